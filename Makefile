@@ -1,0 +1,62 @@
+# Penstock from a clone: `make demo` shows it, `make run` serves, `make test` checks everything quick.
+# Every target makes .venv first; that is a no-op while requirements/ and pyproject.toml are unchanged.
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+# What the linters look at: the packages that exist.
+CODE := $(wildcard src tests tools bench examples)
+PYTEST := $(BIN)/pytest -n 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo run test lint quick compat compat-setup crash bench features clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## make .venv with Penstock and every tool in it
+
+$(STAMP): requirements/runtime.txt requirements/dev.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Penstock needs Python 3.11 or newer; name one: make PYTHON=python3.11 …")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: setup ## start a broker, stream stock prices through it, show what happened
+	$(BIN)/penstock demo
+
+run: setup ## serve on the default ports with ./data, until Ctrl-C
+	$(BIN)/penstock serve --data-dir ./data
+
+test: lint quick ## lint, then every quick test, then the feature table
+
+quick: setup
+	$(PYTEST)
+	$(BIN)/python tools/features.py --check
+
+lint: setup ## ruff, mypy --strict and the order of the layers
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/mypy --strict $(CODE)
+	$(BIN)/lint-imports
+
+compat-setup: setup ## fetch the real clients that `make compat` runs
+	@if [ -x tests/compat/setup.sh ]; then tests/compat/setup.sh; fi
+
+compat: compat-setup ## real Kafka clients and tools, unmodified, against the broker
+	$(PYTEST) tests/compat -m compat
+
+crash: setup ## power cuts, kill -9, torn tails, failing disks: the long forms
+	$(PYTEST) tests/crash -m "" --timeout 1800
+
+bench: setup ## measure throughput and latency on this machine
+	$(BIN)/python -m bench
+
+features: setup ## prove docs/features.md: run the marked tests, write the table
+	$(BIN)/python tools/features.py
+
+clean: ## remove .venv and every cache; ./data stays
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .features.json build dist
+	rm -rf tests/compat/.cache tests/compat/node_modules
+	find src tests tools $(wildcard bench examples) -name __pycache__ -type d -prune -exec rm -rf {} +
