@@ -1,0 +1,1 @@
+"""Kafka semantics: dispatcher, purgatory, groups, one handler file per API."""

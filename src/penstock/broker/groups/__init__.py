@@ -1,0 +1,1 @@
+"""Consumer groups: the classic protocol, offsets, and their log."""

@@ -1,0 +1,1 @@
+"""Topics, partitions (log + role) and the metadata that says who owns what."""

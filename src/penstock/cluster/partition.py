@@ -1,0 +1,107 @@
+"""A partition is a log and a role. On a single node the role is always leader, and what is flushed is visible.
+
+Handlers talk to partitions, never to logs: when replication joins, the high watermark comes from the followers
+and nothing above this file changes. Waiters are called on the event loop, by the flush that raised the watermark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from penstock.model.batch import BatchHeader
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.ids import PartitionId, TopicId
+from penstock.storage.interface import Appended, Log, LogState, ReadSlice
+
+Waiter = Callable[[], None]
+
+
+class Partition:
+    """One partition that this node leads."""
+
+    __slots__ = ("_data_waiters", "_flush_waiters", "id", "index", "leader_epoch", "log", "topic")
+
+    def __init__(self, topic: str, partition: PartitionId, log: Log, leader_epoch: int) -> None:
+        self.topic = topic
+        self.id = partition
+        self.index = partition.partition
+        self.log = log
+        self.leader_epoch = leader_epoch
+        self._flush_waiters: list[tuple[int, Waiter]] = []
+        self._data_waiters: set[Waiter] = set()
+
+    @property
+    def topic_id(self) -> TopicId:
+        return self.id.topic_id
+
+    @property
+    def log_start(self) -> int:
+        return self.log.log_start
+
+    @property
+    def high_watermark(self) -> int:
+        return self.log.flushed
+
+    @property
+    def last_stable(self) -> int:
+        """Equal to the high watermark until there are transactions."""
+        return self.log.flushed
+
+    @property
+    def failed(self) -> bool:
+        return self.log.state is LogState.OFFLINE
+
+    def append(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
+        return self.log.append(batch, header, now_ms)
+
+    def append_trusted(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
+        return self.log.append_trusted(batch, header, now_ms)
+
+    def read(self, offset: int, max_bytes: int, *, one_batch_at_least: bool, wait: bool) -> ReadSlice:
+        return self.log.read(
+            offset, max_bytes, end=self.high_watermark, one_batch_at_least=one_batch_at_least, wait=wait
+        )
+
+    def check_epoch(self, current_leader_epoch: int) -> None:
+        """Fencing by the epoch a client believes in; -1 means it does not say."""
+        if current_leader_epoch < 0 or current_leader_epoch == self.leader_epoch:
+            return
+        if current_leader_epoch < self.leader_epoch:
+            raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH)
+        raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH)
+
+    def when_flushed(self, last_offset: int, waiter: Waiter) -> bool:
+        """Call `waiter` once everything up to `last_offset` is on disk or the log has failed (see `failed`).
+
+        Returns True, without calling, if that is so already.
+        """
+        if self.log.flushed > last_offset or self.failed:
+            return True
+        self._flush_waiters.append((last_offset, waiter))
+        return False
+
+    def add_data_waiter(self, waiter: Waiter) -> None:
+        """Call `waiter` at every rise of the high watermark, until it is removed."""
+        self._data_waiters.add(waiter)
+
+    def remove_data_waiter(self, waiter: Waiter) -> None:
+        self._data_waiters.discard(waiter)
+
+    def flush_advanced(self) -> None:
+        """The log's `flushed` rose, or the log failed."""
+        flushed = self.log.flushed
+        if self._flush_waiters:
+            waiting = self._flush_waiters
+            if self.failed:
+                self._flush_waiters = []
+                due = waiting
+            else:
+                due = [item for item in waiting if item[0] < flushed]
+                if len(due) == len(waiting):
+                    self._flush_waiters = []
+                else:
+                    self._flush_waiters = [item for item in waiting if item[0] >= flushed]
+            for _, waiter in due:
+                waiter()
+        for waiter in tuple(self._data_waiters):
+            waiter()

@@ -1,0 +1,1 @@
+"""One typed settings tree (YAML, environment, flags) and the topic configs."""

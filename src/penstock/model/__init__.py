@@ -1,0 +1,1 @@
+"""Values only: ids, record batches, records, compression, error codes, limits. No I/O, no clocks."""

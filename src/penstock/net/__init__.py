@@ -1,0 +1,1 @@
+"""asyncio adapters: listener, connection, flow control."""

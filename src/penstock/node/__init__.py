@@ -1,0 +1,1 @@
+"""Composition root: builds everything in order, tears it down in reverse."""

@@ -1,0 +1,1 @@
+"""Metrics registry and probes, logs, health."""

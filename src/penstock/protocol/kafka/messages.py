@@ -1,0 +1,129 @@
+"""Kafka messages of any API and version, over kio's generated classes.
+
+kio has a class per API *and* version. A handler should not care: it reads a field with `field(entity, name, default)`
+when only some versions have it, and builds answers with `Messages`, which drops what the version at hand does not
+know and turns plain values (milliseconds, error numbers) into kio's types:
+
+    reply = Messages(api_key=3, version=9)
+    reply.MetadataResponse(throttle_time=0, brokers=(), topics=(reply.MetadataResponseTopic(error_code=3, ...),))
+
+Modules load on first use: importing every schema costs more than a second.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import functools
+import io
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import kio.index
+from kio.schema.errors import ErrorCode as KioErrorCode
+from kio.serial import entity_reader, entity_writer
+from kio.static.constants import EntityType
+
+from penstock.model.ids import NO_TOPIC_ID
+
+Entity = Any  # kio's classes differ per version: their fields are known only at run time
+
+
+def field(entity: Entity, name: str, default: Any = None) -> Any:
+    """A field that not every version has."""
+    return getattr(entity, name, default)
+
+
+def milliseconds(span: datetime.timedelta) -> int:
+    return round(span / datetime.timedelta(milliseconds=1))
+
+
+def _to_timedelta(value: Any) -> Any:
+    return datetime.timedelta(milliseconds=value) if isinstance(value, int) else value
+
+
+def _to_datetime(value: Any) -> Any:
+    if isinstance(value, int):
+        return datetime.datetime.fromtimestamp(value / 1000, datetime.UTC) if value >= 0 else None
+    return value
+
+
+def _to_error(value: Any) -> Any:
+    return value if isinstance(value, KioErrorCode) else KioErrorCode(int(value))
+
+
+def _to_uuid(value: Any) -> Any:
+    return None if value == NO_TOPIC_ID else value
+
+
+def _to_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+_CONVERTERS: dict[str, Callable[[Any], Any]] = {
+    "timedelta_i32": _to_timedelta,
+    "timedelta_i64": _to_timedelta,
+    "datetime_i64": _to_datetime,
+    "error_code": _to_error,
+    "uuid": _to_uuid,
+}
+
+
+def _constructor(entity_class: type[Entity]) -> Callable[..., Entity]:
+    """A constructor that takes plain values and ignores fields of other versions."""
+    converters: dict[str, Callable[[Any], Any]] = {}
+    for item in dataclasses.fields(entity_class):
+        kafka_type = item.metadata.get("kafka_type")
+        is_array = str(item.type).startswith("tuple")
+        converters[item.name] = _to_tuple if is_array else _CONVERTERS.get(kafka_type or "", _to_tuple)
+
+    def build(**values: Any) -> Entity:
+        return entity_class(
+            **{name: converters[name](value) for name, value in values.items() if name in converters}
+        )
+
+    return build
+
+
+class Messages:
+    """The response classes of one API and version, by name."""
+
+    def __init__(self, api_key: int, version: int) -> None:
+        self.api_key = api_key
+        self.version = version
+        self._module: ModuleType = kio.index.load_payload_module(api_key, version, EntityType.response)
+
+    def __getattr__(self, name: str) -> Callable[..., Entity]:
+        entity_class = getattr(self._module, name, None)
+        if entity_class is None:
+            raise AttributeError(f"{self._module.__name__} has no {name}")
+        built = _constructor(entity_class)
+        self.__dict__[name] = built  # next time without __getattr__
+        return built
+
+    def has(self, name: str) -> bool:
+        """Whether this version has the nested class `name` at all."""
+        return hasattr(self._module, name)
+
+
+@functools.cache
+def response_messages(api_key: int, version: int) -> Messages:
+    return Messages(api_key, version)
+
+
+@functools.cache
+def request_reader(api_key: int, version: int) -> Any:
+    return entity_reader(kio.index.load_request_schema(api_key, version))
+
+
+@functools.cache
+def response_reader(api_key: int, version: int) -> Any:
+    return entity_reader(kio.index.load_response_schema(api_key, version))
+
+
+def encode(entity: Entity) -> bytes:
+    """The bytes of a request or response body."""
+    buffer = io.BytesIO()
+    entity_writer(type(entity))(buffer, entity)
+    return buffer.getvalue()

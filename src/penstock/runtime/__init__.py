@@ -1,0 +1,1 @@
+"""The world behind small interfaces: clock, files, lifecycle, worker processes."""

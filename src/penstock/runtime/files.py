@@ -1,0 +1,174 @@
+"""The file system, behind an interface small enough to be replaced by one that fails, tears and forgets.
+
+Storage calls nothing but this for durable bytes. `RealFiles` is the thin layer over `os`;
+`penstock.testing.faulty_files` holds the one that loses power. A `File` is one open descriptor.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+Buffer = bytes | bytearray | memoryview
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class File(Protocol):
+    """One open file. Writes are positioned: the owner knows where the end is."""
+
+    def pwrite(self, buffers: Sequence[Buffer], position: int) -> int:
+        """Write all buffers at `position`, or raise OSError. A short write is retried, then raised as ENOSPC/EIO."""
+        ...
+
+    def pread(self, size: int, position: int) -> bytes:
+        """Up to `size` bytes; shorter only at the end of the file."""
+        ...
+
+    def pread_into(self, buffer: bytearray | memoryview, position: int, *, wait: bool = True) -> int:
+        """Read into `buffer`; with wait=False raise BlockingIOError rather than wait for the disk."""
+        ...
+
+    def size(self) -> int: ...
+    def truncate(self, size: int) -> None: ...
+    def datasync(self) -> None: ...
+    def fileno(self) -> int: ...
+    def close(self) -> None: ...
+
+
+class Files(Protocol):
+    """What storage may do to a file system."""
+
+    def open(self, path: Path, *, create: bool = False, write: bool = True) -> File: ...
+    def read_bytes(self, path: Path) -> bytes: ...
+    def write_durably(self, path: Path, data: Buffer) -> None:
+        """Replace a small file: temporary name, sync, rename, directory sync."""
+        ...
+
+    def exists(self, path: Path) -> bool: ...
+    def list_names(self, directory: Path) -> list[str]: ...
+    def make_directories(self, directory: Path) -> None:
+        """Create a directory and its parents and sync every directory that got a new entry."""
+        ...
+
+    def rename(self, old: Path, new: Path) -> None: ...
+    def remove(self, path: Path) -> None: ...
+    def remove_tree(self, directory: Path) -> None: ...
+    def sync_directory(self, directory: Path) -> None: ...
+    def sync_all(self, file: File) -> None:
+        """syncfs: everything dirty on the file system that holds `file`, in one call."""
+        ...
+
+    def free_bytes(self, directory: Path) -> int: ...
+
+
+class RealFile:
+    """A descriptor and the calls made on it."""
+
+    __slots__ = ("_fd",)
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def pwrite(self, buffers: Sequence[Buffer], position: int) -> int:
+        total = sum(len(buffer) for buffer in buffers)
+        written = os.pwritev(self._fd, buffers, position)
+        while written < total:  # rare: a full disk or a signal; the next try tells which
+            rest = b"".join(buffers)[written:]
+            step = os.pwrite(self._fd, rest, position + written)
+            if step == 0:
+                raise OSError(28, "no space left on device")
+            written += step
+        return total
+
+    def pread(self, size: int, position: int) -> bytes:
+        return os.pread(self._fd, size, position)
+
+    def pread_into(self, buffer: bytearray | memoryview, position: int, *, wait: bool = True) -> int:
+        return os.preadv(self._fd, [buffer], position, 0 if wait else os.RWF_NOWAIT)
+
+    def size(self) -> int:
+        return os.fstat(self._fd).st_size
+
+    def truncate(self, size: int) -> None:
+        os.ftruncate(self._fd, size)
+
+    def datasync(self) -> None:
+        os.fdatasync(self._fd)
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+class RealFiles:
+    """The operating system's files."""
+
+    def open(self, path: Path, *, create: bool = False, write: bool = True) -> File:
+        flags = os.O_CLOEXEC | (os.O_RDWR if write else os.O_RDONLY) | (os.O_CREAT if create else 0)
+        return RealFile(os.open(path, flags, 0o644))
+
+    def read_bytes(self, path: Path) -> bytes:
+        return path.read_bytes()
+
+    def write_durably(self, path: Path, data: Buffer) -> None:
+        temporary = path.with_name(path.name + ".tmp")
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        try:
+            file = RealFile(fd)
+            file.pwrite([data], 0)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.rename(temporary, path)
+        self.sync_directory(path.parent)
+
+    def exists(self, path: Path) -> bool:
+        return path.exists()
+
+    def list_names(self, directory: Path) -> list[str]:
+        return os.listdir(directory)
+
+    def make_directories(self, directory: Path) -> None:
+        missing = []
+        current = directory
+        while not current.exists():
+            missing.append(current)
+            current = current.parent
+        for path in reversed(missing):
+            path.mkdir(exist_ok=True)
+            self.sync_directory(path.parent)
+
+    def rename(self, old: Path, new: Path) -> None:
+        os.rename(old, new)
+
+    def remove(self, path: Path) -> None:
+        os.unlink(path)
+
+    def remove_tree(self, directory: Path) -> None:
+        import shutil
+
+        shutil.rmtree(directory)
+
+    def sync_directory(self, directory: Path) -> None:
+        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def sync_all(self, file: File) -> None:
+        if _libc.syncfs(file.fileno()) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+
+    def free_bytes(self, directory: Path) -> int:
+        status = os.statvfs(directory)
+        return status.f_bavail * status.f_frsize

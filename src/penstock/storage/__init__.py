@@ -1,0 +1,1 @@
+"""The log engine: segments, indexes, logs, recovery, retention, compaction, group commit. Synchronous; no asyncio."""

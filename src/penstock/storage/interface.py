@@ -1,0 +1,191 @@
+"""What the rest of Penstock knows of the log engine: a log per partition, behind the same face on disk or in memory.
+
+Threads: every method is called on the event loop's thread unless its docstring says otherwise. Nothing here waits
+for the disk except reads with `wait=True`, which the caller moves to a thread, and what says that it is durable.
+
+Offsets of a log, always  log_start <= flushed <= log_end:
+
+    log_start   first offset that may be read
+    flushed     everything below is on disk; on a single node this is the high watermark
+    log_end     offset of the next record
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from penstock.model.batch import BatchHeader
+from penstock.model.ids import PartitionId
+
+
+class LogState(enum.Enum):
+    """ONLINE takes reads and writes; DAMAGED is readable up to the damage and refuses writes; OFFLINE refuses both."""
+
+    ONLINE = "online"
+    DAMAGED = "damaged"
+    OFFLINE = "offline"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogConfig:
+    """The topic configs that the log engine obeys, resolved to plain values (defaults are Kafka's)."""
+
+    segment_bytes: int = 1 << 30
+    segment_ms: int = 7 * 24 * 3600 * 1000
+    index_interval_bytes: int = 4096
+    retention_ms: int = 7 * 24 * 3600 * 1000
+    retention_bytes: int = -1
+    cleanup_delete: bool = True
+    cleanup_compact: bool = False
+    delete_retention_ms: int = 24 * 3600 * 1000
+    min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = (1 << 63) - 1
+    min_cleanable_dirty_ratio: float = 0.5
+    max_message_bytes: int = 1_048_588
+    log_append_time: bool = False
+    timestamp_before_max_ms: int = (1 << 63) - 1
+    timestamp_after_max_ms: int = 3_600_000
+    compression_type: str = "producer"
+
+
+class Appended(NamedTuple):
+    """Where a batch went. `duplicate` is set when an idempotent producer sent it before: same offsets, nothing written."""
+
+    base_offset: int
+    last_offset: int
+    append_time_ms: int  # -1 unless the topic stamps LogAppendTime
+    duplicate: bool
+
+
+class ReadSlice(NamedTuple):
+    """Whole batches, straight from the segment. Empty when there is nothing below the limit."""
+
+    records: bytes | bytearray | memoryview
+    first_offset: int  # base offset of the first batch, -1 when empty
+    next_offset: int  # where a reader goes on
+
+
+class TimestampOffset(NamedTuple):
+    timestamp_ms: int
+    offset: int
+    leader_epoch: int
+
+
+class ProducerView(NamedTuple):
+    """One producer's state in one log, as DescribeProducers shows it."""
+
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_timestamp_ms: int
+    coordinator_epoch: int
+    current_txn_start_offset: int
+
+
+class Log(Protocol):
+    """One partition's records."""
+
+    partition: PartitionId
+    topic: str
+    state: LogState
+    log_start: int
+    flushed: int
+    log_end: int
+
+    @property
+    def config(self) -> LogConfig: ...
+    def set_config(self, config: LogConfig) -> None: ...
+
+    @property
+    def size_bytes(self) -> int: ...
+    @property
+    def segment_count(self) -> int: ...
+
+    def begin_epoch(self, leader_epoch: int) -> None:
+        """The epoch stamped into batches from now on; the first append under it is where it starts."""
+        ...
+
+    def append(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
+        """Check the producer's sequence, stamp offset and epoch, write, and ask for a flush.
+
+        `batch` is writable, has passed `check_batch`, and is stamped in place. Raises KafkaError (45, 47, 32, 10, 56
+        ...), in which case nothing was written. On return the batch is in the file but not yet below `flushed`.
+        """
+        ...
+
+    def append_trusted(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
+        """For the broker's own records (groups, later transactions): may use the disk reserve."""
+        ...
+
+    def read(self, offset: int, max_bytes: int, *, end: int, one_batch_at_least: bool, wait: bool) -> ReadSlice:
+        """Batches from the one that contains `offset` while they end at or below offset `end` and fit max_bytes.
+
+        Reading may be called from a thread. With wait=False raises BlockingIOError when the disk would be waited for.
+        Raises KafkaError OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR.
+        """
+        ...
+
+    def find_timestamp(self, timestamp_ms: int, *, end: int) -> TimestampOffset | None:
+        """First record at or above log_start and below `end` whose timestamp is >= timestamp_ms. Any thread."""
+        ...
+
+    def find_max_timestamp(self, *, end: int) -> TimestampOffset | None:
+        """The record with the largest timestamp below `end` (the first such). Any thread."""
+        ...
+
+    def epoch_end(self, leader_epoch: int) -> tuple[int, int]:
+        """(largest epoch <= the given one, offset where it ends), or (-1, -1): OffsetForLeaderEpoch."""
+        ...
+
+    def epoch_at(self, offset: int) -> int:
+        """Leader epoch of the record at `offset`, -1 if unknown."""
+        ...
+
+    def delete_records(self, before: int) -> None:
+        """Raise log_start; durable on return. Segments wholly below it go later, with retention."""
+        ...
+
+    def producers(self) -> Sequence[ProducerView]: ...
+
+
+class FlushListener(Protocol):
+    """Called on the event loop after a flush round, once per log whose `flushed` rose or that failed."""
+
+    def __call__(self, log: Log) -> None: ...
+
+
+class LogEngine(Protocol):
+    """All logs of a node. `storage.manager.DiskEngine` and `storage.memory.MemoryEngine` are the two."""
+
+    def log(self, partition: PartitionId) -> Log:
+        """The open log (opened and recovered on first use). KeyError if it was never declared."""
+        ...
+
+    def declare(self, topic: str, partition: PartitionId, config: LogConfig, leader_epoch: int) -> None:
+        """Say that a partition exists; touches no file before its first record."""
+        ...
+
+    def configure(self, partition: PartitionId, config: LogConfig) -> None: ...
+
+    def remove(self, partition: PartitionId) -> None:
+        """Forget and delete a partition's files (a topic was deleted)."""
+        ...
+
+    def accepts_writes(self) -> bool:
+        """False while the disk watch refuses produce."""
+        ...
+
+    def run_retention(self, now_ms: int) -> int:
+        """Delete what retention allows; returns segments removed. Called by a timer."""
+        ...
+
+    def start(self, on_flushed: FlushListener, call_soon: Callable[..., object]) -> None:
+        """Begin flush rounds. `call_soon(function, *args)` brings a call onto the event loop from any thread."""
+        ...
+
+    def close(self) -> None:
+        """Flush everything, write snapshots and the clean marker, release the lock."""
+        ...

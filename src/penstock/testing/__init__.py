@@ -1,0 +1,1 @@
+"""Shipped fakes of the world: clock, files that fail or forget, strategies."""
