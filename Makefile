@@ -53,10 +53,9 @@ crash: setup ## power cuts, kill -9, torn tails, failing disks: the long forms
 bench: setup ## measure throughput and latency on this machine
 	$(BIN)/python -m bench
 
-features: setup ## prove docs/features.md: run the marked tests, write the table
+features: compat-setup ## prove docs/features.md: run the marked tests, write the table
 	$(BIN)/python tools/features.py
 
-clean: ## remove .venv and every cache; ./data stays
+clean: ## remove .venv and every cache; ./data and the fetched clients stay
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .features.json build dist
-	rm -rf tests/compat/.cache tests/compat/node_modules
-	find src tests tools $(wildcard bench examples) -name __pycache__ -type d -prune -exec rm -rf {} +
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,62 @@
+"""What holds for every test: marks that follow from the place, and the record of proved features.
+
+Fixtures live in the conftest.py of the directory that uses them. This file only
+
+- gives everything in tests/compat the mark `compat`,
+- refuses a feature id that docs/features.toml does not list,
+- leaves the outcome of every test that names a feature in .features.json, for tools/features.py.
+
+With xdist the reports of all workers pass through the controller, which alone writes the file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.features import Fingerprints, Results, all_features, feature_ids, load_sections
+
+COMPAT = Path(__file__).parent / "compat"
+FEATURE = "feature"  # the name under which reports carry the ids
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(FeatureRecorder(), "penstock-features")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects by mark
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    known = {feature.id for feature in all_features(load_sections())}
+    for item in items:
+        if COMPAT in item.path.parents:
+            item.add_marker(pytest.mark.compat)
+        for feature_id in feature_ids(item):
+            if feature_id not in known:
+                raise pytest.UsageError(f"{item.nodeid}: docs/features.toml lists no feature {feature_id}")
+            item.user_properties.append((FEATURE, feature_id))
+
+
+class FeatureRecorder:
+    """Notes the outcome of each marked test, and saves them all when the run ends."""
+
+    def __init__(self) -> None:
+        self._outcomes: dict[str, str] = {}
+        self._fingerprints = Fingerprints()  # of the sources as they are now, before the first test
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if not any(name == FEATURE for name, _ in report.user_properties):
+            return
+        if report.failed:
+            self._outcomes[report.nodeid] = "failed"
+        elif report.skipped:
+            self._outcomes[report.nodeid] = "skipped"
+        elif report.when == "call":
+            self._outcomes[report.nodeid] = "passed"
+
+    def pytest_sessionfinish(self) -> None:
+        if self._outcomes:
+            results = Results(fingerprints=self._fingerprints)
+            results.record(self._outcomes)
+            results.save()
