@@ -1,0 +1,322 @@
+"""The settings of a node: one tree of frozen values, each with its default, its bounds and a line of explanation.
+
+This file says what may be set. Where values come from (flags, environment, file) and who wins is
+`config.loading`; the names are those of the YAML file, of `PENSTOCK_SECTION__NAME` in the environment and of
+`penstock config show`. Topic configs (`retention.ms` …) are Kafka's own and live in `config.topic_configs`;
+`topics.defaults` holds the node's defaults for them.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+_UNITS = {"": 1, "b": 1, "kib": KIB, "mib": MIB, "gib": GIB, "kb": 1000, "mb": 1000**2, "gb": 1000**3}
+_SIZE = re.compile(r"(\d+)\s*([a-z]*)", re.IGNORECASE)
+INT32_MAX = (1 << 31) - 1
+
+
+def parse_bytes(value: object) -> object:
+    """'16 MiB' as well as 16777216; anything else is left for the type check to refuse."""
+    if isinstance(value, str) and (match := _SIZE.fullmatch(value.strip())):
+        unit = _UNITS.get(match[2].lower())
+        if unit is not None:
+            return int(match[1]) * unit
+    return value
+
+
+def parse_pairs(value: object) -> object:
+    """'a=1,b=2' as well as a mapping, so that the environment can set a mapping."""
+    if not isinstance(value, str):
+        return value
+    pairs = [item.partition("=") for item in value.split(",") if item.strip()]
+    if any(not name.strip() or not equals for name, equals, _ in pairs):
+        raise ValueError("expected name=value pairs separated by commas")
+    return {name.strip(): text.strip() for name, _, text in pairs}
+
+
+def _texts(value: object) -> object:
+    """Kafka's config values are strings; YAML turns some of them into numbers and booleans."""
+    value = parse_pairs(value)
+    if not isinstance(value, dict):
+        return value
+    return {str(k): str(v).lower() if isinstance(v, bool) else str(v) for k, v in value.items()}
+
+
+Bytes = Annotated[int, BeforeValidator(parse_bytes), Field(ge=0)]
+Port = Annotated[int, Field(ge=0, le=65535)]
+Host = Annotated[str, Field(min_length=1)]
+Millis = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=1)]
+Texts = Annotated[dict[str, str], BeforeValidator(_texts)]
+
+
+class StorageEngine(StrEnum):
+    DISK = "disk"
+    MEMORY = "memory"
+
+
+class Flush(StrEnum):
+    """When a batch counts as written: after a sync, with one every so often, or when the system pleases."""
+
+    ALWAYS = "always"
+    INTERVAL = "interval"
+    OS = "os"
+
+
+class VerifyOnRead(StrEnum):
+    FIRST = "first"
+    ALWAYS = "always"
+    OFF = "off"
+
+
+class Validation(StrEnum):
+    """What produce checks: the batch's header and CRC, or every record in it too."""
+
+    BATCH = "batch"
+    RECORDS = "records"
+
+
+class LogLevel(StrEnum):
+    DEBUG = "DEBUG"
+    INFO = "INFO"
+    WARNING = "WARNING"
+    ERROR = "ERROR"
+    CRITICAL = "CRITICAL"
+
+
+def _upper(value: object) -> object:
+    return value.upper() if isinstance(value, str) else value
+
+
+Level = Annotated[LogLevel, BeforeValidator(_upper)]
+
+
+class Section(BaseModel):
+    """A branch of the tree: nothing changes after loading, nothing unknown is let in."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class NodeSettings(Section):
+    id: Annotated[int, Field(ge=0, le=INT32_MAX)] = 1
+    """Number of this node, which clients see. A name such as local-001 is taken too: it becomes node.name,
+    and the number is its trailing digits, or else a hash of the name."""
+    name: str | None = None
+    """What logs and metrics call this node; without one, its number."""
+    data_dir: Path = Path("data")
+    """Directory of everything this node must not forget."""
+    rack: str | None = None
+    """Reported to clients that prefer near replicas."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split_name(cls, values: Any) -> Any:
+        if not isinstance(values, dict) or not isinstance(values.get("id"), str):
+            return values
+        text = values["id"].strip()
+        if not text or re.fullmatch(r"-?\d+", text):
+            return values
+        return {"name": text, **values, "id": node_number(text)}
+
+    @property
+    def label(self) -> str:
+        return self.name or str(self.id)
+
+
+def node_number(name: str) -> int:
+    """The number of a node that was given a name: local-001 is 1; a name without digits is hashed."""
+    digits = re.search(r"(\d+)$", name)
+    return int(digits[1]) & INT32_MAX if digits else zlib.crc32(name.encode()) & INT32_MAX
+
+
+class KafkaSettings(Section):
+    host: Host = "127.0.0.1"
+    """Address to listen on; 0.0.0.0 for all."""
+    port: Port = 9092
+    """Port of the Kafka door; 0 takes a free one."""
+    advertised: str | None = None
+    """host:port that clients are told, if they cannot use the address they came in on (NAT, a proxy)."""
+    backlog: Count = 1024
+    """Connections the system may hold before they are accepted."""
+    receive_buffer_bytes: Bytes = 0
+    """SO_RCVBUF of each connection; 0 leaves it to the system, which grows it as needed."""
+    send_buffer_bytes: Bytes = 0
+    """SO_SNDBUF of each connection; 0 leaves it to the system."""
+    idle_timeout_ms: Millis = 600_000
+    """A connection without a request for so long is closed."""
+    shutdown_timeout_ms: Millis = 10_000
+    """How long a stop waits for requests that are being answered."""
+
+    @field_validator("advertised")
+    @classmethod
+    def _host_and_port(cls, value: str | None) -> str | None:
+        if value:
+            split_address(value)
+        return value or None
+
+    @property
+    def advertised_address(self) -> tuple[str, int] | None:
+        return split_address(self.advertised) if self.advertised else None
+
+
+def split_address(text: str) -> tuple[str, int]:
+    """host:port, with brackets around an IPv6 address."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise ValueError(f"expected host:port, such as broker.example:9092, not {text!r}")
+    if ":" in host and not (host.startswith("[") and host.endswith("]")):
+        raise ValueError(f"write an IPv6 address in brackets: [{host}]:{port}")
+    return host.strip("[]"), int(port)
+
+
+class HttpSettings(Section):
+    enabled: bool = True
+    """Serve /health and /metrics."""
+    host: Host = "127.0.0.1"
+    """Address to listen on."""
+    port: Port = 8080
+    """Port of /health and /metrics; 0 takes a free one."""
+
+
+def _engine(value: object) -> object:
+    return StorageEngine.DISK if value == "mmap" else value
+
+
+class StorageSettings(Section):
+    engine: Annotated[StorageEngine, BeforeValidator(_engine)] = StorageEngine.DISK
+    """disk, or memory (nothing survives a stop). mmap is taken as disk."""
+    flush: Flush = Flush.ALWAYS
+    """always: acknowledged means synced; interval: synced every flush_interval_ms; os: when the system does."""
+    flush_interval_ms: Count = 1_000
+    """Time between syncs with flush: interval."""
+    verify_on_read: VerifyOnRead = VerifyOnRead.FIRST
+    """Check the CRC when a region is first served after opening, always, or never."""
+    min_free_bytes: Bytes = 256 * MIB
+    """Below this much free disk, produce is refused until there is room again."""
+    reserve_bytes: Bytes = 64 * MIB
+    """The part of min_free_bytes that offset commits, group records and deletions may still use."""
+    disk_check_interval_ms: Count = 1_000
+    """Time between looks at the free disk space."""
+    open_files_max: Annotated[int, Field(ge=16)] = 1_500
+    """Segment files held open at once."""
+    checkpoint_bytes: Annotated[Bytes, Field(ge=64 * KIB)] = 16 * MIB
+    """A log writes a recovery point after so many new bytes."""
+    checkpoint_interval_ms: Count = 60_000
+    """… or after this time."""
+    retention_check_interval_ms: Count = 30_000
+    """Time between retention runs."""
+    compaction_check_interval_ms: Count = 15_000
+    """Time between looks for logs to compact."""
+    scrub_bytes_per_second: Bytes = 1 * MIB
+    """Speed of the background check of all stored bytes; 0 switches it off."""
+    file_delete_delay_ms: Millis = 60_000
+    """Deleted segments stay on disk for so long, for readers that are still in them."""
+
+
+class TopicSettings(Section):
+    default_partitions: Annotated[int, Field(ge=1, le=10_000)] = 1
+    """Partitions of a topic that is created without a number."""
+    auto_create: bool = True
+    """Create a topic when a client first asks for it."""
+    strict_replication_factor: bool = False
+    """Refuse replication factors above the number of nodes instead of lowering them."""
+    validation: Validation = Validation.BATCH
+    """Check batches by header and CRC, or decode every record. Compacted topics always decode."""
+    defaults: Texts = Field(default_factory=dict)
+    """Node-wide defaults of topic configs by Kafka's names, such as retention.ms."""
+
+
+class GroupSettings(Section):
+    initial_rebalance_delay_ms: Millis = 3_000
+    """A new group waits so long for more members before the first assignment."""
+    session_timeout_min_ms: Count = 6_000
+    """Shortest session timeout a member may ask for."""
+    session_timeout_max_ms: Count = 1_800_000
+    """Longest session timeout a member may ask for."""
+    offsets_retention_minutes: Count = 10_080
+    """Offsets of a group that has been empty for so long are dropped."""
+    offsets_retention_check_interval_ms: Count = 600_000
+    """Time between looks for such offsets."""
+    offsets_topic_partitions: Annotated[int, Field(ge=1, le=1_000)] = 50
+    """Partitions of __consumer_offsets when it is created."""
+    offset_metadata_bytes_max: Annotated[int, Field(ge=0)] = 4_096
+    """Longest text a member may commit with an offset."""
+    members_max: Count = 10_000
+    """Most members of one group."""
+    groups_max: Count = 100_000
+    """Most groups on this node."""
+
+
+class LimitSettings(Section):
+    frame_bytes_max: Annotated[Bytes, Field(ge=64 * KIB, le=INT32_MAX)] = 100 * MIB
+    """Largest request; a larger one closes its connection."""
+    connections_max: Count = 20_000
+    """Connections in all."""
+    connections_per_address_max: Count = 10_000
+    """Connections from one address."""
+    in_flight_per_connection_max: Count = 64
+    """Requests of one connection that may wait for an answer; reading pauses above it."""
+    queued_bytes_per_connection_max: Annotated[Bytes, Field(ge=64 * KIB)] = 32 * MIB
+    """Bytes of one connection's requests and answers in memory; reading pauses above it."""
+    queued_bytes_total_max: Annotated[Bytes, Field(ge=1 * MIB)] = 512 * MIB
+    """The same over all connections."""
+    decompressed_bytes_max: Annotated[Bytes, Field(ge=1 * MIB)] = 128 * MIB
+    """A batch that grows beyond this when its records must be decoded is refused."""
+    fetch_bytes_max: Annotated[Bytes, Field(ge=1 * MIB)] = 55 * MIB
+    """Most bytes one fetch returns, whatever the client asks for."""
+    fetch_sessions_max: Count = 1_000
+    """Incremental fetch sessions kept."""
+    topics_max: Count = 20_000
+    """Topics on this node."""
+    partitions_max: Count = 100_000
+    """Partitions on this node."""
+    partitions_per_topic_max: Count = 10_000
+    """Partitions of one topic."""
+
+
+class LoggingSettings(Section):
+    level: Level = LogLevel.INFO
+    """Level of everything that has no level of its own."""
+    modules: Annotated[dict[str, Level], BeforeValidator(parse_pairs)] = Field(default_factory=dict)
+    """Levels by module, such as storage: DEBUG or broker.groups: WARNING."""
+
+
+class Settings(Section):
+    """Everything that can be set."""
+
+    node: NodeSettings = NodeSettings()
+    kafka: KafkaSettings = KafkaSettings()
+    http: HttpSettings = HttpSettings()
+    storage: StorageSettings = StorageSettings()
+    topics: TopicSettings = TopicSettings()
+    groups: GroupSettings = GroupSettings()
+    limits: LimitSettings = LimitSettings()
+    logging: LoggingSettings = LoggingSettings()
+
+    @model_validator(mode="after")
+    def _agree(self) -> Settings:
+        if self.groups.session_timeout_min_ms > self.groups.session_timeout_max_ms:
+            raise ValueError("groups.session_timeout_min_ms is above groups.session_timeout_max_ms")
+        if self.storage.reserve_bytes > self.storage.min_free_bytes:
+            raise ValueError("storage.reserve_bytes is above storage.min_free_bytes, of which it is a part")
+        return self
+
+
+def keys() -> dict[str, str]:
+    """Every setting by its dotted name, with the line that explains it."""
+    return {
+        f"{section}.{name}": " ".join((field.description or "").split())
+        for section, branch in Settings.model_fields.items()
+        for name, field in branch.default.__class__.model_fields.items()
+    }
+
+
+MAPPINGS = frozenset({"topics.defaults", "logging.modules"})
+"""Settings that hold names of their own; those names are not keys of the tree."""
