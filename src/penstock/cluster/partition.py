@@ -19,7 +19,7 @@ Waiter = Callable[[], None]
 class Partition:
     """One partition that this node leads."""
 
-    __slots__ = ("_data_waiters", "_flush_waiters", "id", "index", "leader_epoch", "log", "topic")
+    __slots__ = ("_data_waiters", "_flush_waiters", "deleted", "id", "index", "leader_epoch", "log", "topic")
 
     def __init__(self, topic: str, partition: PartitionId, log: Log, leader_epoch: int) -> None:
         self.topic = topic
@@ -27,6 +27,7 @@ class Partition:
         self.index = partition.partition
         self.log = log
         self.leader_epoch = leader_epoch
+        self.deleted = False
         self._flush_waiters: list[tuple[int, Waiter]] = []
         self._data_waiters: set[Waiter] = set()
 
@@ -49,7 +50,20 @@ class Partition:
 
     @property
     def failed(self) -> bool:
-        return self.log.state is LogState.OFFLINE
+        """Nothing more can be appended, flushed or read here; `failure` says why."""
+        return self.deleted or self.log.state is LogState.OFFLINE
+
+    @property
+    def failure(self) -> ErrorCode:
+        """What a request that waits here, or comes now, is answered."""
+        if self.deleted:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return ErrorCode.KAFKA_STORAGE_ERROR if self.log.state is LogState.OFFLINE else ErrorCode.NONE
+
+    def mark_deleted(self) -> None:
+        """The topic is gone: wake everybody who waits here, they look at `failure`."""
+        self.deleted = True
+        self.flush_advanced()
 
     def append(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
         return self.log.append(batch, header, now_ms)

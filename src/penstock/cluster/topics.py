@@ -1,0 +1,115 @@
+"""Which topics exist: the table that every part of the broker reads and that only the controller writes.
+
+A `Topic` is a value. A change puts another value in its place, so whoever caches something derived from a topic only
+has to compare identities. The table holds what is durable already; listeners are called on the event loop, after the
+table has changed and before anybody else runs.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from penstock.model.ids import TopicId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Topic:
+    """A topic as it is now. `configs` holds only what was set for this topic, by Kafka's names."""
+
+    name: str
+    topic_id: TopicId
+    partition_count: int
+    configs: Mapping[str, str]
+    internal: bool
+    first_boot: int  # the boot of this node at which the topic was created
+
+
+class TopicChange(NamedTuple):
+    """`before` is None for a new topic, `after` for a deleted one; otherwise its configs or partitions changed."""
+
+    before: Topic | None
+    after: Topic | None
+
+    @property
+    def created(self) -> Topic | None:
+        return self.after if self.before is None else None
+
+    @property
+    def deleted(self) -> Topic | None:
+        return self.before if self.after is None else None
+
+
+TopicListener = Callable[[TopicChange], None]
+
+
+class TopicTable:
+    """All topics by name and by id."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Topic] = {}
+        self._by_id: dict[TopicId, Topic] = {}
+        self._listeners: list[TopicListener] = []
+        self._sorted_names: list[str] | None = None
+        self._partition_count = 0
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    @property
+    def partition_count(self) -> int:
+        """Partitions of all topics together."""
+        return self._partition_count
+
+    def get(self, name: str) -> Topic | None:
+        return self._by_name.get(name)
+
+    def get_by_id(self, topic_id: TopicId | None) -> Topic | None:
+        return None if topic_id is None else self._by_id.get(topic_id)
+
+    def all(self) -> Iterable[Topic]:
+        """In the order of creation. Take a copy before waiting for anything."""
+        return self._by_name.values()
+
+    def names_from(self, first: str = "") -> Iterator[str]:
+        """Names in their order, from the first one that is not below `first`."""
+        names = self._sorted_names
+        if names is None:
+            names = self._sorted_names = sorted(self._by_name)
+        return iter(names[bisect_left(names, first) :])
+
+    def subscribe(self, listener: TopicListener) -> None:
+        """Call `listener` at every change from now on."""
+        self._listeners.append(listener)
+
+    def unsubscribe(self, listener: TopicListener) -> None:
+        self._listeners.remove(listener)
+
+    def put(self, topic: Topic) -> None:
+        """For the controller only: a topic was created or changed."""
+        before = self._by_name.get(topic.name)
+        assert before is None or before.topic_id == topic.topic_id, f"topic {topic.name} changed its id"
+        self._by_name[topic.name] = topic
+        self._by_id[topic.topic_id] = topic
+        if before is None:
+            self._sorted_names = None
+        self._partition_count += topic.partition_count - (before.partition_count if before else 0)
+        self._tell(TopicChange(before, topic))
+
+    def remove(self, topic_id: TopicId) -> Topic:
+        """For the controller only: a topic was deleted."""
+        topic = self._by_id.pop(topic_id)
+        del self._by_name[topic.name]
+        self._sorted_names = None
+        self._partition_count -= topic.partition_count
+        self._tell(TopicChange(topic, None))
+        return topic
+
+    def _tell(self, change: TopicChange) -> None:
+        for listener in tuple(self._listeners):
+            listener(change)
