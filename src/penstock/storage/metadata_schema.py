@@ -1,0 +1,81 @@
+"""The tables of meta.db and their version. `storage.metadata` is the only user.
+
+    identity    cluster_id, boot, by name
+    topics      one row a topic; everything of a topic goes with its row (foreign keys)
+    configs     explicit configs by scope ('topic', 'broker', 'group', …) and name
+    counters    producer_id: the first id not yet given out in a block
+    log_starts  partitions whose first records were deleted
+    epochs      where each leader epoch of a partition starts
+
+`PRAGMA user_version` is the schema's version; an older one is migrated step by step in one transaction, a
+newer one is refused, because an old program would not keep what it does not know.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from penstock.storage.data_directory import DataDirectoryError
+
+SCHEMA_VERSION = 1
+
+_VERSION_1 = """
+CREATE TABLE identity (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE topics (
+    topic_id BLOB PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    partitions INTEGER NOT NULL CHECK (partitions > 0),
+    first_boot INTEGER NOT NULL,
+    internal INTEGER NOT NULL,
+    replication_factor INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE configs (
+    scope TEXT NOT NULL,
+    name TEXT NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (scope, name, key)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE log_starts (
+    topic_id BLOB NOT NULL REFERENCES topics ON DELETE CASCADE,
+    partition INTEGER NOT NULL,
+    log_start INTEGER NOT NULL,
+    PRIMARY KEY (topic_id, partition)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE epochs (
+    topic_id BLOB NOT NULL REFERENCES topics ON DELETE CASCADE,
+    partition INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    start_offset INTEGER NOT NULL,
+    PRIMARY KEY (topic_id, partition, epoch)
+) STRICT, WITHOUT ROWID;
+"""
+
+# The script that leads from version n to n + 1 is at index n.
+_MIGRATIONS = [_VERSION_1]
+
+
+class MetadataError(DataDirectoryError):
+    """The metadata store cannot be used as it is; the message says why and what to do."""
+
+
+def prepare(database: sqlite3.Connection, name: str, read_only: bool) -> None:
+    """Settings that make a commit durable, a check of the file, and the tables of this version."""
+    database.execute("PRAGMA foreign_keys = ON")
+    database.execute("PRAGMA synchronous = FULL")
+    version = database.execute("PRAGMA user_version").fetchone()[0]
+    if version > SCHEMA_VERSION:
+        raise MetadataError(
+            f"{name} was written by a newer Penstock (schema {version}, this one knows {SCHEMA_VERSION});"
+            " start that version, or a newer one"
+        )
+    if read_only:
+        return
+    database.execute("PRAGMA journal_mode = WAL")
+    problem = database.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if problem != "ok":
+        raise MetadataError(f"{name} is damaged ({problem}); restore it from a backup, it cannot be rebuilt")
+    for script in _MIGRATIONS[version:]:
+        version += 1
+        database.executescript(f"BEGIN IMMEDIATE; {script} PRAGMA user_version = {version}; COMMIT;")

@@ -1,0 +1,153 @@
+"""The metadata store: everything is there again after reopening, and a bad file is refused with a reason."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import uuid
+from pathlib import Path
+
+import pytest
+
+from penstock.model.ids import PartitionId
+from penstock.storage.metadata import MetadataStore, TopicRow
+from penstock.storage.metadata_schema import SCHEMA_VERSION, MetadataError
+
+
+def row(name: str, *, partitions: int = 3, first_boot: int = 0, internal: bool = False) -> TopicRow:
+    return TopicRow(name, uuid.uuid5(uuid.NAMESPACE_DNS, name), partitions, first_boot, internal, 1)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "meta.db"
+
+
+def test_cluster_id_stays_and_boot_rises(path: Path) -> None:
+    first = MetadataStore(path)
+    assert len(first.cluster_id) == 22
+    assert first.boot == 0
+    first.close()
+    second = MetadataStore(path)
+    assert (second.cluster_id, second.boot) == (first.cluster_id, 1)
+    reader = MetadataStore(path, read_only=True)
+    assert (reader.cluster_id, reader.boot) == (first.cluster_id, 1)
+    reader.close()
+    second.close()
+
+
+def test_in_memory() -> None:
+    store = MetadataStore(None)
+    store.create_topics([(row("a"), {"retention.ms": "5"})])
+    assert [topic.name for topic in store.topics()] == ["a"]
+    assert store.configs("topic", "a") == {"retention.ms": "5"}
+
+
+def test_topics_survive_reopening(path: Path) -> None:
+    store = MetadataStore(path)
+    rows = [row("b", internal=True), row("a", partitions=7, first_boot=4)]
+    store.create_topics([(item, {}) for item in rows])
+    store.set_partitions(rows[0].topic_id, 9)
+    store.close()
+    store = MetadataStore(path)
+    assert store.topics() == [rows[1], rows[0]._replace(partitions=9)]
+    store.close()
+
+
+def test_creation_is_all_or_nothing(path: Path) -> None:
+    store = MetadataStore(path)
+    store.create_topics([(row("a"), {})])
+    with pytest.raises(sqlite3.IntegrityError):
+        store.create_topics([(row("b"), {"x": "1"}), (row("a"), {})])
+    assert [topic.name for topic in store.topics()] == ["a"]
+    assert store.configs("topic", "b") == {}
+    store.close()
+
+
+def test_deleting_a_topic_takes_what_is_its_own(path: Path) -> None:
+    store = MetadataStore(path)
+    gone, stays = row("gone"), row("stays")
+    store.create_topics([(gone, {"k": "v"}), (stays, {"k": "w"})])
+    for topic in (gone, stays):
+        store.set_log_start(PartitionId(topic.topic_id, 1), 10)
+        store.add_epoch(PartitionId(topic.topic_id, 1), 0, 0)
+    store.delete_topic(gone.topic_id)
+    store.delete_topic(gone.topic_id)
+    assert store.topics() == [stays]
+    assert store.all_configs() == {("topic", "stays"): {"k": "w"}}
+    assert store.log_starts() == {PartitionId(stays.topic_id, 1): 10}
+    assert store.epochs(PartitionId(gone.topic_id, 1)) == []
+    # A log of the deleted topic may still be at work: what it writes is not kept.
+    store.set_log_start(PartitionId(gone.topic_id, 1), 99)
+    store.add_epoch(PartitionId(gone.topic_id, 1), 7, 99)
+    assert store.epochs(PartitionId(gone.topic_id, 1)) == []
+    assert PartitionId(gone.topic_id, 1) not in store.log_starts()
+    store.close()
+
+
+def test_configs_are_changed_key_by_key() -> None:
+    store = MetadataStore(None)
+    store.set_configs("broker", "1", {"a": "1", "b": "2"})
+    store.set_configs("broker", "1", {"a": None, "b": "3", "c": "4"})
+    store.set_configs("group", "1", {"a": "x"})
+    assert store.configs("broker", "1") == {"b": "3", "c": "4"}
+    assert store.all_configs() == {("broker", "1"): {"b": "3", "c": "4"}, ("group", "1"): {"a": "x"}}
+
+
+@pytest.mark.feature("X-02")
+def test_producer_id_blocks_are_never_given_twice(path: Path) -> None:
+    store = MetadataStore(path)
+    assert [store.next_producer_id_block(), store.next_producer_id_block()] == [0, 1000]
+    store.close()
+    store = MetadataStore(path)
+    assert store.next_producer_id_block(10) == 2000
+    assert store.next_producer_id_block() == 2010
+    store.close()
+
+
+def test_epochs_are_sorted_and_replaceable() -> None:
+    store = MetadataStore(None)
+    topic = row("a")
+    store.create_topics([(topic, {})])
+    partition = PartitionId(topic.topic_id, 0)
+    store.add_epoch(partition, 5, 100)
+    store.add_epoch(partition, 2, 40)
+    assert store.epochs(partition) == [(2, 40), (5, 100)]
+    store.replace_epochs(partition, [(5, 60)])
+    assert store.epochs(partition) == [(5, 60)]
+
+
+def test_any_thread_may_write(path: Path) -> None:
+    store = MetadataStore(path)
+    blocks: list[int] = []
+    threads = [
+        threading.Thread(target=lambda: blocks.extend(store.next_producer_id_block() for _ in range(10)))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(blocks) == [1000 * index for index in range(40)]
+    store.close()
+
+
+def test_a_newer_schema_is_refused(path: Path) -> None:
+    MetadataStore(path).close()
+    database = sqlite3.connect(path)
+    database.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    database.close()
+    with pytest.raises(MetadataError, match="newer Penstock"):
+        MetadataStore(path)
+
+
+@pytest.mark.parametrize("position", [0, 4096])
+def test_a_damaged_file_is_refused(path: Path, position: int) -> None:
+    store = MetadataStore(path)
+    store.create_topics([(row(f"topic-{index}"), {"k": "v" * 50}) for index in range(200)])
+    store.close()
+    data = bytearray(path.read_bytes())
+    data[position : position + 3000] = b"\xa5" * 3000
+    path.write_bytes(data)
+    with pytest.raises(MetadataError, match=r"meta\.db"):
+        MetadataStore(path)
