@@ -1,0 +1,1 @@
+"""What the outside tests stand on: real broker processes and a client that speaks raw Kafka frames."""

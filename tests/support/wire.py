@@ -1,0 +1,222 @@
+"""A Kafka connection that hides nothing: one blocking socket, any API at any version, or raw bytes.
+
+Requests are given as plain values (`connection.call("metadata", 12, topics=None)`); kio's schema of that
+version turns them into bytes and the answer into kio's dataclass. Values for fields that a version does not know
+are left out and missing ones are filled with the schema's default or zero, so that one call can be tried at every
+version. Durations are milliseconds. Nothing here retries, follows leaders or remembers anything but the
+correlation id.
+"""
+
+import datetime
+import functools
+import io
+import socket
+import struct
+import types
+import typing
+import uuid
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from typing import Any, Self
+
+from kio.index import load_request_schema, load_response_schema
+from kio.schema.index import api_key_map
+from kio.serial import entity_reader, entity_writer
+
+API_KEYS: dict[str, int] = {name: key for key, name in api_key_map.items()}
+
+ZERO_VALUES: dict[str, object] = {
+    "bool": False,
+    "bytes": b"",
+    "float64": 0.0,
+    "records": b"",
+    "string": "",
+    "uuid": uuid.UUID(int=0),
+}
+
+
+class ConnectionClosed(Exception):
+    """The broker closed the connection."""
+
+
+def _inner_type(field_type: Any) -> tuple[Any, bool, bool]:
+    """The element type of a field, whether it is an array, and whether it may be null."""
+    nullable = False
+    if typing.get_origin(field_type) in (types.UnionType, typing.Union):
+        arguments = [argument for argument in typing.get_args(field_type) if argument is not types.NoneType]
+        nullable = True
+        field_type = arguments[0]
+    if typing.get_origin(field_type) is tuple:
+        return typing.get_args(field_type)[0], True, nullable
+    return field_type, False, nullable
+
+
+def _primitive(kafka_type: str, value: Any) -> Any:
+    if kafka_type.startswith("timedelta") and isinstance(value, int):
+        return datetime.timedelta(milliseconds=value)
+    if kafka_type == "datetime_i64" and isinstance(value, int):
+        return datetime.datetime.fromtimestamp(value / 1000, datetime.UTC)
+    return value
+
+
+def _zero(field: Field[Any]) -> Any:
+    element, is_array, nullable = _inner_type(field.type)
+    if is_array:
+        return ()
+    if nullable:
+        return None
+    if is_dataclass(element):
+        return build(typing.cast(type[Any], element), {})
+    kafka_type = field.metadata["kafka_type"]
+    return _primitive(kafka_type, ZERO_VALUES.get(kafka_type, 0))
+
+
+def _field_value(field: Field[Any], values: Mapping[str, Any]) -> Any:
+    if field.name not in values:
+        return field.default if field.default is not MISSING else _zero(field)
+    value = values[field.name]
+    if value is None:
+        return None
+    element, is_array, _ = _inner_type(field.type)
+    if is_dataclass(element):
+        entity_type = typing.cast(type[Any], element)
+        return tuple(build(entity_type, item) for item in value) if is_array else build(entity_type, value)
+    kafka_type = field.metadata["kafka_type"]
+    return (
+        tuple(_primitive(kafka_type, item) for item in value) if is_array else _primitive(kafka_type, value)
+    )
+
+
+def build(entity_type: type[Any], values: Mapping[str, Any]) -> Any:
+    """An entity of one version out of plain values, nested ones as mappings."""
+    return entity_type(**{field.name: _field_value(field, values) for field in fields(entity_type)})
+
+
+@functools.cache
+def request_schema(api: str, version: int) -> type[Any]:
+    return load_request_schema(API_KEYS[api], version)
+
+
+@functools.cache
+def response_schema(api: str, version: int) -> type[Any]:
+    return load_response_schema(API_KEYS[api], version)
+
+
+def encode_body(api: str, version: int, values: Mapping[str, Any]) -> bytes:
+    schema = request_schema(api, version)
+    buffer = io.BytesIO()
+    entity_writer(schema)(buffer, build(schema, values))
+    return buffer.getvalue()
+
+
+def encode_header(
+    api_key: int, version: int, correlation_id: int, *, client_id: str | None = "wire", flexible: bool = False
+) -> bytes:
+    """A request header written by hand, so that it can also name an API or a version that does not exist."""
+    encoded = None if client_id is None else client_id.encode()
+    name = struct.pack(">h", -1) if encoded is None else struct.pack(">h", len(encoded)) + encoded
+    return struct.pack(">hhi", api_key, version, correlation_id) + name + (b"\x00" if flexible else b"")
+
+
+def encode_request(
+    api: str, version: int, correlation_id: int, values: Mapping[str, Any], *, client_id: str | None = "wire"
+) -> bytes:
+    """Header and body, without the length in front."""
+    flexible = bool(request_schema(api, version).__flexible__)
+    header = encode_header(API_KEYS[api], version, correlation_id, client_id=client_id, flexible=flexible)
+    return header + encode_body(api, version, values)
+
+
+def frame(payload: bytes) -> bytes:
+    return struct.pack(">i", len(payload)) + payload
+
+
+def decode_response(api: str, version: int, payload: bytes) -> tuple[int, Any]:
+    """Correlation id and entity; every byte of the answer must have been used."""
+    schema = response_schema(api, version)
+    header, header_size = entity_reader(schema.__header_schema__)(payload, 0)
+    entity, body_size = entity_reader(schema)(payload, header_size)
+    assert header_size + body_size == len(payload), (
+        f"{len(payload) - header_size - body_size} bytes left over"
+    )
+    return header.correlation_id, entity
+
+
+class Connection:
+    """One socket to a broker."""
+
+    def __init__(
+        self, host: str, port: int, *, timeout_s: float = 15.0, client_id: str | None = "wire"
+    ) -> None:
+        self._socket = socket.create_connection((host, port), timeout=timeout_s)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._client_id = client_id
+        self._correlation_id = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def settimeout(self, timeout_s: float) -> None:
+        self._socket.settimeout(timeout_s)
+
+    def send_bytes(self, data: bytes) -> None:
+        self._socket.sendall(data)
+
+    def send(self, api: str, version: int, **values: Any) -> int:
+        """Send without waiting; returns the correlation id."""
+        self._correlation_id += 1
+        payload = encode_request(api, version, self._correlation_id, values, client_id=self._client_id)
+        self.send_bytes(frame(payload))
+        return self._correlation_id
+
+    def receive_frame(self) -> bytes:
+        (length,) = struct.unpack(">i", self._receive_exactly(4))
+        return self._receive_exactly(length)
+
+    def receive(self, api: str, version: int) -> tuple[int, Any]:
+        """The next answer on this connection, read as one of the given API: correlation id and entity."""
+        return decode_response(api, version, self.receive_frame())
+
+    def call(self, api: str, version: int, **values: Any) -> Any:
+        """Send, wait, and return the decoded answer."""
+        sent = self.send(api, version, **values)
+        received, entity = self.receive(api, version)
+        assert received == sent, f"answer {received} to request {sent}"
+        return entity
+
+    def closed_by_peer(self, *, within_s: float = 10.0) -> bool:
+        """Whether the broker closes the connection without another byte."""
+        self._socket.settimeout(within_s)
+        try:
+            return self._socket.recv(1) == b""
+        except ConnectionError:
+            return True
+        except TimeoutError:
+            return False
+
+    def silent(self, *, for_s: float) -> bool:
+        """Whether nothing arrives, neither bytes nor the end, for the given time."""
+        self._socket.settimeout(for_s)
+        try:
+            self._socket.recv(1, socket.MSG_PEEK)
+        except TimeoutError:
+            return True
+        return False
+
+    def _receive_exactly(self, count: int) -> bytes:
+        data = bytearray()
+        while len(data) < count:
+            try:
+                chunk = self._socket.recv(min(count - len(data), 1 << 20))
+            except ConnectionError as error:
+                raise ConnectionClosed(str(error)) from error
+            if not chunk:
+                raise ConnectionClosed(f"after {len(data)} of {count} bytes")
+            data += chunk
+        return bytes(data)
