@@ -115,7 +115,7 @@ def collect_marks() -> Marks:
     captured = io.StringIO()
     with contextlib.chdir(ROOT), contextlib.redirect_stdout(captured):
         status = pytest.main(
-            ["--collect-only", "-q", "-m", "", "-p", "no:cacheprovider", "tests"], [collector]
+            ["--collect-only", "-qq", "-m", "", "-p", "no:cacheprovider", "tests"], [collector]
         )
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         raise FeatureError(f"the tests cannot be collected:\n{captured.getvalue()}")
