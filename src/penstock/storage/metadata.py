@@ -52,7 +52,7 @@ class MetadataStore:
             if path is not None and not read_only:
                 RealFiles().sync_directory(path.parent)
             self.cluster_id, self.boot = self._identify(read_only)
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, KafkaError) as error:
             self._database.close()
             raise MetadataError(
                 f"{path}: {error}; restore the file from a backup, it cannot be rebuilt"
@@ -243,12 +243,12 @@ def _insert_epochs(
 
 @contextlib.contextmanager
 def _kafka_errors(path: Path | None) -> Iterator[None]:
-    """A full or failing disk is an answer to the client; a broken constraint is a bug of ours and stays
-    one.
+    """A full or failing disk is an answer to the client; a broken constraint or statement is a bug of ours
+    and stays one.
     """
     try:
         yield
-    except sqlite3.IntegrityError:
+    except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
         raise
-    except sqlite3.OperationalError as error:
+    except sqlite3.DatabaseError as error:
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"metadata store {path}: {error}") from error
