@@ -1,4 +1,4 @@
-"""The settings of a node: one tree of frozen values, each with its default, its bounds and a line of explanation.
+"""The settings of a node: one tree of frozen values, each with its default, bounds and a line of explanation.
 
 This file says what may be set. Where values come from (flags, environment, file) and who wins is
 `config.loading`; the names are those of the YAML file, of `PENSTOCK_SECTION__NAME` in the environment and of
@@ -193,7 +193,7 @@ class StorageSettings(Section):
     engine: Annotated[StorageEngine, BeforeValidator(_engine)] = StorageEngine.DISK
     """disk, or memory (nothing survives a stop). mmap is taken as disk."""
     flush: Flush = Flush.ALWAYS
-    """always: acknowledged means synced; interval: synced every flush_interval_ms; os: when the system does."""
+    """always: acknowledged means synced; interval: synced every flush_interval_ms; os: by the system."""
     flush_interval_ms: Count = 1_000
     """Time between syncs with flush: interval."""
     verify_on_read: VerifyOnRead = VerifyOnRead.FIRST

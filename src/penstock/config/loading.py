@@ -1,0 +1,120 @@
+"""Settings from all sources at once, and for each the place it came from.
+
+The first source that gives a value wins:
+
+    1. flags of the command line
+    2. PENSTOCK_SECTION__NAME in the environment
+    3. NODE_ID, DATA_DIR, BROKER_PORT, HTTP_PORT in the environment
+    4. the YAML file (`--config`, or PENSTOCK_CONFIG)
+    5. the default
+
+Everything that is wrong, in whichever source, is collected into one `ConfigError`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from penstock.config import sources
+from penstock.config.settings import MAPPINGS, Settings, keys, parse_pairs
+from penstock.config.sources import Given, Problems
+
+
+class ConfigError(Exception):
+    """The settings cannot be used; `problems` has one sentence for each thing to mend."""
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The settings, and the origin of every key ('default' if nobody gave it)."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+
+
+def load_settings(
+    config_file: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    flags: Mapping[str, object] | None = None,
+) -> Settings:
+    return load(config_file, environ, flags).settings
+
+
+def load(
+    config_file: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    flags: Mapping[str, object] | None = None,
+) -> Loaded:
+    """Read every source; `environ` defaults to the process's own. Raises ConfigError."""
+    environ = os.environ if environ is None else environ
+    if config_file is None and environ.get("PENSTOCK_CONFIG"):
+        config_file = Path(environ["PENSTOCK_CONFIG"])
+    problems = Problems()
+    given: list[Given] = []
+    if config_file is not None:
+        given += sources.from_file(config_file, environ, problems)
+    given += sources.from_reference_environment(environ)
+    given += sources.from_environment(environ, problems)
+    given += sources.from_flags(flags or {})
+    tree, origins = _merge(given, problems)
+    try:
+        settings = Settings.model_validate(tree)
+    except ValidationError as error:
+        problems.extend(_explain(error, origins))
+    if problems:
+        raise ConfigError(problems)
+    return Loaded(settings, {key: origins.get(key, "default") for key in keys()})
+
+
+def _merge(given: Iterable[Given], problems: Problems) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """Weakest first: later values replace earlier ones, mappings name by name."""
+    tree: dict[str, dict[str, Any]] = {}
+    origins: dict[str, str] = {}
+    for key, value, origin in given:
+        mapping = next((name for name in MAPPINGS if key == name or key.startswith(name + ".")), None)
+        section, _, name = (mapping or key).partition(".")
+        branch = tree.setdefault(section, {})
+        if mapping is None:
+            branch[name] = value
+            origins[key] = origin
+            continue
+        try:
+            items = parse_pairs(value) if key == mapping else {key.removeprefix(mapping + "."): value}
+        except ValueError as error:
+            problems.append(f"{origin}: {mapping}: {error}")
+            continue
+        if not isinstance(items, dict):
+            problems.append(f"{origin}: {mapping} maps names to values, not {value!r}")
+            continue
+        branch.setdefault(name, {}).update(items)
+        if origin not in origins.get(mapping, ""):
+            origins[mapping] = f"{origins[mapping]}; {origin}" if mapping in origins else origin
+    return tree, origins
+
+
+def _explain(error: ValidationError, origins: Mapping[str, str]) -> list[str]:
+    """Pydantic's findings in our words: where the value came from, which key, what it was, what may be."""
+    sentences = []
+    for finding in error.errors(include_url=False):
+        location = [str(part) for part in finding["loc"]]
+        key = ".".join(location[:2])
+        name = ".".join(location)
+        reason = finding["msg"].removeprefix("Value error, ").replace("Input should be", "should be")
+        if not location:
+            sentences.append(reason)
+        else:
+            origin = origins.get(key, "settings")
+            sentences.append(
+                f"{origin}: {name} is {finding['input']!r}, but {reason[:1].lower()}{reason[1:]}"
+            )
+    return sentences

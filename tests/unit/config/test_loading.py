@@ -1,0 +1,144 @@
+"""Where settings come from, who wins, and what a mistake is told."""
+
+from pathlib import Path
+
+import pytest
+
+from penstock.config.loading import ConfigError, load, load_settings
+
+PROVIDER = """\
+broker:
+  node:
+    id: ${NODE_ID:local-001}
+  storage:
+    type: mmap
+    data-dir: ${DATA_DIR:./data}
+    segment-size: 1073741824
+  network:
+    type: tcp
+    port: ${BROKER_PORT:9092}
+    threads:
+      boss: 2
+      worker: 16
+  registry:
+    url: ${REGISTRY_URL:http://localhost:8080}
+    poll-interval: 30000
+  pipe:
+    poll-interval: 1000
+    batch-size: 100
+"""
+
+
+def write(directory: Path, text: str) -> Path:
+    path = directory / "penstock.yaml"
+    path.write_text(text)
+    return path
+
+
+def problem(*args: object) -> str:
+    with pytest.raises(ConfigError) as caught:
+        load(*args)  # type: ignore[arg-type]
+    return str(caught.value)
+
+
+@pytest.mark.feature("P-25")
+def test_flags_beat_variables_beat_reference_names_beat_the_file(tmp_path: Path) -> None:
+    path = write(tmp_path, "kafka: {port: 1}\n")
+    environ: dict[str, str] = {}
+    flags: dict[str, object] = {"kafka.host": None}
+    seen = [load_settings(None, environ, flags).kafka.port, load_settings(path, environ, flags).kafka.port]
+    environ["BROKER_PORT"] = "2"
+    seen.append(load_settings(path, environ, flags).kafka.port)
+    environ["PENSTOCK_KAFKA__PORT"] = "3"
+    seen.append(load_settings(path, environ, flags).kafka.port)
+    flags["kafka.port"] = 4
+    seen.append(load_settings(path, environ, flags).kafka.port)
+    assert seen == [9092, 1, 2, 3, 4]
+
+
+@pytest.mark.feature("P-25")
+def test_the_references_variables_are_understood() -> None:
+    environ = {"NODE_ID": "broker-003", "DATA_DIR": "/srv/x", "BROKER_PORT": "1092", "HTTP_PORT": "8081"}
+    settings = load_settings(None, environ)
+    assert (settings.node.id, settings.node.name, settings.node.data_dir) == (3, "broker-003", Path("/srv/x"))
+    assert (settings.kafka.port, settings.http.port) == (1092, 8081)
+
+
+@pytest.mark.feature("P-25")
+def test_the_providers_application_yml_is_understood(tmp_path: Path) -> None:
+    path = write(tmp_path, PROVIDER)
+    plain = load_settings(path, {})
+    assert (plain.node.name, plain.node.id, plain.kafka.port) == ("local-001", 1, 9092)
+    assert plain.storage.engine == "disk"
+    assert plain.topics.defaults == {"segment.bytes": "1073741824"}
+    filled = load(path, {"NODE_ID": "pos-9", "DATA_DIR": "/srv/d"})
+    assert (filled.settings.node.id, filled.settings.node.data_dir) == (9, Path("/srv/d"))
+    assert filled.origins["kafka.port"] == f"{path}, broker.network.port"
+
+
+def test_every_value_knows_its_origin(tmp_path: Path) -> None:
+    path = write(tmp_path, "storage:\n  flush: os\ntopics:\n  defaults:\n    retention.ms: 5\n")
+    environ = {"PENSTOCK_TOPICS__DEFAULTS": "segment.bytes=2097152", "PENSTOCK_LOGGING__MODULES": "net=debug"}
+    loaded = load(path, environ, {"kafka.port": 7})
+    assert loaded.origins["kafka.port"] == "command line"
+    assert loaded.origins["storage.flush"] == str(path)
+    assert loaded.origins["node.id"] == "default"
+    assert loaded.settings.topics.defaults == {"retention.ms": "5", "segment.bytes": "2097152"}
+    assert loaded.origins["topics.defaults"] == f"{path}; environment variable PENSTOCK_TOPICS__DEFAULTS"
+    assert loaded.settings.logging.modules == {"net": "DEBUG"}
+
+
+def test_the_file_may_be_named_by_the_environment(tmp_path: Path) -> None:
+    path = write(tmp_path, "node: {rack: r1}\n")
+    assert load_settings(None, {"PENSTOCK_CONFIG": str(path)}).node.rack == "r1"
+
+
+def test_an_empty_file_is_all_defaults(tmp_path: Path) -> None:
+    assert load_settings(write(tmp_path, ""), {}).kafka.port == 9092
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("storage: {flsh: os}", "unknown setting storage.flsh; did you mean storage.flush?"),
+        ("storge: {flush: os}", "unknown setting storge; did you mean storage?"),
+        ("kafka: {port: 70000}", "kafka.port is 70000, but should be less than or equal to 65535"),
+        ("storage: {flush: never}", "storage.flush is 'never', but should be 'always', 'interval' or 'os'"),
+        ("kafka: [1]", "kafka is a section"),
+        ("- a\n- b", "expected sections"),
+        ("kafka: {port: 1\n", "not valid YAML"),
+        ("kafka: {port: 1, port: 2}", "port is given twice"),
+        ("kafka: {port: '${MISSING}'}", "${MISSING} has no default"),
+        ("broker: {network: {type: quic}}", "the only type is tcp"),
+        ("broker: {storage: {dta-dir: x}}", "did you mean broker.storage.data-dir?"),
+        ("logging: {level: loud}", "logging.level is 'LOUD'"),
+        ("topics: {defaults: 3}", "topics.defaults maps names to values"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named_with_its_remedy(tmp_path: Path, text: str, expected: str) -> None:
+    path = write(tmp_path, text)
+    message = problem(path, {})
+    assert expected in message
+    assert str(path) in message
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    path = write(tmp_path, "storage: {flsh: os}\nkafka: {port: -1}\n")
+    environ = {"PENSTOCK_STORAG__FLUSH": "os", "PENSTOCK_TOPICS__DEFAULTS": "nonsense"}
+    with pytest.raises(ConfigError) as caught:
+        load(path, environ)
+    assert len(caught.value.problems) == 4
+
+
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
+    assert "no such file" in problem(tmp_path / "absent.yaml", {})
+
+
+def test_one_underscore_is_a_mistake_but_not_what_kubernetes_sets() -> None:
+    assert "PENSTOCK_KAFKA__PORT" in problem(None, {"PENSTOCK_KAFKA_PORT": "9093"})
+    harmless = {"PENSTOCK_KAFKA_PORT": "tcp://10.0.0.1:9092", "PENSTOCK_SERVICE_HOST": "10.0.0.1"}
+    assert load_settings(None, harmless).kafka.port == 9092
+
+
+def test_an_empty_variable_counts_as_not_set() -> None:
+    assert load_settings(None, {"NODE_ID": "", "PENSTOCK_KAFKA__PORT": ""}).node.id == 1
