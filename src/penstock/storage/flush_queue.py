@@ -1,11 +1,13 @@
 """What a log needs from the engine around it, and what the engine needs from a log: small protocols, no code.
 
 `storage.commit.GroupCommit` is the flush queue, `storage.metadata.MetadataStore` the journal,
-`storage.file_cache` the cache of descriptors; `storage.log.DiskLog` is the flushable thing. The order of one write:
+`storage.file_cache` the cache of descriptors; `storage.log.DiskLog` is the flushable thing. The order of one
+write:
 
     append        file is in flush_targets, bytes are written, log_end rises, mark(log)
-    flush round   targets = flush_targets() of each marked log; one sync; then on the loop flush_completed(end)
-    failure       flush_failed(error): the page cache cannot be trusted any more, the log is offline for good
+    flush round   targets = flush_targets() of each marked log; one sync; then on the loop
+    flush_completed(end) failure       flush_failed(error): the page cache cannot be trusted any more, the
+    log is offline for good
 """
 
 from __future__ import annotations
@@ -24,9 +26,9 @@ class Flushable(Protocol):
     def flush_targets(self) -> tuple[int, list[File]]:
         """(log end covered, files to sync so that everything below it is on disk).
 
-        Any thread. The first file, if there is one, is a segment's and may be used for `Files.sync_all`; the others
-        may be directories (`datasync` syncs the new entry, `fileno` is that of the segment). Every file stays open
-        until the matching `flush_completed` or `flush_failed`.
+        Any thread. The first file, if there is one, is a segment's and may be used for `Files.sync_all`; the
+        others may be directories (`datasync` syncs the new entry, `fileno` is that of the segment). Every
+        file stays open until the matching `flush_completed` or `flush_failed`.
         """
         ...
 
@@ -35,11 +37,15 @@ class Flushable(Protocol):
         ...
 
     def flush_failed(self, error: OSError) -> None:
-        """Loop thread. The log goes OFFLINE and stays so; the failure is recorded beside it if the disk allows."""
+        """Loop thread. The log goes OFFLINE and stays so; the failure is recorded beside it if the disk
+        allows.
+        """
         ...
 
     def made_visible(self, end: int) -> None:
-        """Loop thread; `flush: interval`. Raise `flushed` before the sync; the files stay targets of the next round."""
+        """Loop thread; `flush: interval`. Raise `flushed` before the sync; the files stay targets of the
+        next round.
+        """
         ...
 
 
@@ -47,7 +53,9 @@ class FlushQueue(Protocol):
     """Where logs say that they have unflushed bytes."""
 
     accepts_writes: bool
-    """False while the disk watch refuses produce; `Log.append` answers KAFKA_STORAGE_ERROR, `append_trusted` goes on."""
+    """False while the disk watch refuses produce; `Log.append` answers KAFKA_STORAGE_ERROR,
+    `append_trusted` goes on.
+    """
 
     def mark(self, log: Flushable) -> None:
         """Loop thread, once per append. Cheap; marking twice is marking once."""
@@ -68,8 +76,8 @@ class FileCache(Protocol):
     def acquire(self, path: Path, *, write: bool = False, create: bool = False) -> File:
         """The open file, pinned until `release`. One opened for writing serves readers, too.
 
-        The same `File` is given to everybody who asks for the path, so that a sync error reaches whoever must know.
-        FileNotFoundError if it is not there and `create` is not set.
+        The same `File` is given to everybody who asks for the path, so that a sync error reaches whoever
+        must know. FileNotFoundError if it is not there and `create` is not set.
         """
         ...
 

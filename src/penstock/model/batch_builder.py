@@ -1,0 +1,137 @@
+"""Making record batches: from records, or from the header and some of the records of another batch.
+
+For the broker's own records, for tests and tools, for compaction and for topics with their own
+`compression.type`. Batches from clients are never built anew unless one of these asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from crc32c import crc32c
+
+from penstock.model.batch import (
+    CODEC_MASK,
+    CONTROL_BIT,
+    CRC_START,
+    HEADER_BYTES,
+    LOG_APPEND_TIME_BIT,
+    LOG_OVERHEAD_BYTES,
+    TRANSACTIONAL_BIT,
+    BatchHeader,
+    Buffer,
+    write_header,
+)
+from penstock.model.compression import compress
+from penstock.model.limits import DECOMPRESSED_BYTES_MAX
+from penstock.model.records import Headers, records_payload
+from penstock.model.varint import append_signed, signed_size
+
+
+class NewRecord(NamedTuple):
+    """A record to be stored: it has no offset, and the batch's time unless it brings its own."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+    timestamp: int | None = None
+
+
+def build_batch(
+    records: Iterable[NewRecord],
+    *,
+    timestamp: int,
+    base_offset: int = 0,
+    leader_epoch: int = -1,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    codec: int = 0,
+    transactional: bool = False,
+    control: bool = False,
+    log_append_time: bool = False,
+) -> bytearray:
+    """One batch of these records; `timestamp` is for those that have none."""
+    payload = bytearray()
+    base_timestamp = max_timestamp = timestamp
+    count = 0
+    for record in records:
+        record_timestamp = timestamp if record.timestamp is None else record.timestamp
+        if count == 0:
+            base_timestamp = max_timestamp = record_timestamp
+        elif record_timestamp > max_timestamp:
+            max_timestamp = record_timestamp
+        append_record(payload, record, record_timestamp - base_timestamp, count)
+        count += 1
+    attributes = codec
+    attributes |= LOG_APPEND_TIME_BIT if log_append_time else 0
+    attributes |= TRANSACTIONAL_BIT if transactional else 0
+    attributes |= CONTROL_BIT if control else 0
+    header = BatchHeader(
+        base_offset=base_offset,
+        batch_length=0,
+        leader_epoch=leader_epoch,
+        magic=2,
+        crc=0,
+        attributes=attributes,
+        last_offset_delta=count - 1,
+        base_timestamp=base_timestamp,
+        max_timestamp=max_timestamp,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        record_count=count,
+    )
+    return assemble_batch(header, payload)
+
+
+def assemble_batch(header: BatchHeader, payload: Buffer) -> bytearray:
+    """A batch with this header over `payload`, which is compressed by the header's codec; length and CRC
+    are renewed.
+    """
+    body = compress(header.codec, payload)
+    batch = bytearray(HEADER_BYTES + len(body))
+    batch[HEADER_BYTES:] = body
+    header = header._replace(batch_length=len(batch) - LOG_OVERHEAD_BYTES, crc=0)
+    write_header(batch, header)
+    crc = crc32c(memoryview(batch)[CRC_START:])
+    write_header(batch, header._replace(crc=crc))
+    return batch
+
+
+def recompress(batch: Buffer, header: BatchHeader, codec: int, *, limit: int = DECOMPRESSED_BYTES_MAX) -> bytearray:
+    """The same records under another codec: what a topic's `compression.type` asks for."""
+    payload = records_payload(batch, header, limit=limit)
+    return assemble_batch(header._replace(attributes=header.attributes & ~CODEC_MASK | codec), payload)
+
+
+def append_record(payload: bytearray, record: NewRecord, timestamp_delta: int, offset_delta: int) -> None:
+    """Append one encoded record."""
+    body = bytearray(1)  # attributes: none are defined
+    append_signed(body, timestamp_delta)
+    append_signed(body, offset_delta)
+    _append_sized(body, record.key)
+    _append_sized(body, record.value)
+    append_signed(body, len(record.headers))
+    for name, value in record.headers:
+        _append_sized(body, name.encode("utf-8", "surrogateescape"))
+        _append_sized(body, value)
+    append_signed(payload, len(body))
+    payload += body
+
+
+def record_size(record: NewRecord) -> int:
+    """About how many bytes `append_record` adds, deltas taken as small; for those who fill batches to a
+    size.
+    """
+    size = 8 + len(record.key or b"") + len(record.value or b"") + signed_size(len(record.value or b""))
+    return size + sum(len(name) + len(value or b"") + 4 for name, value in record.headers)
+
+
+def _append_sized(buffer: bytearray, data: bytes | None) -> None:
+    if data is None:
+        append_signed(buffer, -1)
+    else:
+        append_signed(buffer, len(data))
+        buffer += data
