@@ -58,9 +58,7 @@ def test_a_gap_is_out_of_order(client: RawClient, topic: str) -> None:
 
 
 @pytest.mark.parametrize(("base_sequence", "count"), [(1, 3), (0, 2), (0, 6), (2, 1)])
-def test_a_partial_overlap_is_out_of_order(
-    client: RawClient, topic: str, base_sequence: int, count: int
-) -> None:
+def test_a_partial_overlap_is_out_of_order(client: RawClient, topic: str, base_sequence: int, count: int) -> None:
     """A batch that shares some but not all of its sequences with a remembered one is out of order."""
     producer_id, epoch = client.new_producer_id()
     client.appended(topic, idempotent(producer_id, epoch, 0, count=3))
@@ -73,9 +71,7 @@ def test_a_new_epoch_starts_at_sequence_0(client: RawClient, topic: str) -> None
     """A higher epoch must start at sequence 0; anything else is OUT_OF_ORDER_SEQUENCE_NUMBER."""
     producer_id, epoch = client.new_producer_id()
     client.appended(topic, idempotent(producer_id, epoch, 0))
-    assert outcome(client, topic, idempotent(producer_id, epoch + 1, 1))[0] == (
-        ErrorCode.out_of_order_sequence_number
-    )
+    assert outcome(client, topic, idempotent(producer_id, epoch + 1, 1))[0] == (ErrorCode.out_of_order_sequence_number)
     assert outcome(client, topic, idempotent(producer_id, epoch + 1, 0)) == (ErrorCode.none, 1)
 
 
@@ -83,9 +79,7 @@ def test_a_lower_epoch_is_refused(client: RawClient, topic: str) -> None:
     """A batch with an epoch below the newest one is INVALID_PRODUCER_EPOCH."""
     producer_id, epoch = client.new_producer_id()
     client.appended(topic, idempotent(producer_id, epoch + 2, 0))
-    assert (
-        outcome(client, topic, idempotent(producer_id, epoch + 1, 0))[0] == ErrorCode.invalid_producer_epoch
-    )
+    assert outcome(client, topic, idempotent(producer_id, epoch + 1, 0))[0] == ErrorCode.invalid_producer_epoch
     assert client.log_end(topic) == 1
 
 
@@ -138,9 +132,7 @@ def test_producer_state_outlives_delete_records(client: RawClient, topic: str) -
     assert client.delete_records(topic, 2).error_code == ErrorCode.none
     assert client.log_start(topic) == 2
     assert outcome(client, topic, last) == (ErrorCode.none, 1)
-    assert (
-        outcome(client, topic, idempotent(producer_id, epoch, 5))[0] == ErrorCode.out_of_order_sequence_number
-    )
+    assert outcome(client, topic, idempotent(producer_id, epoch, 5))[0] == ErrorCode.out_of_order_sequence_number
     assert outcome(client, topic, idempotent(producer_id, epoch, 2)) == (ErrorCode.none, 2)
 
 
@@ -176,9 +168,7 @@ def test_init_producer_id_ignores_an_offered_id_without_a_transactional_id(clien
 @pytest.mark.parametrize("version", range(6))
 def test_a_transactional_id_is_refused_at_once(client: RawClient, version: int) -> None:
     """Until transactions exist, InitProducerId with a transactional id is INVALID_REQUEST, never retried."""
-    answer = client.call(
-        "init_producer_id", version, transactional_id=unique_name("txn"), transaction_timeout=60_000
-    )
+    answer = client.call("init_producer_id", version, transactional_id=unique_name("txn"), transaction_timeout=60_000)
     assert answer.error_code == ErrorCode.invalid_request
 
 

@@ -11,9 +11,7 @@ from tests.support.batches import Record, now_ms
 from tests.support.raw_client import RawClient
 
 HOUR_MS = 3_600_000
-ALL_CODECS = [
-    pytest.param(codec, id=name) for codec, name in enumerate(["none", "gzip", "snappy", "lz4", "zstd"])
-]
+ALL_CODECS = [pytest.param(codec, id=name) for codec, name in enumerate(["none", "gzip", "snappy", "lz4", "zstd"])]
 
 pytestmark = pytest.mark.feature("F-01")
 
@@ -34,17 +32,13 @@ def test_acks_0_with_an_error_closes_the_connection(
 ) -> None:
     """With acks=0 an error can only be told by closing the connection."""
     sender = connect()
-    sender.send(
-        "produce", version, **client.produce_values(topic, batches.values("lost"), partition=9, acks=0)
-    )
+    sender.send("produce", version, **client.produce_values(topic, batches.values("lost"), partition=9, acks=0))
     assert sender.closed_by_peer()
 
 
 @pytest.mark.parametrize("version", [3, 8, 9, 12])
 @pytest.mark.parametrize("acks", [-1, 1])
-def test_acks_all_and_leader_answer_with_the_offset(
-    client: RawClient, topic: str, acks: int, version: int
-) -> None:
+def test_acks_all_and_leader_answer_with_the_offset(client: RawClient, topic: str, acks: int, version: int) -> None:
     """acks −1 and 1 answer with the base offset, at every format of the answer."""
     for expected in range(3):
         answer = client.produce(topic, batches.values("a"), acks=acks, version=version)
@@ -218,9 +212,7 @@ def test_unknown_codec(client: RawClient, topic: str, codec: int, on_penstock: b
     assert client.log_end(topic) == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "codec"), [("uncompressed", 0), ("gzip", 1), ("snappy", 2), ("lz4", 3), ("zstd", 4)]
-)
+@pytest.mark.parametrize(("name", "codec"), [("uncompressed", 0), ("gzip", 1), ("snappy", 2), ("lz4", 3), ("zstd", 4)])
 def test_compression_type_of_the_topic_wins(client: RawClient, name: str, codec: int) -> None:
     """With `compression.type` set on the topic, batches are stored with that codec, whatever was sent."""
     topic = client.create_topic(configs={"compression.type": name})
@@ -282,9 +274,7 @@ def test_log_append_time(client: RawClient) -> None:
     """With LogAppendTime the broker's clock is written into batch and answer, and the CRC is right."""
     topic = client.create_topic(configs={"message.timestamp.type": "LogAppendTime"})
     before = now_ms()
-    answer = client.produce(
-        topic, batches.batch([Record(timestamp_ms=5), Record(timestamp_ms=before + 10**9)])
-    )
+    answer = client.produce(topic, batches.batch([Record(timestamp_ms=5), Record(timestamp_ms=before + 10**9)]))
     after = now_ms()
     assert answer.error_code == ErrorCode.none
     appended_ms = round(answer.log_append_time.timestamp() * 1000)

@@ -100,9 +100,7 @@ def test_connection_is_usable_after_an_unknown_api_versions_version(client: RawC
 )
 def test_malformed_client_software(client: RawClient, version: int, name: str, software_version: str) -> None:
     """A client software name or version that is empty or malformed is an INVALID_REQUEST."""
-    answer = client.call(
-        "api_versions", version, client_software_name=name, client_software_version=software_version
-    )
+    answer = client.call("api_versions", version, client_software_name=name, client_software_version=software_version)
     assert answer.error_code == ErrorCode.invalid_request
     assert advertised(client)
 
@@ -165,12 +163,8 @@ def test_what_is_not_advertised_closes_the_connection(client: RawClient, api: st
 
 def test_supported_features_with_minimum_0_are_left_out_of_version_3(client: RawClient) -> None:
     """ApiVersions v3 leaves out features with minimum 0, which old Java clients reject; v4 has them."""
-    third = {
-        feature.name: feature for feature in client.call("api_versions", 3, **SOFTWARE).supported_features
-    }
-    fourth = {
-        feature.name: feature for feature in client.call("api_versions", 4, **SOFTWARE).supported_features
-    }
+    third = {feature.name: feature for feature in client.call("api_versions", 3, **SOFTWARE).supported_features}
+    fourth = {feature.name: feature for feature in client.call("api_versions", 4, **SOFTWARE).supported_features}
     assert all(feature.min_version > 0 for feature in third.values())
     assert set(third) == {name for name, feature in fourth.items() if feature.min_version > 0}
 
@@ -181,9 +175,7 @@ def test_finalized_features_are_complete_in_versions_3_and_4(client: RawClient) 
     def finalized(version: int) -> dict[str, tuple[int, int]]:
         answer = client.call("api_versions", version, **SOFTWARE)
         assert not answer.finalized_features or answer.finalized_features_epoch >= 0
-        return {
-            each.name: (each.min_version_level, each.max_version_level) for each in answer.finalized_features
-        }
+        return {each.name: (each.min_version_level, each.max_version_level) for each in answer.finalized_features}
 
     assert finalized(3) == finalized(4)
 

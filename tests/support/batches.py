@@ -225,9 +225,7 @@ def idempotent(
 def message_set(magic: int, value: bytes = b"old") -> bytes:
     """One message of the formats before record batches (magic 0 and 1), with its CRC-32 right."""
     times = struct.pack(">q", now_ms()) if magic == 1 else b""
-    checked = (
-        struct.pack(">bb", magic, 0) + times + struct.pack(">i", -1) + struct.pack(">i", len(value)) + value
-    )
+    checked = struct.pack(">bb", magic, 0) + times + struct.pack(">i", -1) + struct.pack(">i", len(value)) + value
     message = struct.pack(">I", zlib.crc32(checked)) + checked
     return struct.pack(">qi", 0, len(message)) + message
 

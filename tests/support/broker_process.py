@@ -84,9 +84,7 @@ class BrokerProcess:
                 env=self.environment(),
             )
         try:
-            wait_until(
-                self._ready, what=f"{self.kind} answers on {self.bootstrap}", within_s=START_DEADLINE_S
-            )
+            wait_until(self._ready, what=f"{self.kind} answers on {self.bootstrap}", within_s=START_DEADLINE_S)
         except AssertionError as error:
             self.kill9()
             raise AssertionError(f"{error}\n{self.log_tail()}") from error

@@ -68,9 +68,7 @@ def running(process: BrokerProcess) -> Iterator[BrokerProcess]:
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     directory = tmp_path_factory.mktemp("broker")
     address = os.environ.get("PENSTOCK_TEST_BOOTSTRAP")
-    yield from running(
-        RunningBroker(directory, target_kind(), address) if address else make_broker(directory)
-    )
+    yield from running(RunningBroker(directory, target_kind(), address) if address else make_broker(directory))
 
 
 @pytest.fixture(scope="module")

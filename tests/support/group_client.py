@@ -96,8 +96,7 @@ def sync(
         protocol_type="consumer",
         protocol_name="range",
         assignments=[
-            {"member_id": member, "assignment": assignment}
-            for member, assignment in (assignments or {}).items()
+            {"member_id": member, "assignment": assignment} for member, assignment in (assignments or {}).items()
         ],
     )
 

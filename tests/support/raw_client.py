@@ -1,7 +1,7 @@
 """The few steps that many facts share, on top of one raw connection: make a topic, produce, fetch, look up.
 
-Each step sends one request at a version the caller may choose and returns the innermost answer, error code and
-all.
+Each step sends one request at a version the caller may choose and returns the innermost answer, error code
+and all.
 """
 
 import itertools
@@ -55,27 +55,21 @@ class RawClient(Connection):
             "num_partitions": num_partitions,
             "replication_factor": replication_factor,
             "assignments": [
-                {"partition_index": index, "broker_ids": brokers}
-                for index, brokers in (assignments or {}).items()
+                {"partition_index": index, "broker_ids": brokers} for index, brokers in (assignments or {}).items()
             ],
             "configs": [{"name": key, "value": value} for key, value in (configs or {}).items()],
         }
-        answer = self.call(
-            "create_topics", version, topics=[topic], timeout=10_000, validate_only=validate_only
-        )
+        answer = self.call("create_topics", version, topics=[topic], timeout=10_000, validate_only=validate_only)
         (result,) = answer.topics
         return result
 
     def wait_for_topic(self, name: str, partitions: int) -> None:
         wanted = [
-            {"partition_index": index, "current_leader_epoch": -1, "timestamp": LATEST}
-            for index in range(partitions)
+            {"partition_index": index, "current_leader_epoch": -1, "timestamp": LATEST} for index in range(partitions)
         ]
 
         def led() -> bool:
-            answer = self.call(
-                "list_offsets", 7, replica_id=-1, topics=[{"name": name, "partitions": wanted}]
-            )
+            answer = self.call("list_offsets", 7, replica_id=-1, topics=[{"name": name, "partitions": wanted}])
             return all(each.error_code == ErrorCode.none for each in answer.topics[0].partitions)
 
         wait_until(led, what=f"all {partitions} partitions of {name} answer")
@@ -104,9 +98,7 @@ class RawClient(Connection):
         self, topic: str, records: bytes | None, *, partition: int = 0, acks: int = -1, version: int = 9
     ) -> Any:
         """Produce one partition's bytes by topic name (up to v12); the partition's answer."""
-        answer = self.call(
-            "produce", version, **self.produce_values(topic, records, partition=partition, acks=acks)
-        )
+        answer = self.call("produce", version, **self.produce_values(topic, records, partition=partition, acks=acks))
         return answer.responses[0].partition_responses[0]
 
     def produce_values(

@@ -1,10 +1,10 @@
 """A Kafka connection that hides nothing: one blocking socket, any API at any version, or raw bytes.
 
 Requests are given as plain values (`connection.call("metadata", 12, topics=None)`); kio's schema of that
-version turns them into bytes and the answer into kio's dataclass. Values for fields that a version does not know
-are left out and missing ones are filled with the schema's default or zero, so that one call can be tried at every
-version. Durations are milliseconds. Nothing here retries, follows leaders or remembers anything but the
-correlation id.
+version turns them into bytes and the answer into kio's dataclass. Values for fields that a version does not
+know are left out and missing ones are filled with the schema's default or zero, so that one call can be tried
+at every version. Durations are milliseconds. Nothing here retries, follows leaders or remembers anything but
+the correlation id.
 """
 
 import datetime
@@ -82,9 +82,7 @@ def _field_value(field: Field[Any], values: Mapping[str, Any]) -> Any:
         entity_type = typing.cast(type[Any], element)
         return tuple(build(entity_type, item) for item in value) if is_array else build(entity_type, value)
     kafka_type = field.metadata["kafka_type"]
-    return (
-        tuple(_primitive(kafka_type, item) for item in value) if is_array else _primitive(kafka_type, value)
-    )
+    return tuple(_primitive(kafka_type, item) for item in value) if is_array else _primitive(kafka_type, value)
 
 
 def build(entity_type: type[Any], values: Mapping[str, Any]) -> Any:
@@ -136,18 +134,14 @@ def decode_response(api: str, version: int, payload: bytes) -> tuple[int, Any]:
     schema = response_schema(api, version)
     header, header_size = entity_reader(schema.__header_schema__)(payload, 0)
     entity, body_size = entity_reader(schema)(payload, header_size)
-    assert header_size + body_size == len(payload), (
-        f"{len(payload) - header_size - body_size} bytes left over"
-    )
+    assert header_size + body_size == len(payload), f"{len(payload) - header_size - body_size} bytes left over"
     return header.correlation_id, entity
 
 
 class Connection:
     """One socket to a broker."""
 
-    def __init__(
-        self, host: str, port: int, *, timeout_s: float = 15.0, client_id: str | None = "wire"
-    ) -> None:
+    def __init__(self, host: str, port: int, *, timeout_s: float = 15.0, client_id: str | None = "wire") -> None:
         self._socket = socket.create_connection((host, port), timeout=timeout_s)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._client_id = client_id
