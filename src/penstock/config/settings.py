@@ -16,6 +16,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from penstock.model import limits
+
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 _UNITS = {"": 1, "b": 1, "kib": KIB, "mib": MIB, "gib": GIB, "kb": 1000, "mb": 1000**2, "gb": 1000**3}
 _SIZE = re.compile(r"(\d+)\s*([a-z]*)", re.IGNORECASE)
@@ -149,7 +151,7 @@ class KafkaSettings(Section):
     """SO_RCVBUF of each connection; 0 leaves it to the system, which grows it as needed."""
     send_buffer_bytes: Bytes = 0
     """SO_SNDBUF of each connection; 0 leaves it to the system."""
-    idle_timeout_ms: Millis = 600_000
+    idle_timeout_ms: Millis = limits.CONNECTION_IDLE_MS_MAX
     """A connection without a request for so long is closed."""
     shutdown_timeout_ms: Millis = 10_000
     """How long a stop waits for requests that are being answered."""
@@ -248,40 +250,51 @@ class GroupSettings(Section):
     """Partitions of __consumer_offsets when it is created."""
     offset_metadata_bytes_max: Annotated[int, Field(ge=0)] = 4_096
     """Longest text a member may commit with an offset."""
-    members_max: Count = 10_000
+    members_max: Count = limits.GROUP_MEMBERS_MAX
     """Most members of one group."""
     groups_max: Count = 100_000
     """Most groups on this node."""
 
 
 class LimitSettings(Section):
-    frame_bytes_max: Annotated[Bytes, Field(ge=64 * KIB, le=INT32_MAX)] = 100 * MIB
+    """The limits that an operator may move; `model.limits` has their reasons."""
+
+    frame_bytes_max: Annotated[Bytes, Field(ge=64 * KIB, le=INT32_MAX)] = limits.FRAME_BYTES_MAX
     """Largest request; a larger one closes its connection."""
-    connections_max: Count = 20_000
+    connections_max: Count = limits.CONNECTIONS_MAX
     """Connections in all."""
-    connections_per_address_max: Count = 10_000
+    connections_per_address_max: Count = limits.CONNECTIONS_PER_ADDRESS_MAX
     """Connections from one address."""
-    in_flight_per_connection_max: Count = 64
+    in_flight_per_connection_max: Count = limits.IN_FLIGHT_PER_CONNECTION_MAX
     """Requests of one connection that may wait for an answer; reading pauses above it."""
-    queued_bytes_per_connection_max: Annotated[Bytes, Field(ge=64 * KIB)] = 32 * MIB
-    """Bytes of one connection's requests and answers in memory; reading pauses above it."""
-    queued_bytes_total_max: Annotated[Bytes, Field(ge=1 * MIB)] = 512 * MIB
+    queued_bytes_per_connection_max: Annotated[Bytes, Field(ge=64 * KIB)] = limits.QUEUED_BYTES_PER_CONNECTION_MAX
+    """Bytes of one connection's requests in memory; reading pauses above it."""
+    queued_bytes_total_max: Annotated[Bytes, Field(ge=1 * MIB)] = limits.QUEUED_BYTES_TOTAL_MAX
     """The same over all connections."""
-    decompressed_bytes_max: Annotated[Bytes, Field(ge=1 * MIB)] = 128 * MIB
+    unread_bytes_per_connection_max: Annotated[Bytes, Field(ge=64 * KIB)] = limits.UNREAD_BYTES_PER_CONNECTION_MAX
+    """Answers that a client has not read; reading its requests pauses above it."""
+    decompressed_bytes_max: Annotated[Bytes, Field(ge=1 * MIB)] = limits.DECOMPRESSED_BYTES_MAX
     """A batch that grows beyond this when its records must be decoded is refused."""
-    fetch_bytes_max: Annotated[Bytes, Field(ge=1 * MIB)] = 55 * MIB
-    """Most bytes one fetch returns, whatever the client asks for."""
-    fetch_sessions_max: Count = 1_000
+    fetch_bytes_max: Annotated[Bytes, Field(ge=1 * MIB)] = limits.FETCH_BYTES_MAX
+    """Most bytes one fetch returns, whatever the client asks for; a single larger batch is returned all the same."""
+    fetch_sessions_max: Count = limits.FETCH_SESSIONS_MAX
     """Incremental fetch sessions kept."""
-    topics_max: Count = 20_000
+    topics_max: Count = limits.TOPICS_MAX
     """Topics on this node."""
-    partitions_max: Count = 100_000
+    partitions_max: Count = limits.PARTITIONS_MAX
     """Partitions on this node."""
-    partitions_per_topic_max: Count = 10_000
+    partitions_per_topic_max: Count = limits.PARTITIONS_PER_TOPIC_MAX
     """Partitions of one topic."""
 
 
+class LogFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
 class LoggingSettings(Section):
+    format: LogFormat = LogFormat.TEXT
+    """text: one line for people with key=value fields; json: one object a line."""
     level: Level = LogLevel.INFO
     """Level of everything that has no level of its own."""
     modules: Annotated[dict[str, Level], BeforeValidator(parse_pairs)] = Field(default_factory=dict)

@@ -1,0 +1,56 @@
+"""Whether the node lives, and whether it should be given work.
+
+Live means that its event loop answers. Ready means that it has started, is not stopping, and no check objects.
+A check returns the reason for which it objects, in words for an operator, or None. A warning is shown, too, but
+leaves the node ready: a damaged partition is still readable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+Check = Callable[[], str | None]
+
+
+class Phase(StrEnum):
+    STARTING = "starting"
+    RUNNING = "running"
+    STOPPING = "stopping"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthReport:
+    ready: bool
+    phase: Phase
+    problems: dict[str, str] = field(default_factory=dict)
+    warnings: dict[str, str] = field(default_factory=dict)
+
+
+class Health:
+    """Owned by the node, which moves it from phase to phase; the other parts add checks."""
+
+    def __init__(self) -> None:
+        self.phase = Phase.STARTING
+        self._problems: dict[str, Check] = {}
+        self._warnings: dict[str, Check] = {}
+
+    def add_check(self, name: str, check: Check) -> None:
+        """While the check objects, the node is not ready."""
+        self._problems[name] = check
+
+    def add_warning(self, name: str, check: Check) -> None:
+        self._warnings[name] = check
+
+    def report(self) -> HealthReport:
+        problems = _objections(self._problems)
+        if self.phase is not Phase.RUNNING:
+            problems = {"phase": f"the node is {self.phase}", **problems}
+        return HealthReport(
+            ready=not problems, phase=self.phase, problems=problems, warnings=_objections(self._warnings)
+        )
+
+
+def _objections(checks: dict[str, Check]) -> dict[str, str]:
+    return {name: reason for name, check in checks.items() if (reason := check()) is not None}
