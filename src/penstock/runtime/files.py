@@ -7,7 +7,9 @@ Storage calls nothing but this for durable bytes. `RealFiles` is the thin layer 
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
@@ -15,13 +17,16 @@ from typing import Protocol
 Buffer = bytes | bytearray | memoryview
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_IOVEC_COUNT_MAX = 1024  # Linux refuses more buffers in one call
 
 
 class File(Protocol):
     """One open file. Writes are positioned: the owner knows where the end is."""
 
     def pwrite(self, buffers: Sequence[Buffer], position: int) -> int:
-        """Write all buffers at `position`, or raise OSError. A short write is retried, then raised as ENOSPC/EIO."""
+        """Write all buffers at `position`, or raise OSError. A short write is retried, then raised as
+        ENOSPC/EIO.
+        """
         ...
 
     def pread(self, size: int, position: int) -> bytes:
@@ -49,6 +54,7 @@ class Files(Protocol):
         ...
 
     def exists(self, path: Path) -> bool: ...
+    def file_size(self, path: Path) -> int: ...
     def list_names(self, directory: Path) -> list[str]: ...
     def make_directories(self, directory: Path) -> None:
         """Create a directory and its parents and sync every directory that got a new entry."""
@@ -58,15 +64,29 @@ class Files(Protocol):
     def remove(self, path: Path) -> None: ...
     def remove_tree(self, directory: Path) -> None: ...
     def sync_directory(self, directory: Path) -> None: ...
+    def open_directory(self, directory: Path) -> File:
+        """A handle whose `datasync` makes the directory's entries durable: a directory among files to
+        sync.
+        """
+        ...
+
     def sync_all(self, file: File) -> None:
-        """syncfs: everything dirty on the file system that holds `file`, in one call."""
+        """syncfs: everything dirty on the file system that holds `file`, in one call.
+
+        Errors of writeback are reported once per open file: keep one handle for all calls, opened before the
+        first write, or an error may go unseen.
+        """
+        ...
+
+    def allocate(self, path: Path, size: int) -> None:
+        """Make a file that really occupies `size` bytes on the disk."""
         ...
 
     def free_bytes(self, directory: Path) -> int: ...
 
 
 class RealFile:
-    """A descriptor and the calls made on it."""
+    """A descriptor and the calls made on it. Closing twice is allowed."""
 
     __slots__ = ("_fd",)
 
@@ -74,15 +94,20 @@ class RealFile:
         self._fd = fd
 
     def pwrite(self, buffers: Sequence[Buffer], position: int) -> int:
-        total = sum(len(buffer) for buffer in buffers)
-        written = os.pwritev(self._fd, buffers, position)
-        while written < total:  # rare: a full disk or a signal; the next try tells which
-            rest = b"".join(buffers)[written:]
-            step = os.pwrite(self._fd, rest, position + written)
-            if step == 0:
-                raise OSError(28, "no space left on device")
-            written += step
+        total = sum(map(len, buffers))
+        written = os.pwritev(self._fd, buffers[:_IOVEC_COUNT_MAX], position)
+        if written < total:
+            self._write_rest(buffers, position, written)
         return total
+
+    def _write_rest(self, buffers: Sequence[Buffer], position: int, written: int) -> None:
+        """Rare: very many buffers, a signal, or a full disk; the next try tells which."""
+        rest = memoryview(b"".join(buffers))
+        while written < len(rest):
+            step = os.pwrite(self._fd, rest[written:], position + written)
+            if step == 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            written += step
 
     def pread(self, size: int, position: int) -> bytes:
         return os.pread(self._fd, size, position)
@@ -122,16 +147,22 @@ class RealFiles:
         temporary = path.with_name(path.name + ".tmp")
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
         try:
-            file = RealFile(fd)
-            file.pwrite([data], 0)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-        os.rename(temporary, path)
+            try:
+                RealFile(fd).pwrite([data], 0)
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            os.rename(temporary, path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
         self.sync_directory(path.parent)
 
     def exists(self, path: Path) -> bool:
         return path.exists()
+
+    def file_size(self, path: Path) -> int:
+        return os.stat(path).st_size
 
     def list_names(self, directory: Path) -> list[str]:
         return os.listdir(directory)
@@ -153,14 +184,25 @@ class RealFiles:
         os.unlink(path)
 
     def remove_tree(self, directory: Path) -> None:
-        import shutil
-
         shutil.rmtree(directory)
 
     def sync_directory(self, directory: Path) -> None:
-        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        handle = self.open_directory(directory)
         try:
-            os.fsync(fd)
+            handle.datasync()
+        finally:
+            handle.close()
+
+    def open_directory(self, directory: Path) -> File:
+        return RealFile(os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+
+    def allocate(self, path: Path, size: int) -> None:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            os.posix_fallocate(fd, 0, size)
+        except OSError:
+            os.unlink(path)
+            raise
         finally:
             os.close(fd)
 
