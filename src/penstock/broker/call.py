@@ -5,8 +5,9 @@ or an awaitable of it:
 
 - `def handle` that returns a value: answered at once.
 - `async def handle`: the connection's next request starts only when this one is answered, as in Kafka.
-- Produce and Fetch are special: they do their work at once and return a future, so that waits overlap while
-  answers still leave in order.
+- Either may return bytes instead of an entity: a body that is encoded already.
+- Produce and Fetch are special (see their files): they do their work at once and return a `Pending`, so that waits
+  overlap while answers still leave in order.
 
 A KafkaError raised out of a handler is our bug: every API has its own place for error codes.
 """
@@ -15,28 +16,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.net.caller import Caller, Endpoint
 from penstock.protocol.kafka.messages import Entity, Messages
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """An address as clients see it."""
-
-    host: str
-    port: int
-
-
-@dataclass(slots=True)
-class Caller:
-    """Who is on the other side of a connection. `local` is the address the client reached us at."""
-
-    connection_id: int
-    peer_host: str
-    local: Endpoint
-    listener: str = "PLAINTEXT"
-    principal: str = "User:ANONYMOUS"
-    software_name: str = ""
-    software_version: str = ""
 
 
 @dataclass(slots=True)
@@ -50,3 +31,6 @@ class Call:
     caller: Caller
     request: Entity
     reply: Messages
+
+
+__all__ = ["Call", "Caller", "Endpoint"]

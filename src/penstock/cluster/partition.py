@@ -19,10 +19,23 @@ Waiter = Callable[[], None]
 class Partition:
     """One partition that this node leads."""
 
-    __slots__ = ("_data_waiters", "_flush_waiters", "deleted", "id", "index", "leader_epoch", "log", "topic")
+    __slots__ = (
+        "_data_waiters",
+        "_flush_waiters",
+        "deleted",
+        "id",
+        "index",
+        "internal",
+        "leader_epoch",
+        "log",
+        "topic",
+    )
 
-    def __init__(self, topic: str, partition: PartitionId, log: Log, leader_epoch: int) -> None:
+    def __init__(
+        self, topic: str, partition: PartitionId, log: Log, leader_epoch: int, *, internal: bool = False
+    ) -> None:
         self.topic = topic
+        self.internal = internal
         self.id = partition
         self.index = partition.partition
         self.log = log

@@ -40,6 +40,15 @@ class PartitionTable:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return places[index] or self._open(places, self._topics.get(topic), index)
 
+    def find(self, topic: str | bytes, index: int) -> Partition:
+        """By name, or by the 16 bytes of an id, as the wire has it: the look-up of every produce and fetch."""
+        if isinstance(topic, str):
+            return self.get(topic, index)
+        places = self._by_id.get(int.from_bytes(topic, "big"))
+        if places is not None and 0 <= index < len(places) and (partition := places[index]) is not None:
+            return partition
+        return self.get_by_id(TopicId(bytes=topic), index)
+
     def get_by_id(self, topic_id: TopicId | None, index: int) -> Partition:
         places = self._by_id.get(topic_id.int) if topic_id is not None else None
         if places is None:
@@ -87,7 +96,9 @@ class PartitionTable:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{topic.name}-{index}: {error}") from error
         if log.state is LogState.OFFLINE:
             self._went_offline(partition_id)
-        partition = places[index] = Partition(topic.name, partition_id, log, self.leader_epoch(topic))
+        partition = places[index] = Partition(
+            topic.name, partition_id, log, self.leader_epoch(topic), internal=topic.internal
+        )
         return partition
 
     def _went_offline(self, partition: PartitionId) -> None:

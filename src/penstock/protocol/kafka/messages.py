@@ -79,9 +79,7 @@ def _constructor(entity_class: type[Entity]) -> Callable[..., Entity]:
         converters[item.name] = _to_tuple if is_array else _CONVERTERS.get(kafka_type or "", _to_tuple)
 
     def build(**values: Any) -> Entity:
-        return entity_class(
-            **{name: converters[name](value) for name, value in values.items() if name in converters}
-        )
+        return entity_class(**{name: converters[name](value) for name, value in values.items() if name in converters})
 
     return build
 

@@ -1,0 +1,45 @@
+"""What handlers work with: the parts of a broker side by side. It has no behaviour of its own beyond addresses.
+
+Built by the node, in order; see `penstock.node`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from penstock.broker.call import Call
+from penstock.broker.fetch_sessions import FetchSessions
+from penstock.broker.groups.coordinator import GroupCoordinator
+from penstock.broker.producer_ids import ProducerIds
+from penstock.cluster.controller import Controller
+from penstock.cluster.partitions import PartitionTable
+from penstock.cluster.topics import TopicTable
+from penstock.config.settings import Settings
+from penstock.net.caller import Endpoint
+from penstock.observability.metrics import BrokerMetrics
+from penstock.runtime.clock import Clock
+from penstock.storage.interface import LogEngine
+
+
+@dataclass(slots=True, kw_only=True)
+class Broker:
+    settings: Settings
+    node_id: int
+    cluster_id: str
+    clock: Clock
+    engine: LogEngine
+    topics: TopicTable
+    partitions: PartitionTable
+    controller: Controller
+    groups: GroupCoordinator
+    producer_ids: ProducerIds
+    fetch_sessions: FetchSessions
+    metrics: BrokerMetrics
+    parked: set[Callable[[], None]] = field(default_factory=set)
+    """Requests that wait for data, each by the call that answers it with what there is: used when the node stops."""
+
+    def endpoint(self, call: Call) -> Endpoint:
+        """The address this client is told to use: the one it came in on, unless another is advertised."""
+        advertised = self.settings.kafka.advertised_address
+        return call.caller.local if advertised is None else Endpoint(*advertised)

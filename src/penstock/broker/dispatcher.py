@@ -1,0 +1,100 @@
+"""From a frame to an answer: header, table of APIs, decoding, the handler, encoding.
+
+Produce and Fetch have codecs of their own and get the bare frame; every other handler gets a `Call`. Handlers are
+imported when their API is first used, since the schemas of all of them take more than a second to load.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from penstock.broker.broker import Broker
+from penstock.broker.call import Call
+from penstock.net.caller import Caller
+from penstock.net.connection import Answer
+from penstock.net.pending import Buffers
+from penstock.protocol.kafka.apis import API_VERSIONS, APIS, FETCH, PRODUCE, Api
+from penstock.protocol.kafka.headers import RequestHeader, body_start, read_request_header, response_header
+from penstock.protocol.kafka.messages import encode, request_reader, response_messages
+from penstock.protocol.kafka.primitives import MalformedRequest
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[[Broker, Call], Any]
+FastHandler = Callable[[Broker, RequestHeader, memoryview, int], Answer]
+
+
+class Dispatcher:
+    """The service behind a Kafka listener."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._handlers: dict[int, Handler] = {}
+        self._produce: FastHandler = _load(APIS[PRODUCE]).handle
+        self._fetch: FastHandler = _load(APIS[FETCH]).handle
+
+    def serve(self, frame: memoryview, caller: Caller) -> tuple[bytes, int, Answer]:
+        header = read_request_header(frame)
+        api = APIS.get(header.api_key)
+        if api is None or not api.accepts(header.version):
+            return self._refuse(header, api, frame, caller)
+        start = body_start(frame, header, api)
+        head = response_header(header.correlation_id, api, header.version)
+        if header.api_key == PRODUCE:
+            return head, PRODUCE, self._produce(self._broker, header, frame, start)
+        if header.api_key == FETCH:
+            return head, FETCH, self._fetch(self._broker, header, frame, start)
+        return head, api.key, self._call(api, header, frame, start, caller)
+
+    def answered(self, api_key: int, seconds: float) -> None:
+        self._broker.metrics.requests.observe(api_key, seconds)
+
+    def _call(self, api: Api, header: RequestHeader, frame: memoryview, start: int, caller: Caller) -> Answer:
+        try:
+            request, _ = request_reader(api.key, header.version)(bytes(frame), start)
+        except Exception as problem:  # kio has no common type for what malformed bytes can cause
+            raise MalformedRequest(f"{api.name} v{header.version}: {problem or type(problem).__name__}") from problem
+        call = Call(
+            api_key=api.key,
+            version=header.version,
+            correlation_id=header.correlation_id,
+            client_id=header.client_id,
+            caller=caller,
+            request=request,
+            reply=response_messages(api.key, header.version),
+        )
+        handler = self._handlers.get(api.key)
+        if handler is None:
+            handler = self._handlers[api.key] = _load(api).handle
+        result = handler(self._broker, call)
+        if inspect.isawaitable(result):
+            return _encode_later(result)
+        return _encoded(result)
+
+    def _refuse(self, header: RequestHeader, api: Api | None, frame: memoryview, caller: Caller) -> Any:
+        """ApiVersions of a version we do not know is answered in v0, so that the client can step down (KIP-511)."""
+        if api is not None and api.key == API_VERSIONS:
+            body = _load(api).unsupported_version()
+            return response_header(header.correlation_id, api, 0), API_VERSIONS, [body]
+        name = api.name if api is not None else f"API {header.api_key}"
+        raise MalformedRequest(f"{name} v{header.version} is not supported")
+
+
+def _load(api: Api) -> Any:
+    return importlib.import_module(f"penstock.broker.handlers.{api.handler}")
+
+
+async def _encode_later(result: Any) -> Buffers | None:
+    return _encoded(await result)
+
+
+def _encoded(result: Any) -> Buffers:
+    if isinstance(result, bytes | bytearray):
+        return [result]
+    if isinstance(result, list):
+        return result
+    return [encode(result)]

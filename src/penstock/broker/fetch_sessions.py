@@ -1,0 +1,132 @@
+"""Fetch sessions (KIP-227): a consumer says once what it wants, then only what changed, and is told only what changed.
+
+A session is a dictionary of partitions with what the client was last told about each. Sessions live in a cache of
+bounded size; the least recently used goes first, and its client, told FETCH_SESSION_ID_NOT_FOUND, starts another.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import OrderedDict
+
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import FETCH_SESSIONS_MAX
+from penstock.protocol.kafka.fetch import FetchedPartition, FetchPartition, FetchRequest, TopicKey
+
+FINAL_EPOCH = -1
+INITIAL_EPOCH = 0
+
+PartitionKey = tuple[TopicKey, int]
+
+
+class SessionPartition:
+    """What the client asked for, and what it was last told."""
+
+    __slots__ = ("high_watermark", "log_start", "request")
+
+    def __init__(self, request: FetchPartition) -> None:
+        self.request = request
+        self.high_watermark = -2  # nothing told yet: any value is news
+        self.log_start = -2
+
+    def is_news(self, answer: FetchedPartition) -> bool:
+        return bool(
+            answer.error
+            or len(answer.records)
+            or answer.diverging_epoch is not None
+            or answer.high_watermark != self.high_watermark
+            or answer.log_start != self.log_start
+        )
+
+    def told(self, answer: FetchedPartition) -> None:
+        # After an error the client is told again, whatever comes next.
+        self.high_watermark = -2 if answer.error else answer.high_watermark
+        self.log_start = -2 if answer.error else answer.log_start
+
+
+class FetchSession:
+    """One client's standing request."""
+
+    __slots__ = ("by_id", "epoch", "id", "partitions")
+
+    def __init__(self, session_id: int, by_id: bool) -> None:
+        self.id = session_id
+        self.by_id = by_id  # whether topics are named by id, which may not change within a session
+        self.epoch = 1  # of the next request
+        self.partitions: dict[PartitionKey, SessionPartition] = {}
+
+    def update(self, request: FetchRequest) -> None:
+        for item in request.partitions:
+            key = (item.topic, item.partition)
+            known = self.partitions.get(key)
+            if known is None:
+                self.partitions[key] = SessionPartition(item)
+            else:
+                known.request = item
+        for key in request.forgotten:
+            self.partitions.pop(key, None)
+
+    def next_epoch(self) -> None:
+        self.epoch = 1 if self.epoch == 0x7FFFFFFF else self.epoch + 1
+
+    def wanted(self) -> list[FetchPartition]:
+        return [item.request for item in self.partitions.values()]
+
+    def news(self, answers: list[FetchedPartition], *, full: bool) -> list[FetchedPartition]:
+        """The partitions worth telling. Those with data move to the end, so that the next answer begins with others."""
+        told = []
+        for answer in answers:
+            key = (answer.topic, answer.partition)
+            item = self.partitions.get(key)
+            if item is None or not (full or item.is_news(answer)):
+                continue
+            item.told(answer)
+            told.append(answer)
+            if not full and len(answer.records):
+                self.partitions[key] = self.partitions.pop(key)
+        return told
+
+
+class FetchSessions:
+    """The cache of sessions."""
+
+    def __init__(self, sessions_max: int = FETCH_SESSIONS_MAX) -> None:
+        self._sessions: OrderedDict[int, FetchSession] = OrderedDict()
+        self._sessions_max = sessions_max
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def open(self, request: FetchRequest, by_id: bool) -> FetchSession | None:
+        """The session of a request, made, found or ended as its id and epoch say; None for a request without one."""
+        if request.session_epoch == FINAL_EPOCH:
+            self._sessions.pop(request.session_id, None)
+            return None
+        if request.session_epoch == INITIAL_EPOCH:
+            self._sessions.pop(request.session_id, None)
+            return self._make(request, by_id) if request.partitions else None
+        return self._resume(request, by_id)
+
+    def _make(self, request: FetchRequest, by_id: bool) -> FetchSession:
+        session_id = 0
+        while session_id == 0 or session_id in self._sessions:
+            session_id = random.randint(1, 0x7FFFFFFF)
+        session = FetchSession(session_id, by_id)
+        session.update(request)
+        self._sessions[session_id] = session
+        if len(self._sessions) > self._sessions_max:
+            self._sessions.popitem(last=False)
+        return session
+
+    def _resume(self, request: FetchRequest, by_id: bool) -> FetchSession:
+        session = self._sessions.get(request.session_id)
+        if session is None:
+            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        if session.epoch != request.session_epoch:
+            raise KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        if session.by_id != by_id:
+            raise KafkaError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        session.update(request)
+        session.next_epoch()
+        self._sessions.move_to_end(session.id)
+        return session

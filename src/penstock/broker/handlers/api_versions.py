@@ -1,0 +1,56 @@
+"""ApiVersions v0-4.
+
+Behaviour:
+- A version we do not know is answered in v0 with UNSUPPORTED_VERSION and one entry, ApiVersions itself (KIP-511).
+- From v3 on the client names its software; a malformed name is INVALID_REQUEST.
+
+Versions:
+- v3 is flexible, but its response header is not. v3 leaves out features whose minimum is 0, v4 lists them: older Java
+  clients reject a minimum of 0.
+"""
+
+from __future__ import annotations
+
+import re
+
+from penstock.broker.broker import Broker
+from penstock.broker.call import Call
+from penstock.model.errors import ErrorCode
+from penstock.protocol.kafka.apis import API_VERSIONS, APIS
+from penstock.protocol.kafka.messages import Entity, encode, response_messages
+
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+_encoded: dict[int, bytes] = {}
+
+
+def handle(broker: Broker, call: Call) -> bytes | Entity:
+    if call.version >= 3:
+        name, version = call.request.client_software_name, call.request.client_software_version
+        if not (_SOFTWARE.fullmatch(name) and _SOFTWARE.fullmatch(version)):
+            return call.reply.ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=(), throttle_time=0)
+        call.caller.software_name, call.caller.software_version = name, version
+    body = _encoded.get(call.version)
+    if body is None:
+        body = _encoded[call.version] = encode(_answer(call))
+    return body
+
+
+def _answer(call: Call) -> Entity:
+    reply = call.reply
+    return reply.ApiVersionsResponse(
+        error_code=ErrorCode.NONE,
+        throttle_time=0,
+        api_keys=tuple(
+            reply.ApiVersion(api_key=api.key, min_version=api.advertised_oldest, max_version=api.newest)
+            for api in APIS.values()
+        ),
+    )
+
+
+def unsupported_version() -> bytes:
+    """The v0 answer to a version from the future."""
+    reply = response_messages(API_VERSIONS, 0)
+    api = APIS[API_VERSIONS]
+    entry = reply.ApiVersion(api_key=api.key, min_version=api.oldest, max_version=api.newest)
+    return encode(reply.ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=(entry,)))

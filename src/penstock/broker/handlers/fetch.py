@@ -1,0 +1,245 @@
+"""Fetch v4-18.
+
+Behaviour:
+- Answers as soon as there are min_bytes, an error or a diverging epoch in any partition, or max_wait is over; until
+  then the request is parked, and the flush that raises a high watermark wakes it at once.
+- The first partition with data gives at least one batch, however large; the rest obey max_bytes.
+- Reads come from the page cache. What is not there is read in a thread, so that a cold disk delays one client only.
+
+Versions:
+- v5 adds the log start, v7 sessions, v9 the leader epoch, v11 the rack, v12 is flexible and detects divergence by the
+  last fetched epoch (KIP-595), v13 names topics by id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from penstock.broker.broker import Broker
+from penstock.broker.fetch_sessions import FetchSession
+from penstock.cluster.partition import Partition
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import FETCH_WAIT_MS_MAX
+from penstock.net.pending import Buffers, Pending
+from penstock.protocol.kafka.fetch import (
+    READ_COMMITTED,
+    TOPIC_IDS,
+    FetchedPartition,
+    FetchPartition,
+    FetchRequest,
+    decode,
+    encode_response,
+)
+from penstock.protocol.kafka.headers import RequestHeader
+from penstock.storage.interface import ReadSlice
+
+NO_RECORDS = ReadSlice(b"", -1, -1)
+
+
+def handle(broker: Broker, header: RequestHeader, frame: memoryview, position: int) -> Buffers | Pending:
+    request = decode(frame, position, header.version)
+    try:
+        session = broker.fetch_sessions.open(request, header.version >= TOPIC_IDS)
+    except KafkaError as error:
+        return encode_response([], header.version, error_code=error.code)
+    fetch = _Fetch(broker, request, header.version, session)
+    return fetch.start()
+
+
+class _Fetch:
+    """One request, from its first look at the partitions to its answer."""
+
+    __slots__ = (
+        "_answers",
+        "_broker",
+        "_found_bytes",
+        "_full",
+        "_pending",
+        "_reading",
+        "_request",
+        "_session",
+        "_stored_bytes",
+        "_timer",
+        "_version",
+        "_waits_on",
+        "_wanted",
+    )
+
+    def __init__(self, broker: Broker, request: FetchRequest, version: int, session: FetchSession | None) -> None:
+        self._broker = broker
+        self._request = request
+        self._version = version
+        self._session = session
+        self._full = session is None or request.session_epoch == 0
+        self._wanted = request.partitions if session is None else session.wanted()
+        self._answers: list[FetchedPartition] = []
+        self._pending: Pending | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._waits_on: list[Partition] = []
+        self._reading = False
+        self._found_bytes = 0  # at the last look,
+        self._stored_bytes = 0  # when the logs waited on held this much
+
+    def start(self) -> Buffers | Pending:
+        cold = self._look(wait=False)
+        if not cold and self._ready():
+            return self._body()
+        self._pending = Pending()
+        if cold:
+            self._read_in_thread()
+        else:
+            self._park()
+        return self._pending
+
+    # --- looking ---------------------------------------------------------------------------------------------------
+
+    def _look(self, *, wait: bool) -> bool:
+        """Read every partition anew. True if some of it has to be read from the disk, which wait=False does not do."""
+        left = min(self._request.max_bytes, self._broker.settings.limits.fetch_bytes_max)
+        found = False
+        answers = []
+        for item in self._wanted:
+            try:
+                answer = self._look_at(item, left, first=not found, wait=wait)
+            except BlockingIOError:
+                return True
+            except KafkaError as error:
+                answer = FetchedPartition(item.topic, item.partition, error.code, -1, -1, -1, b"")
+            size = len(answer.records)
+            found = found or size > 0
+            left -= size
+            answers.append(answer)
+        self._answers = answers
+        return False
+
+    def _look_at(self, item: FetchPartition, left: int, *, first: bool, wait: bool) -> FetchedPartition:
+        partition = self._broker.partitions.find(item.topic, item.partition)
+        if partition.failed:
+            raise KafkaError(partition.failure)
+        partition.check_epoch(item.leader_epoch)
+        diverging = _divergence(partition, item)
+        slice_ = NO_RECORDS
+        if diverging is None:
+            # A partition beyond the byte limit is still checked, so that its errors are told at once.
+            max_bytes = max(min(item.max_bytes, left), 0)
+            slice_ = partition.read(item.fetch_offset, max_bytes, one_batch_at_least=first, wait=wait)
+        return FetchedPartition(
+            item.topic,
+            item.partition,
+            0,
+            partition.high_watermark,
+            partition.last_stable,
+            partition.log_start,
+            slice_.records,
+            self._request.isolation == READ_COMMITTED,
+            diverging,
+        )
+
+    def _ready(self) -> bool:
+        if self._request.max_wait_ms <= 0 or not self._wanted:
+            return True
+        size = 0
+        for answer in self._answers:
+            if answer.error or answer.diverging_epoch is not None:
+                return True
+            size += len(answer.records)
+        self._found_bytes = size
+        return size >= self._request.min_bytes
+
+    def _read_in_thread(self) -> None:
+        self._reading = True
+        loop = asyncio.get_running_loop()
+        future = loop.run_in_executor(None, lambda: self._look(wait=True))
+        future.add_done_callback(self._read_done)
+
+    def _read_done(self, future: asyncio.Future[bool]) -> None:
+        self._reading = False
+        assert self._pending is not None
+        if self._pending.done:
+            return  # abandoned or timed out meanwhile
+        if future.cancelled() or future.exception() is not None:
+            self._finish(None)
+        elif self._ready():
+            self._finish(self._body())
+        else:
+            self._park()
+
+    # --- waiting ---------------------------------------------------------------------------------------------------
+
+    def _park(self) -> None:
+        assert self._pending is not None
+        loop = asyncio.get_running_loop()
+        wait_ms = min(self._request.max_wait_ms, FETCH_WAIT_MS_MAX)
+        self._timer = loop.call_later(wait_ms / 1000, self._expire)
+        self._pending.on_abandon = self._leave
+        self._broker.parked.add(self._expire)
+        for item in self._wanted:
+            try:
+                partition = self._broker.partitions.find(item.topic, item.partition)
+            except KafkaError:  # deleted while it was read in the thread
+                self._look(wait=False)
+                self._finish(self._body())
+                return
+            partition.add_data_waiter(self._wake)
+            self._waits_on.append(partition)
+        self._stored_bytes = self._stored()
+
+    def _stored(self) -> int:
+        return sum(partition.log.size_bytes for partition in self._waits_on)
+
+    def _wake(self) -> None:
+        """A partition has something new."""
+        if self._reading:
+            return
+        failed = any(partition.failed for partition in self._waits_on)
+        if not failed and self._found_bytes + self._stored() - self._stored_bytes < self._request.min_bytes:
+            return  # not enough to be worth reading it all again
+        if self._look(wait=False):
+            self._leave()
+            self._read_in_thread()
+        elif self._ready():
+            self._finish(self._body())
+
+    def _expire(self) -> None:
+        """Time is up, or the broker stops: answer with what there is."""
+        if not self._reading:
+            self._finish(self._body())
+
+    def _leave(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for partition in self._waits_on:
+            partition.remove_data_waiter(self._wake)
+        self._waits_on = []
+        self._broker.parked.discard(self._expire)
+
+    # --- answering -------------------------------------------------------------------------------------------------
+
+    def _finish(self, body: Buffers | None) -> None:
+        assert self._pending is not None
+        self._leave()
+        self._pending.complete(body)
+
+    def _body(self) -> Buffers:
+        answers = self._answers
+        session_id = 0
+        if self._session is not None:
+            answers = self._session.news(answers, full=self._full)
+            session_id = self._session.id
+        sent = sum(len(answer.records) for answer in answers)
+        if sent:
+            self._broker.metrics.fetched(sent)
+        return encode_response(answers, self._version, session_id=session_id)
+
+
+def _divergence(partition: Partition, item: FetchPartition) -> tuple[int, int] | None:
+    """KIP-595: the client's last record is not ours if its epoch ended before the offset it asks for."""
+    if item.last_fetched_epoch < 0:
+        return None
+    epoch, end = partition.log.epoch_end(item.last_fetched_epoch)
+    if epoch < 0:
+        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
+    if epoch < item.last_fetched_epoch or end < item.fetch_offset:
+        return epoch, end
+    return None

@@ -1,0 +1,71 @@
+"""ListOffsets v1-11: an offset by time, or one of the marked places of a log.
+
+Versions:
+- v2 isolation level, v4 leader epochs, v7 the largest timestamp (-3), v8 earliest local (-4), v9 latest tiered (-5),
+  v11 earliest pending upload (-6). Nothing is tiered here, so -5 and -6 find nothing and -4 is the earliest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from penstock.broker.broker import Broker
+from penstock.broker.call import Call
+from penstock.cluster.partition import Partition
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.messages import Entity, field
+from penstock.storage.interface import TimestampOffset
+
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -1, -2, -3, -4, -5, -6
+
+_FIRST_VERSION = {
+    LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11,
+}  # fmt: skip
+_NOWHERE = TimestampOffset(-1, -1, -1)
+
+
+async def handle(broker: Broker, call: Call) -> Entity:
+    reply = call.reply
+    topics = []
+    for topic in call.request.topics:
+        partitions = [await _find(broker, call, topic.name, item) for item in topic.partitions]
+        topics.append(reply.ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
+    return reply.ListOffsetsResponse(throttle_time=0, topics=topics)
+
+
+async def _find(broker: Broker, call: Call, topic: str, item: Entity) -> Entity:
+    code, found = ErrorCode.NONE, _NOWHERE
+    try:
+        partition = broker.partitions.get(topic, item.partition_index)
+        if partition.failed:
+            raise KafkaError(partition.failure)
+        partition.check_epoch(field(item, "current_leader_epoch", -1))
+        committed_only = field(call.request, "isolation_level", 0) == 1
+        end = partition.last_stable if committed_only else partition.high_watermark
+        found = await _locate(partition, item.timestamp, end, call.version)
+    except KafkaError as error:
+        code, found = error.code, _NOWHERE
+    return call.reply.ListOffsetsPartitionResponse(
+        partition_index=item.partition_index,
+        error_code=code,
+        timestamp=found.timestamp_ms,
+        offset=found.offset,
+        leader_epoch=found.leader_epoch,
+    )
+
+
+async def _locate(partition: Partition, timestamp_ms: int, end: int, version: int) -> TimestampOffset:
+    if timestamp_ms < 0 and version < _FIRST_VERSION.get(timestamp_ms, 1 << 15):
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+    if timestamp_ms == LATEST:
+        return TimestampOffset(-1, end, partition.leader_epoch)
+    if timestamp_ms in (EARLIEST, EARLIEST_LOCAL):
+        return TimestampOffset(-1, partition.log_start, partition.log.epoch_at(partition.log_start))
+    if timestamp_ms in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return _NOWHERE
+    # Looking into segments may wait for the disk and decodes a batch.
+    if timestamp_ms == MAX_TIMESTAMP:
+        found = await asyncio.to_thread(partition.log.find_max_timestamp, end=end)
+    else:
+        found = await asyncio.to_thread(partition.log.find_timestamp, timestamp_ms, end=end)
+    return found or _NOWHERE

@@ -1,0 +1,39 @@
+"""OffsetForLeaderEpoch v2-4: where an epoch ended, so that a client can see whether what it read still stands."""
+
+from __future__ import annotations
+
+from penstock.broker.broker import Broker
+from penstock.broker.call import Call
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.messages import Entity
+
+
+def handle(broker: Broker, call: Call) -> Entity:
+    reply = call.reply
+    return reply.OffsetForLeaderEpochResponse(
+        throttle_time=0,
+        topics=tuple(
+            reply.OffsetForLeaderTopicResult(
+                topic=topic.topic,
+                partitions=tuple(_end_of_epoch(broker, call, topic.topic, item) for item in topic.partitions),
+            )
+            for topic in call.request.topics
+        ),
+    )
+
+
+def _end_of_epoch(broker: Broker, call: Call, topic: str, item: Entity) -> Entity:
+    code, epoch, end = ErrorCode.NONE, -1, -1
+    try:
+        partition = broker.partitions.get(topic, item.partition)
+        if partition.failed:
+            raise KafkaError(partition.failure)
+        partition.check_epoch(item.current_leader_epoch)
+        if item.leader_epoch == partition.leader_epoch:
+            epoch, end = partition.leader_epoch, partition.high_watermark
+        else:
+            epoch, end = partition.log.epoch_end(item.leader_epoch)
+            end = min(end, partition.high_watermark)
+    except KafkaError as error:
+        code = error.code
+    return call.reply.EpochEndOffset(error_code=code, partition=item.partition, leader_epoch=epoch, end_offset=end)

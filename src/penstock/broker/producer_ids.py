@@ -1,0 +1,29 @@
+"""Producer ids, given out of durable blocks: an id that was ever given out is never given out again.
+
+A reused id would make a new producer's first batches look like repeats of an old one's, and they would be lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+BLOCK_SIZE = 1000  # as Kafka
+
+
+class ProducerIds:
+    """Ids of the block at hand; the next block is made durable before its first id is given out."""
+
+    def __init__(self, next_block: Callable[[int], Awaitable[int]]) -> None:
+        self._next_block = next_block
+        self._next = 0
+        self._end = 0
+        self._lock = asyncio.Lock()
+
+    async def next(self) -> int:
+        async with self._lock:
+            if self._next == self._end:
+                self._next = await self._next_block(BLOCK_SIZE)
+                self._end = self._next + BLOCK_SIZE
+            self._next += 1
+            return self._next - 1

@@ -1,0 +1,55 @@
+"""Every limit of the broker in one place, each with its reason. `settings.limits` may override the first group.
+
+A limit is reached with an answer (an error code, a closed connection, a pause in reading), never with growth.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+KIB: Final = 1024
+MIB: Final = 1024 * KIB
+
+# --- connections ---------------------------------------------------------------------------------------------------
+# Kafka's socket.request.max.bytes: clients are configured against it.
+FRAME_BYTES_MAX: Final = 100 * MIB
+# A process has 20,000 descriptors on common systems; segments and sockets share them.
+CONNECTIONS_MAX: Final = 16_000
+# All of them may come from one address (a pod, a NAT); operators lower it where addresses mean clients.
+CONNECTIONS_PER_ADDRESS_MAX: Final = 16_000
+# Clients pipeline 5 (Java) to 1,000,000 (librdkafka) requests; beyond this many unanswered ones reading pauses.
+IN_FLIGHT_PER_CONNECTION_MAX: Final = 256
+# Requests of one connection that wait for an earlier one; above it reading pauses until they are worked off.
+QUEUED_BYTES_PER_CONNECTION_MAX: Final = 8 * MIB
+# The same over all connections: the memory that clients together can make the broker hold.
+QUEUED_BYTES_TOTAL_MAX: Final = 512 * MIB
+# Answers a client has not read; above it the connection's requests are not read either.
+UNREAD_BYTES_PER_CONNECTION_MAX: Final = 1 * MIB
+# Kafka's connections.max.idle.ms.
+CONNECTION_IDLE_MS_MAX: Final = 600_000
+
+# --- fetch ---------------------------------------------------------------------------------------------------------
+# Kafka's fetch.max.bytes: no answer is larger, but for a single batch that is.
+FETCH_BYTES_MAX: Final = 55 * MIB
+# Kafka's max.incremental.fetch.session.cache.slots.
+FETCH_SESSIONS_MAX: Final = 1_000
+# A client that asks to wait for an hour is answered earlier; Kafka has no limit, but a parked request holds memory.
+FETCH_WAIT_MS_MAX: Final = 300_000
+
+# --- topics --------------------------------------------------------------------------------------------------------
+# 255 is the longest file name, Kafka keeps 6 for the partition suffix.
+TOPIC_NAME_LENGTH_MAX: Final = 249
+# Metadata of all topics is held in memory, about 1 KB each.
+TOPICS_MAX: Final = 100_000
+# An open log costs about 10 KB.
+PARTITIONS_MAX: Final = 200_000
+# One request may not create more than this at once.
+PARTITIONS_PER_TOPIC_MAX: Final = 100_000
+
+# --- groups --------------------------------------------------------------------------------------------------------
+# Kafka has no limit by default; the leader gets the metadata of all members in one frame.
+GROUP_MEMBERS_MAX: Final = 10_000
+
+# --- records -------------------------------------------------------------------------------------------------------
+# What one batch may become when it is decompressed for checking; a bomb is refused at this size.
+DECOMPRESSED_BYTES_MAX: Final = 256 * MIB

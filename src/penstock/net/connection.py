@@ -1,0 +1,380 @@
+"""One client's connection: frames in, answers out, in the order of the requests.
+
+Bytes are received into a scratch buffer shared by all connections, and a frame that lies in it whole is served from
+there without a copy: whoever serves it has done with the bytes when the call returns. Only the rest of a frame that
+has not arrived yet gets a buffer of its own, into which the socket then writes directly.
+
+A request is served before the next one is looked at. Its answer may come later (`Pending`: a flush, data to wait for)
+while further requests are served, or it may hold up the connection until it is complete (a coroutine), which is what
+Kafka does for every request. Either way answers leave in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+from penstock.net.caller import Caller, Endpoint
+from penstock.net.flow_control import FlowControl
+from penstock.net.pending import Buffers, Pending
+from penstock.protocol.kafka.primitives import INT32, MalformedRequest
+
+log = logging.getLogger(__name__)
+
+SCRATCH_BYTES = 256 * 1024
+PREALLOCATED_BYTES = 1024 * 1024  # a larger frame gets memory as its bytes arrive, not on its word
+
+Answer = Buffers | Pending | Coroutine[Any, Any, Buffers | None] | None
+
+
+class Service(Protocol):
+    """What a connection does with a request."""
+
+    def serve(self, frame: memoryview, caller: Caller) -> tuple[bytes, int, Answer]:
+        """(response header, api key, answer). Raises MalformedRequest: the connection is closed.
+
+        An answer of None means that nothing is sent; the frame's memory may be reused after the call.
+        """
+        ...
+
+    def answered(self, api_key: int, seconds: float) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionLimits:
+    frame_bytes_max: int
+    in_flight_max: int
+    queued_bytes_max: int
+    unread_bytes_max: int
+
+
+@dataclass(slots=True)
+class Shared:
+    """What the connections of one listener have in common."""
+
+    service: Service
+    flow: FlowControl
+    limits: ConnectionLimits
+    clock: Callable[[], float]
+    on_open: Callable[[Connection], bool]
+    on_close: Callable[[Connection], None]
+    on_broken: Callable[[str], None]
+    scratch: bytearray
+
+
+class Connection(asyncio.BufferedProtocol):
+    """The protocol object that asyncio drives."""
+
+    __slots__ = (
+        "_busy",
+        "_closing",
+        "_filled",
+        "_frame",
+        "_frame_bytes",
+        "_head",
+        "_paused",
+        "_queue",
+        "_queued_bytes",
+        "_scratch",
+        "_shared",
+        "_slots",
+        "_stopped",
+        "_task",
+        "_transport",
+        "_unread_bytes",
+        "_working_off",
+        "caller",
+        "last_active",
+    )
+
+    def __init__(self, shared: Shared, connection_id: int) -> None:
+        self._shared = shared
+        self._scratch = memoryview(shared.scratch)
+        self._transport: asyncio.Transport = cast(asyncio.Transport, None)
+        self.caller = Caller(connection_id, "", Endpoint("", 0))
+        self.last_active = 0.0
+        self._head = b""  # up to three bytes of a frame's size
+        self._frame: bytearray | None = None  # a frame that is still arriving
+        self._frame_bytes = 0
+        self._filled = 0
+        self._queue: deque[bytearray] = deque()  # requests that wait for a coroutine to end
+        self._queued_bytes = 0
+        self._unread_bytes = 0
+        self._slots: deque[Pending] = deque()  # answers not sent yet, oldest first
+        self._busy = False
+        self._paused = False
+        self._stopped = False
+        self._working_off = False
+        self._closing = False
+        self._task: asyncio.Task[None] | None = None
+
+    # --- asyncio's side --------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        peer = transport.get_extra_info("peername")
+        local = transport.get_extra_info("sockname")
+        if isinstance(peer, tuple) and isinstance(local, tuple):
+            self.caller.peer_host = str(peer[0])
+            self.caller.local = Endpoint(str(local[0]), int(local[1]))
+        self.last_active = self._shared.clock()
+        self._transport.set_write_buffer_limits(high=self._shared.limits.unread_bytes_max)
+        if not self._shared.on_open(self):
+            self._closing = True
+            self._transport.abort()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        if self._frame is not None:
+            if self._filled == len(self._frame):
+                self._grow()
+            return memoryview(self._frame)[self._filled :]
+        start = len(self._head)
+        if start:
+            self._scratch[:start] = self._head
+        return self._scratch[start:]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        if self._closing:
+            return
+        if self._frame is not None:
+            self._filled += nbytes
+            if self._filled == self._frame_bytes:
+                frame, self._frame = self._frame, None
+                self._shared.flow.change(-len(frame))
+                self._accept(memoryview(frame))
+            return
+        self._split(len(self._head) + nbytes)
+
+    def eof_received(self) -> bool:
+        return False  # nothing to finish: a client that stops sending has gone
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._closing = True
+        if self._task is not None:
+            self._task.cancel()
+        for pending in self._slots:
+            pending.abandon()
+        self._slots.clear()
+        self._queue.clear()
+        held = self._queued_bytes + self._unread_bytes + len(self._frame or b"")
+        self._frame = None
+        self._queued_bytes = self._unread_bytes = 0
+        self._shared.flow.change(-held)
+        self._shared.on_close(self)
+
+    def pause_writing(self) -> None:
+        self._adjust_reading()
+
+    def resume_writing(self) -> None:
+        self._note_unread()
+        self._adjust_reading()
+
+    # --- frames ----------------------------------------------------------------------------------------------------
+
+    def _split(self, end: int) -> None:
+        """Serve the whole frames in scratch[:end] and keep the rest."""
+        scratch = self._scratch
+        position = 0
+        self._head = b""
+        while end - position >= 4:
+            (size,) = INT32.unpack_from(scratch, position)
+            if not 0 <= size <= self._shared.limits.frame_bytes_max:
+                self.close(_explain_size(size, scratch[position : position + 4]))
+                return
+            if end - position - 4 < size:
+                self._begin(size, scratch[position + 4 : end])
+                return
+            position += 4
+            self._accept(scratch[position : position + size])
+            if self._closing:
+                return
+            position += size
+        self._head = bytes(scratch[position:end])
+
+    def _begin(self, size: int, part: memoryview) -> None:
+        self._frame = bytearray(min(size, max(PREALLOCATED_BYTES, len(part))))
+        self._frame_bytes = size
+        self._filled = len(part)
+        self._frame[: self._filled] = part
+        self._shared.flow.change(len(self._frame))
+
+    def _grow(self) -> None:
+        assert self._frame is not None
+        grown = bytearray(min(self._frame_bytes, 2 * len(self._frame)))
+        grown[: self._filled] = self._frame
+        self._shared.flow.change(len(grown) - len(self._frame))
+        self._frame = grown
+
+    def _accept(self, frame: memoryview) -> None:
+        if self._queue or self._blocked:
+            self._queue.append(bytearray(frame))
+            self._queued_bytes += len(frame)
+            self._shared.flow.change(len(frame))
+            self._adjust_reading()
+        else:
+            self._serve(frame)
+
+    # --- requests --------------------------------------------------------------------------------------------------
+
+    def _serve(self, frame: memoryview) -> None:
+        started = self.last_active = self._shared.clock()
+        try:
+            header, api_key, answer = self._shared.service.serve(frame, self.caller)
+        except MalformedRequest as problem:
+            self.close(str(problem))
+            return
+        except Exception:
+            log.exception("connection %s: a request failed", self.caller.peer_host)
+            self.close("internal error")
+            return
+        if answer is None:
+            self._shared.service.answered(api_key, self._shared.clock() - started)
+            return
+        if isinstance(answer, list):
+            if self._slots:
+                pending = Pending()
+                pending.body, pending.done = answer, True
+                self._enqueue(pending, header, api_key, started)
+            else:
+                self._send(header, answer)
+                self._shared.service.answered(api_key, self._shared.clock() - started)
+            return
+        if isinstance(answer, Pending):
+            answer.listen(self._advance)
+            self._enqueue(answer, header, api_key, started)
+            return
+        pending = Pending()
+        pending.listen(self._advance)
+        self._enqueue(pending, header, api_key, started)
+        self._busy = True
+        self._task = asyncio.get_running_loop().create_task(
+            self._finish(cast(Coroutine[Any, Any, Buffers | None], answer), pending)
+        )
+
+    def _enqueue(self, pending: Pending, header: bytes, api_key: int, started: float) -> None:
+        pending.header, pending.api_key, pending.started = header, api_key, started
+        self._slots.append(pending)
+        if pending.done:
+            self._advance()
+
+    async def _finish(self, answer: Coroutine[Any, Any, Buffers | None], pending: Pending) -> None:
+        try:
+            body = await answer
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            log.exception("connection %s: a request failed", self.caller.peer_host)
+            self.close("internal error")
+            return
+        self._busy = False
+        self._task = None
+        pending.complete(body)
+        self._work_off()
+
+    def _work_off(self) -> None:
+        """Serve what was queued behind a request that is answered now."""
+        if self._working_off:
+            return  # an answer that came at once: the loop below goes on with the queue
+        self._working_off = True
+        while self._queue and not self._closing and not self._blocked:
+            frame = self._queue.popleft()
+            self._queued_bytes -= len(frame)
+            self._shared.flow.change(-len(frame))
+            self._serve(memoryview(frame))
+        self._working_off = False
+        self._adjust_reading()
+
+    @property
+    def _blocked(self) -> bool:
+        return self._busy or len(self._slots) >= self._shared.limits.in_flight_max
+
+    # --- answers ---------------------------------------------------------------------------------------------------
+
+    def _advance(self) -> None:
+        """Send the answers at the head of the line that are ready."""
+        slots = self._slots
+        now = self._shared.clock()
+        while slots and slots[0].done:
+            pending = slots.popleft()
+            if pending.body is None:
+                self.close("a request that expects no answer failed")
+                return
+            self._send(pending.header, pending.body)
+            self._shared.service.answered(pending.api_key, now - pending.started)
+        if self._queue and not self._busy:
+            self._work_off()
+
+    def _send(self, header: bytes, body: Buffers) -> None:
+        if self._closing:
+            return
+        size = len(header) + sum(map(len, body))
+        if size <= 4096:
+            self._transport.write(b"".join((INT32.pack(size), header, *body)))
+        else:
+            self._transport.writelines((INT32.pack(size) + header, *body))
+        self._note_unread()
+
+    def _note_unread(self) -> None:
+        unread = self._transport.get_write_buffer_size()
+        if unread != self._unread_bytes:
+            self._shared.flow.change(unread - self._unread_bytes)
+            self._unread_bytes = unread
+            if unread > self._shared.limits.unread_bytes_max:
+                self._adjust_reading()
+
+    # --- flow ------------------------------------------------------------------------------------------------------
+
+    def _adjust_reading(self) -> None:
+        """Read from the socket only while there is room for what would arrive."""
+        if self._closing or self._stopped:
+            return
+        limits = self._shared.limits
+        full = (
+            self._queued_bytes > limits.queued_bytes_max
+            or len(self._queue) >= limits.in_flight_max
+            or self._unread_bytes > limits.unread_bytes_max
+        )
+        if not full and self._shared.flow.exhausted and (self._queue or self._unread_bytes):
+            full = True
+            self._shared.flow.wait_for_room(self._adjust_reading)
+        if full and not self._paused:
+            self._paused = True
+            self._transport.pause_reading()
+        elif not full and self._paused:
+            self._paused = False
+            self._transport.resume_reading()
+
+    @property
+    def idle(self) -> bool:
+        """Nothing under way, so that it may be closed without anybody noticing."""
+        return not (self._slots or self._queue or self._busy or self._frame is not None or self._unread_bytes)
+
+    def stop_reading(self) -> None:
+        """Shutdown: what has been read is answered, nothing more is taken."""
+        self._stopped = True
+        if not self._closing and not self._paused:
+            self._paused = True
+            self._transport.pause_reading()
+
+    def close(self, reason: str | None = None) -> None:
+        """End the connection; a reason is logged in one line."""
+        if self._closing:
+            return
+        self._closing = True
+        if reason is not None:
+            self._shared.on_broken("bad request")
+            log.warning("closed the connection from %s: %s", self.caller.peer_host, reason)
+        self._transport.close()
+
+
+def _explain_size(size: int, start: memoryview) -> str:
+    text = bytes(start)
+    if text in (b"GET ", b"POST", b"HEAD", b"PUT ", b"OPTI", b"DELE"):
+        return "an HTTP request on the Kafka port; HTTP has a port of its own (http.port)"
+    if text[:2] == b"\x16\x03":
+        return "a TLS handshake on a plaintext port"
+    return f"a frame of {size} bytes is not allowed"

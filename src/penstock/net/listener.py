@@ -1,0 +1,148 @@
+"""The socket that accepts connections, and the set of those that are open."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections import Counter
+from dataclasses import dataclass
+
+from penstock.net.connection import SCRATCH_BYTES, Connection, ConnectionLimits, Service, Shared
+from penstock.net.flow_control import FlowControl
+from penstock.observability.metrics import BrokerMetrics
+
+log = logging.getLogger(__name__)
+
+IDLE_SWEEP_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListenerOptions:
+    host: str
+    port: int
+    backlog: int
+    receive_buffer_bytes: int  # 0: as the system likes
+    send_buffer_bytes: int
+    connections_max: int
+    connections_per_address_max: int
+    idle_ms_max: int
+    connection: ConnectionLimits
+
+
+class Listener:
+    """Owns the server socket and every connection made through it."""
+
+    def __init__(
+        self,
+        options: ListenerOptions,
+        service: Service,
+        flow: FlowControl,
+        metrics: BrokerMetrics,
+    ) -> None:
+        self._options = options
+        self._metrics = metrics
+        self._connections: set[Connection] = set()
+        self._by_address: Counter[str] = Counter()
+        self._next_id = 0
+        self._server: asyncio.Server | None = None
+        self._sweep: asyncio.TimerHandle | None = None
+        self._shared = Shared(
+            service=service,
+            flow=flow,
+            limits=options.connection,
+            clock=asyncio.get_running_loop().time,
+            on_open=self._opened,
+            on_close=self._closed,
+            on_broken=metrics.connection_broken,
+            scratch=bytearray(SCRATCH_BYTES),
+        )
+
+    @property
+    def port(self) -> int:
+        """The port in use, also when 0 asked for any."""
+        assert self._server is not None
+        return int(self._server.sockets[0].getsockname()[1])
+
+    @property
+    def connection_count(self) -> int:
+        return len(self._connections)
+
+    async def start(self) -> None:
+        """Bind and accept. OSError if the address is not to be had."""
+        options = self._options
+        family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            # Buffer sizes are inherited by accepted sockets, and must be set before listen to affect the TCP window.
+            if options.receive_buffer_bytes:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, options.receive_buffer_bytes)
+            if options.send_buffer_bytes:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.send_buffer_bytes)
+            sock.bind((options.host, options.port))
+            sock.setblocking(False)
+            loop = asyncio.get_running_loop()
+            self._server = await loop.create_server(self._make, sock=sock, backlog=options.backlog)
+        except BaseException:
+            sock.close()
+            raise
+        self._sweep = loop.call_later(IDLE_SWEEP_SECONDS, self._close_idle)
+
+    def stop_accepting(self) -> None:
+        """No new connections and no new requests; answers that are due still go out."""
+        if self._sweep is not None:
+            self._sweep.cancel()
+        if self._server is not None:
+            self._server.close()
+        for connection in self._connections:
+            connection.stop_reading()
+
+    async def drain(self, timeout_seconds: float) -> None:
+        """Wait until every answer has left, then close; after the timeout close anyway."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout_seconds
+        # Idleness is a state of many connections, not an event that could be awaited.
+        while loop.time() < deadline and any(not c.idle for c in self._connections):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        for connection in tuple(self._connections):
+            connection.close()
+        while self._connections and loop.time() < deadline + 1.0:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+    def _make(self) -> Connection:
+        self._next_id += 1
+        return Connection(self._shared, self._next_id)
+
+    def _opened(self, connection: Connection) -> bool:
+        address = connection.caller.peer_host
+        self._connections.add(connection)
+        self._by_address[address] += 1
+        self._metrics.connection_opened()
+        if len(self._connections) > self._options.connections_max:
+            self._metrics.connection_refused("total")
+            log.warning("refused %s: %d connections are open, the limit", address, self._options.connections_max)
+            return False
+        if self._by_address[address] > self._options.connections_per_address_max:
+            self._metrics.connection_refused("address")
+            log.warning("refused %s: too many connections from this address", address)
+            return False
+        return True
+
+    def _closed(self, connection: Connection) -> None:
+        if connection not in self._connections:
+            return
+        self._connections.discard(connection)
+        address = connection.caller.peer_host
+        self._by_address[address] -= 1
+        if not self._by_address[address]:
+            del self._by_address[address]
+        self._metrics.connection_closed()
+
+    def _close_idle(self) -> None:
+        loop = asyncio.get_running_loop()
+        oldest = loop.time() - self._options.idle_ms_max / 1000
+        for connection in tuple(self._connections):
+            if connection.last_active < oldest and connection.idle:
+                connection.close()
+        self._sweep = loop.call_later(IDLE_SWEEP_SECONDS, self._close_idle)

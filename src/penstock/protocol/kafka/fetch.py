@@ -1,0 +1,209 @@
+"""Fetch by hand, the other hot path: record data goes from the segment to the socket without being looked at.
+
+request    v4+   (replica id, up to v14) max wait, min bytes, max bytes, isolation,
+                 session id and epoch (v7+), [topic: name or id (v13+), [partition: index, leader epoch (v9+),
+                 fetch offset, last fetched epoch (v12+), log start (v5+), max bytes]],
+                 forgotten topics (v7+), rack (v11+)
+response   throttle, error and session id (v7+), [topic, [partition: index, error, high watermark, last stable,
+                 log start (v5+), aborted transactions, preferred replica (v11+), records]]
+"""
+
+from __future__ import annotations
+
+from struct import Struct, error
+from typing import NamedTuple
+
+from penstock.protocol.kafka.primitives import (
+    INT16,
+    INT32,
+    INT64,
+    Buffer,
+    MalformedRequest,
+    read_count,
+    read_string,
+    skip_tagged_fields,
+    take,
+    write_count,
+    write_string,
+    write_unsigned_varint,
+)
+
+FLEXIBLE = 12
+TOPIC_IDS = 13
+READ_COMMITTED = 1
+
+_LIMITS = Struct(">iiib")
+_SESSION = Struct(">ii")
+_WATERMARKS = Struct(">ihqq")
+
+TopicKey = str | bytes  # the name, or the 16 bytes of the id from v13 on
+
+
+class FetchPartition(NamedTuple):
+    topic: TopicKey
+    partition: int
+    leader_epoch: int
+    fetch_offset: int
+    last_fetched_epoch: int
+    max_bytes: int
+
+
+class FetchRequest(NamedTuple):
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    isolation: int
+    session_id: int
+    session_epoch: int
+    partitions: list[FetchPartition]
+    forgotten: list[tuple[TopicKey, int]]
+    rack: str
+
+
+class FetchedPartition(NamedTuple):
+    """One partition of the answer; `records` is sent as it is."""
+
+    topic: TopicKey
+    partition: int
+    error: int
+    high_watermark: int
+    last_stable: int
+    log_start: int
+    records: Buffer
+    aborted: bool = False  # an empty list of aborted transactions instead of null: read_committed
+    diverging_epoch: tuple[int, int] | None = None  # (epoch, end offset), v12+
+
+
+def decode(frame: memoryview, position: int, version: int) -> FetchRequest:
+    try:
+        return _decode(frame, position, version)
+    except (IndexError, error, UnicodeDecodeError) as problem:
+        raise MalformedRequest(f"Fetch v{version}: {problem}") from None
+
+
+def _decode(frame: memoryview, position: int, version: int) -> FetchRequest:
+    flexible = version >= FLEXIBLE
+    if version <= 14:
+        position += 4  # replica id: followers have an API table of their own
+    max_wait_ms, min_bytes, max_bytes, isolation = _LIMITS.unpack_from(frame, position)
+    position += _LIMITS.size
+    session_id, session_epoch = 0, -1
+    if version >= 7:
+        session_id, session_epoch = _SESSION.unpack_from(frame, position)
+        position += _SESSION.size
+    partitions: list[FetchPartition] = []
+    topic_count, position = read_count(frame, position, flexible)
+    for _ in range(topic_count):
+        topic, position = _topic(frame, position, version)
+        partition_count, position = read_count(frame, position, flexible)
+        for _ in range(partition_count):
+            item, position = _partition(frame, position, version, topic)
+            partitions.append(item)
+        if flexible:
+            position = skip_tagged_fields(frame, position)
+    forgotten: list[tuple[TopicKey, int]] = []
+    if version >= 7:
+        topic_count, position = read_count(frame, position, flexible)
+        for _ in range(topic_count):
+            topic, position = _topic(frame, position, version)
+            partition_count, position = read_count(frame, position, flexible)
+            for _ in range(partition_count):
+                forgotten.append((topic, INT32.unpack_from(frame, position)[0]))
+                position += 4
+            if flexible:
+                position = skip_tagged_fields(frame, position)
+    rack: str | None = ""
+    if version >= 11:
+        rack, position = read_string(frame, position, flexible)
+    return FetchRequest(
+        max_wait_ms, min_bytes, max_bytes, isolation, session_id, session_epoch, partitions, forgotten, rack or ""
+    )
+
+
+def _topic(frame: memoryview, position: int, version: int) -> tuple[TopicKey, int]:
+    if version >= TOPIC_IDS:
+        return bytes(take(frame, position, 16)), position + 16
+    topic, position = read_string(frame, position, version >= FLEXIBLE)
+    if topic is None:
+        raise MalformedRequest("Fetch: a topic without a name")
+    return topic, position
+
+
+def _partition(frame: memoryview, position: int, version: int, topic: TopicKey) -> tuple[FetchPartition, int]:
+    (index,) = INT32.unpack_from(frame, position)
+    position += 4
+    leader_epoch, last_fetched_epoch = -1, -1
+    if version >= 9:
+        (leader_epoch,) = INT32.unpack_from(frame, position)
+        position += 4
+    (fetch_offset,) = INT64.unpack_from(frame, position)
+    position += 8
+    if version >= FLEXIBLE:
+        (last_fetched_epoch,) = INT32.unpack_from(frame, position)
+        position += 4
+    if version >= 5:
+        position += 8  # a follower's log start
+    (max_bytes,) = INT32.unpack_from(frame, position)
+    position += 4
+    if version >= FLEXIBLE:
+        position = skip_tagged_fields(frame, position)
+    return FetchPartition(topic, index, leader_epoch, fetch_offset, last_fetched_epoch, max_bytes), position
+
+
+def encode_response(
+    partitions: list[FetchedPartition], version: int, *, error_code: int = 0, session_id: int = 0
+) -> list[Buffer]:
+    """The body of the answer as a list of buffers: small headers of ours between record data that is not copied."""
+    flexible = version >= FLEXIBLE
+    end = b"\0" if flexible else b""
+    out: list[Buffer] = []
+    head = bytearray(INT32.pack(0))  # throttle time
+    if version >= 7:
+        head += INT16.pack(error_code) + INT32.pack(session_id)
+    groups = _by_topic(partitions)
+    head += write_count(len(groups), flexible)
+    for topic, rows in groups:
+        head += topic if isinstance(topic, bytes) else write_string(topic, flexible)
+        head += write_count(len(rows), flexible)
+        for row in rows:
+            _encode_partition(head, row, version)
+            size = len(row.records)
+            head += write_unsigned_varint(size + 1) if flexible else INT32.pack(size)
+            if size:
+                out += (head, row.records)
+                head = bytearray()
+            head += _tagged(row) if flexible else b""
+        head += end
+    head += end
+    out.append(head)
+    return out
+
+
+def _encode_partition(head: bytearray, row: FetchedPartition, version: int) -> None:
+    head += _WATERMARKS.pack(row.partition, row.error, row.high_watermark, row.last_stable)
+    if version >= 5:
+        head += INT64.pack(row.log_start)
+    if version >= FLEXIBLE:
+        head += b"\1" if row.aborted else b"\0"
+    else:
+        head += b"\0\0\0\0" if row.aborted else b"\xff\xff\xff\xff"
+    if version >= 11:
+        head += b"\xff\xff\xff\xff"  # no preferred read replica
+
+
+def _tagged(row: FetchedPartition) -> bytes:
+    if row.diverging_epoch is None:
+        return b"\0"
+    epoch, end_offset = row.diverging_epoch
+    body = INT32.pack(epoch) + INT64.pack(end_offset) + b"\0"
+    return b"\1\0" + write_unsigned_varint(len(body)) + body
+
+
+def _by_topic(partitions: list[FetchedPartition]) -> list[tuple[TopicKey, list[FetchedPartition]]]:
+    groups: list[tuple[TopicKey, list[FetchedPartition]]] = []
+    for row in partitions:
+        if groups and groups[-1][0] == row.topic:
+            groups[-1][1].append(row)
+        else:
+            groups.append((row.topic, [row]))
+    return groups

@@ -1,0 +1,104 @@
+"""The few primitive types that the hand-written codecs need: varints, strings, tagged fields.
+
+Everything here reads from untrusted bytes. A length that points outside raises `MalformedRequest`; so may an
+IndexError or struct.error, which callers turn into one.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+Buffer = bytes | bytearray | memoryview
+
+INT16 = Struct(">h")
+INT32 = Struct(">i")
+INT64 = Struct(">q")
+
+
+class MalformedRequest(Exception):
+    """Bytes that are no Kafka request: the connection is closed, as Kafka does."""
+
+
+def read_unsigned_varint(buffer: Buffer, position: int) -> tuple[int, int]:
+    """(value, position after it)."""
+    byte: int = buffer[position]
+    if byte < 0x80:
+        return byte, position + 1
+    value = byte & 0x7F
+    shift = 7
+    while True:
+        position += 1
+        byte = buffer[position]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, position + 1
+        shift += 7
+        if shift > 28:
+            raise MalformedRequest("a varint of more than 5 bytes")
+
+
+def write_unsigned_varint(value: int) -> bytes:
+    if value < 0x80:
+        return bytes((value,))
+    out = bytearray()
+    while value >= 0x80:
+        out.append((value & 0x7F) | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def take(buffer: memoryview, position: int, size: int) -> memoryview:
+    """A view of `size` bytes that really are there."""
+    end = position + size
+    if size < 0 or end > len(buffer):
+        raise MalformedRequest("a length points outside the request")
+    return buffer[position:end]
+
+
+def read_string(buffer: memoryview, position: int, flexible: bool) -> tuple[str | None, int]:
+    """A nullable string of either encoding, and the position after it."""
+    if flexible:
+        length, position = read_unsigned_varint(buffer, position)
+        length -= 1
+    else:
+        (length,) = INT16.unpack_from(buffer, position)
+        position += 2
+    if length < 0:
+        return None, position
+    return str(take(buffer, position, length), "utf-8"), position + length
+
+
+def write_string(text: str | None, flexible: bool) -> bytes:
+    if text is None:
+        return b"\0" if flexible else b"\xff\xff"
+    data = text.encode()
+    return (write_unsigned_varint(len(data) + 1) if flexible else INT16.pack(len(data))) + data
+
+
+def read_count(buffer: memoryview, position: int, flexible: bool) -> tuple[int, int]:
+    """The length of an array (null counts as empty), and the position of its first element."""
+    if flexible:
+        count, position = read_unsigned_varint(buffer, position)
+        count = max(count - 1, 0)
+    else:
+        (count,) = INT32.unpack_from(buffer, position)
+        count, position = max(count, 0), position + 4
+    if count > len(buffer) - position:  # every element has at least one byte
+        raise MalformedRequest("an array longer than the request")
+    return count, position
+
+
+def write_count(count: int, flexible: bool) -> bytes:
+    return write_unsigned_varint(count + 1) if flexible else INT32.pack(count)
+
+
+def skip_tagged_fields(buffer: Buffer, position: int) -> int:
+    count, position = read_unsigned_varint(buffer, position)
+    for _ in range(count):
+        _, position = read_unsigned_varint(buffer, position)
+        size, position = read_unsigned_varint(buffer, position)
+        position += size
+        if position > len(buffer):
+            raise MalformedRequest("a tagged field points outside the request")
+    return position
