@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from penstock.model.ids import TopicId
+from penstock.model.topic_name import collision_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,6 +52,7 @@ class TopicTable:
     def __init__(self) -> None:
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[TopicId, Topic] = {}
+        self._by_collision_key: dict[str, str] = {}
         self._listeners: list[TopicListener] = []
         self._sorted_names: list[str] | None = None
         self._partition_count = 0
@@ -83,6 +85,11 @@ class TopicTable:
             names = self._sorted_names = sorted(self._by_name)
         return iter(names[bisect_left(names, first) :])
 
+    def colliding(self, key: str) -> tuple[str, ...]:
+        """The topic whose name has this collision key (see `model.topic_name`), if there is one."""
+        name = self._by_collision_key.get(key)
+        return () if name is None else (name,)
+
     def subscribe(self, listener: TopicListener) -> None:
         """Call `listener` at every change from now on."""
         self._listeners.append(listener)
@@ -96,6 +103,7 @@ class TopicTable:
         assert before is None or before.topic_id == topic.topic_id, f"topic {topic.name} changed its id"
         self._by_name[topic.name] = topic
         self._by_id[topic.topic_id] = topic
+        self._by_collision_key[collision_key(topic.name)] = topic.name
         if before is None:
             self._sorted_names = None
         self._partition_count += topic.partition_count - (before.partition_count if before else 0)
@@ -105,6 +113,7 @@ class TopicTable:
         """For the controller only: a topic was deleted."""
         topic = self._by_id.pop(topic_id)
         del self._by_name[topic.name]
+        del self._by_collision_key[collision_key(topic.name)]
         self._sorted_names = None
         self._partition_count -= topic.partition_count
         self._tell(TopicChange(topic, None))

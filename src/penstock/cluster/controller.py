@@ -1,0 +1,314 @@
+"""The commands that change metadata: topics, partitions and configs. Durable first, then visible.
+
+Commands run one after the other, whoever sends them: of two that create the same topic one wins and the other finds
+it there. The store is written in a thread of its own, everything else happens on the event loop. A command that has
+begun is finished even if its client goes away, so that what is durable is always what is visible.
+
+The handlers of the Kafka APIs translate; what is allowed is decided in `new_topic` and `config_changes`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from penstock.cluster.config_changes import difference
+from penstock.cluster.log_configs import to_log_config
+from penstock.cluster.new_topic import CheckedTopic, NewTopic, TopicChecks
+from penstock.cluster.topics import Topic, TopicTable
+from penstock.config.config_layers import ConfigLayers
+from penstock.config.settings import Settings
+from penstock.config.topic_configs import check_together
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.ids import PartitionId, TopicId
+from penstock.model.topic_name import CONSUMER_OFFSETS, INTERNAL_NAMES
+from penstock.storage.interface import LogConfig, LogEngine
+from penstock.storage.metadata import MetadataStore, TopicRow
+
+T = TypeVar("T")
+ConfigUpdate = Callable[[Mapping[str, str]], dict[str, str]]
+"""From the explicit configs of a resource to those it shall have; raises KafkaError."""
+
+TOPIC, BROKER, GROUP, CLIENT_METRICS = "topic", "broker", "group", "client-metrics"
+"""Scopes of configs in the metadata store."""
+
+PARTITIONS_PER_TURN = 200
+"""Partitions the log engine is told of before other work gets its turn on the event loop."""
+
+_INTERNAL_CONFIGS = {"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": "104857600"}
+
+
+class Controller:
+    """Single writer of the topic table, the config layers and the metadata store's topics and configs."""
+
+    def __init__(self, *, store: MetadataStore, engine: LogEngine, topics: TopicTable, settings: Settings) -> None:
+        self.layers = ConfigLayers(settings.topics.defaults)
+        self._store = store
+        self._engine = engine
+        self._topics = topics
+        self._settings = settings
+        self._configs: dict[tuple[str, str], dict[str, str]] = {}  # of everything but topics
+        self._lock = asyncio.Lock()
+        self._running: set[asyncio.Task[Any]] = set()
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="metadata")
+
+    def load(self) -> None:
+        """Fill the tables from the store and declare every partition. Before anything else, without a loop."""
+        configs = self._store.all_configs()
+        self._configs = {key: values for key, values in configs.items() if key[0] != TOPIC}
+        self._apply_layers()
+        for row in self._store.topics():
+            topic = _topic(row, configs.get((TOPIC, row.name), {}))
+            config = self.log_config(topic)
+            for index in range(topic.partition_count):
+                self._declare(topic, index, config)
+            self._topics.put(topic)
+
+    async def close(self) -> None:
+        """Let running commands end; none may be sent any more."""
+        if self._running:
+            await asyncio.wait(self._running)
+        self._executor.shutdown()
+
+    def log_config(self, topic: Topic) -> LogConfig:
+        return to_log_config(topic.configs, self.layers.effective)
+
+    def configs(self, scope: str, name: str) -> Mapping[str, str]:
+        """Explicit configs of a broker, group or client-metrics subscription."""
+        return self._configs.get((scope, name), {})
+
+    def configured(self, scope: str) -> list[str]:
+        """Names of a scope that have configs."""
+        return sorted(name for (owner, name), values in self._configs.items() if owner == scope and values)
+
+    # -------------------------------------------------------------------------------------------- topics
+
+    async def create_topics(
+        self, new_topics: Sequence[NewTopic], *, validate_only: bool = False
+    ) -> list[Topic | KafkaError]:
+        """One result per topic, in order; those that can be made are made together."""
+        return await self._command(self._create_topics(new_topics, validate_only))
+
+    async def auto_create(self, name: str) -> Topic:
+        """The topic a client asked for by name, made with defaults if need be and allowed."""
+        topic = self._topics.get(name)
+        if topic is not None:
+            return topic
+        if name in INTERNAL_NAMES:
+            return await self.ensure_internal_topic(name)
+        (result,) = await self.create_topics([NewTopic(name=name)])
+        if isinstance(result, Topic):
+            return result
+        existing = self._topics.get(name)
+        if existing is None:
+            raise result
+        return existing  # another request was faster
+
+    async def ensure_internal_topic(self, name: str) -> Topic:
+        """One of the broker's own topics, made at its first use."""
+        assert name in INTERNAL_NAMES
+        topic = self._topics.get(name)
+        return topic if topic is not None else await self._command(self._create_internal(name))
+
+    async def delete_topics(self, topic_ids: Sequence[TopicId]) -> list[Topic | KafkaError]:
+        """One result per id, in order. Requests that wait in a deleted topic are woken."""
+        return await self._command(self._delete_topics(topic_ids))
+
+    async def create_partitions(
+        self,
+        name: str,
+        count: int,
+        assignments: Sequence[Sequence[int]] | None = None,
+        *,
+        validate_only: bool = False,
+    ) -> Topic:
+        return await self._command(self._create_partitions(name, count, assignments, validate_only))
+
+    # ------------------------------------------------------------------------------------------- configs
+
+    async def alter_topic_configs(self, name: str, update: ConfigUpdate, *, validate_only: bool = False) -> None:
+        await self._command(self._alter_topic(name, update, validate_only))
+
+    async def alter_configs(self, scope: str, name: str, update: ConfigUpdate, *, validate_only: bool = False) -> None:
+        """For everything but topics."""
+        await self._command(self._alter_other(scope, name, update, validate_only))
+
+    # ----------------------------------------------------------------------------------------- internals
+
+    async def _command(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        task = asyncio.ensure_future(self._in_turn(coroutine))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return await asyncio.shield(task)
+
+    async def _in_turn(self, coroutine: Awaitable[T]) -> T:
+        async with self._lock:
+            return await coroutine
+
+    async def _durably(self, function: Callable[..., None], *args: object) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._executor, function, *args)
+
+    def _checks(self) -> TopicChecks:
+        return TopicChecks(topics=self._topics, layers=self.layers, settings=self._settings)
+
+    async def _create_topics(self, new_topics: Sequence[NewTopic], validate_only: bool) -> list[Topic | KafkaError]:
+        checks = self._checks()
+        results: list[Topic | KafkaError] = []
+        rows: list[tuple[TopicRow, Mapping[str, str]]] = []
+        for new in new_topics:
+            try:
+                checked = checks.check(new)
+            except KafkaError as error:
+                results.append(error)
+                continue
+            rows.append((self._row(checked, internal=False), checked.configs))
+            results.append(_topic(*rows[-1]))
+        if rows and not validate_only:
+            try:
+                await self._durably(self._store.create_topics, rows)
+            except KafkaError as error:
+                return [error if isinstance(result, Topic) else result for result in results]
+            for result in results:
+                if isinstance(result, Topic):
+                    await self._publish(result)
+        return results
+
+    async def _create_internal(self, name: str) -> Topic:
+        existing = self._topics.get(name)
+        if existing is not None:
+            return existing
+        count = self._settings.groups.offsets_topic_partitions if name == CONSUMER_OFFSETS else 50
+        checked = CheckedTopic(name=name, partition_count=count, replication_factor=1, configs=_INTERNAL_CONFIGS)
+        row = self._row(checked, internal=True)
+        await self._durably(self._store.create_topics, [(row, checked.configs)])
+        topic = _topic(row, checked.configs)
+        await self._publish(topic)
+        return topic
+
+    def _row(self, checked: CheckedTopic, *, internal: bool) -> TopicRow:
+        return TopicRow(
+            name=checked.name,
+            topic_id=uuid.uuid4(),
+            partitions=checked.partition_count,
+            first_boot=self._store.boot,
+            internal=internal,
+            replication_factor=checked.replication_factor,
+        )
+
+    async def _publish(self, topic: Topic, first: int = 0) -> None:
+        """Declare the partitions from `first` on and show the topic."""
+        config = self.log_config(topic)
+        for index in range(first, topic.partition_count):
+            self._declare(topic, index, config)
+            await _breathe(index)
+        self._topics.put(topic)
+
+    def _declare(self, topic: Topic, index: int, config: LogConfig) -> None:
+        leader_epoch = self._store.boot - topic.first_boot
+        self._engine.declare(topic.name, PartitionId(topic.topic_id, index), config, leader_epoch)
+
+    async def _delete_topics(self, topic_ids: Sequence[TopicId]) -> list[Topic | KafkaError]:
+        results: list[Topic | KafkaError] = []
+        for topic_id in topic_ids:
+            topic = self._topics.get_by_id(topic_id)
+            if topic is None:
+                results.append(KafkaError(ErrorCode.UNKNOWN_TOPIC_ID))
+            elif topic.internal:
+                message = f"Deletion of internal topic {topic.name} is prohibited."
+                results.append(KafkaError(ErrorCode.INVALID_REQUEST, message))
+            else:
+                results.append(await self._delete_topic(topic))
+        return results
+
+    async def _delete_topic(self, topic: Topic) -> Topic | KafkaError:
+        try:
+            await self._durably(self._store.delete_topic, topic.topic_id)
+        except KafkaError as error:
+            return error
+        self._topics.remove(topic.topic_id)
+        for index in range(topic.partition_count):
+            self._engine.remove(PartitionId(topic.topic_id, index))
+            await _breathe(index)
+        return topic
+
+    async def _create_partitions(
+        self, name: str, count: int, assignments: Sequence[Sequence[int]] | None, validate_only: bool
+    ) -> Topic:
+        topic = self._topics.get(name)
+        if topic is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        self._checks().check_growth(topic, count, assignments)
+        grown = _changed(topic, partition_count=count)
+        if not validate_only:
+            await self._durably(self._store.set_partitions, topic.topic_id, count)
+            await self._publish(grown, first=topic.partition_count)
+        return grown
+
+    async def _alter_topic(self, name: str, update: ConfigUpdate, validate_only: bool) -> None:
+        topic = self._topics.get(name)
+        if topic is None:
+            message = f"The topic '{name}' does not exist."
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+        configs = update(topic.configs)
+        check_together(configs, self.layers.effective)
+        if validate_only:
+            return
+        changes = difference(topic.configs, configs)
+        if changes:
+            await self._durably(self._store.set_configs, TOPIC, name, changes)
+            changed = _changed(topic, configs=configs)
+            await self._configure(changed)
+            self._topics.put(changed)
+
+    async def _alter_other(self, scope: str, name: str, update: ConfigUpdate, validate_only: bool) -> None:
+        before = self.configs(scope, name)
+        configs = update(before)
+        changes = difference(before, configs)
+        if validate_only or not changes:
+            return
+        await self._durably(self._store.set_configs, scope, name, changes)
+        self._configs[scope, name] = configs
+        if scope == BROKER:
+            self._apply_layers()
+            for topic in tuple(self._topics.all()):
+                await self._configure(topic)
+
+    def _apply_layers(self) -> None:
+        self.layers.set_dynamic(default=True, configs=self.configs(BROKER, ""))
+        self.layers.set_dynamic(default=False, configs=self.configs(BROKER, str(self._settings.node.id)))
+
+    async def _configure(self, topic: Topic) -> None:
+        config = self.log_config(topic)
+        for index in range(topic.partition_count):
+            self._engine.configure(PartitionId(topic.topic_id, index), config)
+            await _breathe(index)
+
+
+async def _breathe(count: int) -> None:
+    if count % PARTITIONS_PER_TURN == PARTITIONS_PER_TURN - 1:
+        await asyncio.sleep(0)
+
+
+def _topic(row: TopicRow, configs: Mapping[str, str]) -> Topic:
+    return Topic(
+        name=row.name,
+        topic_id=row.topic_id,
+        partition_count=row.partitions,
+        configs=dict(configs),
+        internal=row.internal,
+        first_boot=row.first_boot,
+    )
+
+
+def _changed(topic: Topic, *, partition_count: int | None = None, configs: Mapping[str, str] | None = None) -> Topic:
+    return Topic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        partition_count=topic.partition_count if partition_count is None else partition_count,
+        configs=topic.configs if configs is None else configs,
+        internal=topic.internal,
+        first_boot=topic.first_boot,
+    )
