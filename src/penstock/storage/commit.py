@@ -1,0 +1,248 @@
+"""Group commit: one sync a round for every log that waits at that moment, in one thread beside the event
+loop.
+
+    loop thread    append → mark(log) ─┐                        ┌→ flush_completed, on_flushed per log
+    flush thread                       └→ collect → sync → ─────┘   (one call onto the loop per round)
+
+Marks that come during a round form the next one, which starts at once: under load the rounds grow, alone a
+write waits for nobody. Three modes: `always` acknowledges after the sync; `interval` makes a write visible at
+once and syncs every so often; `os` never syncs here (logs still do when they roll and close).
+
+A failed sync is final for its log: the kernel has dropped the pages and a second sync would lie. When the one
+sync of a round fails, each file is synced by itself, which finds the guilty log and clears the others.
+
+The lock guards the set of dirty logs and the round counters; nothing is called while it is held.
+"""
+
+from __future__ import annotations
+
+import enum
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from queue import SimpleQueue
+from typing import NamedTuple, Protocol
+
+from penstock.runtime.files import File, Files
+from penstock.storage.flush_queue import Flushable
+from penstock.storage.sync_cost import SyncCost
+
+_log = logging.getLogger(__name__)
+
+OnFlushed = Callable[[Flushable], None]
+CallSoon = Callable[..., object]
+
+
+class FlushMode(enum.Enum):
+    ALWAYS = "always"
+    INTERVAL = "interval"
+    OS = "os"
+
+
+class FlushObserver(Protocol):
+    """Where the figures of a round go. Called on the event loop."""
+
+    def flush_round(self, seconds: float, file_count: int, log_count: int, failed_count: int) -> None: ...
+
+
+class _Waiting(NamedTuple):
+    log: Flushable
+    end: int
+    files: Sequence[File]
+
+
+class _Round(NamedTuple):
+    """What a round did: an error per log, None where everything below `end` is on disk."""
+
+    waiting: list[_Waiting]
+    errors: list[OSError | None]
+    seconds: float
+
+
+class GroupCommit:
+    """Implements `storage.flush_queue.FlushQueue`. Owned by the engine."""
+
+    def __init__(
+        self,
+        files: Files,
+        root: Path,
+        *,
+        mode: FlushMode = FlushMode.ALWAYS,
+        interval_ms: int = 1000,
+        observer: FlushObserver | None = None,
+        cost: SyncCost | None = None,
+    ) -> None:
+        self.accepts_writes = True
+        self._files = files
+        self._mode = mode
+        self._interval_s = interval_ms / 1000
+        self._observer = observer
+        self._cost = cost or SyncCost()
+        # Opened before any write and kept: errors of syncfs are reported once per open file.
+        self._root = files.open_directory(root)
+        self._lock = threading.Lock()
+        self._dirty: dict[Flushable, None] = {}
+        self._unseen: dict[Flushable, None] = {}  # interval, os: written, not yet made visible
+        self._rounds_begun = 0
+        self._rounds_done = 0
+        self._finished: deque[_Round] = deque()
+        self._when_done: deque[tuple[int, Callable[[], None]]] = deque()
+        self._wake: SimpleQueue[None] = SimpleQueue()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._on_flushed: OnFlushed | None = None
+        self._call_soon: CallSoon | None = None
+
+    def start(self, on_flushed: OnFlushed, call_soon: CallSoon, *, in_thread: bool = True) -> None:
+        """Begin rounds; without a thread they are made by calling `run_round`."""
+        self._on_flushed = on_flushed
+        self._call_soon = call_soon
+        if in_thread and self._mode is not FlushMode.OS:
+            self._thread = threading.Thread(target=self._run, name="penstock-flush", daemon=True)
+            self._thread.start()
+
+    def mark(self, log: Flushable) -> None:
+        """Loop thread: this log has unflushed bytes."""
+        if self._mode is not FlushMode.ALWAYS:
+            if not self._unseen and self._call_soon is not None:
+                self._call_soon(self._make_visible)
+            self._unseen[log] = None
+            if self._mode is FlushMode.OS:
+                return
+        with self._lock:
+            first = not self._dirty
+            self._dirty[log] = None
+        if first:
+            self._wake.put(None)
+
+    def forget(self, log: Flushable, then: Callable[[], None]) -> None:
+        """Loop thread: never touch this log again. `then` is called on the loop once no round holds its
+        files.
+        """
+        self._unseen.pop(log, None)
+        with self._lock:
+            self._dirty.pop(log, None)
+            busy_until = self._rounds_begun
+        if busy_until == self._rounds_done:
+            then()
+        else:
+            self._when_done.append((busy_until, then))
+
+    def stop(self) -> None:
+        """Loop thread, or after the loop has ended: flush what is marked, finish every round, end the
+        thread.
+        """
+        self._stopping.set()
+        self._wake.put(None)
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        self._make_visible()
+        while self.run_round():
+            pass
+        self.finish_rounds()
+        self._root.close()
+
+    def run_round(self) -> bool:
+        """Collect, sync, report; False if no log was dirty. One caller at a time: the flush thread, or its
+        stand-in.
+        """
+        with self._lock:
+            if not self._dirty:
+                return False
+            logs, self._dirty = list(self._dirty), {}
+            self._rounds_begun += 1
+        started = time.perf_counter()
+        try:
+            waiting = [_Waiting(log, *log.flush_targets()) for log in logs]
+            errors = self._sync(waiting)
+        except Exception as error:  # a bug; it must not pass for a flush, nor end the thread
+            _log.exception("a flush round failed in an unforeseen way")
+            waiting = [_Waiting(log, 0, ()) for log in logs]
+            errors = [OSError(f"flush round: {error!r}")] * len(waiting)
+        self._finished.append(_Round(waiting, errors, time.perf_counter() - started))
+        return True
+
+    def finish_rounds(self) -> None:
+        """Loop thread: tell the logs of finished rounds, and those who listen."""
+        while self._finished:
+            finished = self._finished.popleft()
+            for waiting, error in zip(finished.waiting, finished.errors, strict=True):
+                try:
+                    self._tell(waiting, error)
+                except Exception:  # one log's waiters must not keep the others waiting
+                    _log.exception("after a flush")
+            self._rounds_done += 1
+            self._observe(finished)
+            while self._when_done and self._when_done[0][0] <= self._rounds_done:
+                self._when_done.popleft()[1]()
+
+    def _run(self) -> None:
+        """The flush thread."""
+        assert self._call_soon is not None
+        while not self._stopping.is_set():
+            if self._mode is FlushMode.INTERVAL:
+                self._stopping.wait(self._interval_s)
+            else:
+                self._wake.get()
+            if self.run_round():
+                try:
+                    self._call_soon(self.finish_rounds)
+                except RuntimeError:
+                    return  # the loop is closed; `stop` finishes the round
+
+    def _sync(self, waiting: Sequence[_Waiting]) -> list[OSError | None]:
+        count = sum(len(item.files) for item in waiting)
+        if self._cost.prefers_all(count):
+            started = time.perf_counter()
+            try:
+                self._files.sync_all(self._root)
+            except OSError as error:
+                _log.warning("syncfs failed (%s), looking for the file that is guilty", error)
+            else:
+                self._cost.took_all(time.perf_counter() - started)
+                return [None] * len(waiting)
+        started = time.perf_counter()
+        errors = [_sync_each(item.files) for item in waiting]
+        self._cost.took_each(count, time.perf_counter() - started)
+        return errors
+
+    def _tell(self, waiting: _Waiting, error: OSError | None) -> None:
+        if error is None:
+            waiting.log.flush_completed(waiting.end)
+        else:
+            waiting.log.flush_failed(error)
+        if self._on_flushed is not None:
+            self._on_flushed(waiting.log)
+
+    def _make_visible(self) -> None:
+        unseen, self._unseen = self._unseen, {}
+        for log in unseen:
+            end, _ = log.flush_targets()
+            if self._mode is FlushMode.OS:
+                log.flush_completed(end)
+            else:
+                log.made_visible(end)
+            if self._on_flushed is not None:
+                self._on_flushed(log)
+
+    def _observe(self, finished: _Round) -> None:
+        if self._observer is not None:
+            self._observer.flush_round(
+                finished.seconds,
+                sum(len(item.files) for item in finished.waiting),
+                len(finished.waiting),
+                sum(error is not None for error in finished.errors),
+            )
+
+
+def _sync_each(files: Sequence[File]) -> OSError | None:
+    try:
+        for file in files:
+            file.datasync()
+    except OSError as error:
+        return error
+    return None

@@ -1,0 +1,233 @@
+"""Group commit over real and failing files, with the smallest thing that can be flushed."""
+
+from __future__ import annotations
+
+import errno
+import threading
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.runtime.files import File, Files, RealFiles
+from penstock.storage.commit import FlushMode, GroupCommit
+from penstock.storage.flush_queue import Flushable
+from penstock.storage.sync_cost import FixedThreshold, SyncCost
+from penstock.testing.faulty_files import FaultyFiles, Kind
+
+
+class Loop:
+    """Calls brought onto one thread, in order: what a test needs of an event loop."""
+
+    def __init__(self) -> None:
+        self._calls: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
+        self._arrived = threading.Semaphore(0)
+
+    def call_soon(self, function: Callable[..., object], *args: Any) -> None:
+        self._calls.append((function, args))
+        self._arrived.release()
+
+    def run_until(self, condition: Callable[[], bool]) -> None:
+        while not condition():
+            assert self._arrived.acquire(timeout=10), "nothing happened for 10 s"
+            function, args = self._calls.popleft()
+            function(*args)
+
+
+class OneFile:
+    """A file that counts what was written to it as offsets."""
+
+    def __init__(self, files: Files, path: Path) -> None:
+        self.file: File = files.open(path, create=True)
+        self.log_end = 0
+        self.flushed = 0
+        self.visible = 0
+        self.error: OSError | None = None
+
+    def append(self, commit: GroupCommit) -> None:
+        self.file.pwrite([b"x"], self.log_end)
+        self.log_end += 1
+        commit.mark(self)
+
+    def flush_targets(self) -> tuple[int, list[File]]:
+        return self.log_end, [self.file]
+
+    def flush_completed(self, end: int) -> None:
+        self.flushed = max(self.flushed, end)
+
+    def flush_failed(self, error: OSError) -> None:
+        self.error = error
+
+    def made_visible(self, end: int) -> None:
+        self.visible = end
+
+
+class Figures:
+    def __init__(self) -> None:
+        self.rounds: list[tuple[int, int, int]] = []
+
+    def flush_round(self, seconds: float, file_count: int, log_count: int, failed_count: int) -> None:
+        assert seconds >= 0
+        self.rounds.append((file_count, log_count, failed_count))
+
+
+@pytest.mark.feature("X-01")
+def test_what_is_marked_gets_flushed(tmp_path: Path) -> None:
+    loop, figures = Loop(), Figures()
+    commit = GroupCommit(RealFiles(), tmp_path, observer=figures)
+    told: list[Flushable] = []
+    commit.start(told.append, loop.call_soon)
+    logs = [OneFile(RealFiles(), tmp_path / str(index)) for index in range(5)]
+    for _ in range(3):
+        for log in logs:
+            log.append(commit)
+    loop.run_until(lambda: all(log.flushed == 3 for log in logs))
+    assert set(told) == set(logs)
+    assert sum(files for files, _, _ in figures.rounds) >= 5
+    commit.stop()
+
+
+@pytest.mark.feature("X-01")
+def test_one_sync_a_round(tmp_path: Path) -> None:
+    files = FaultyFiles(tmp_path)
+    commit = GroupCommit(files, tmp_path, cost=FixedThreshold(3))
+    commit.start(lambda log: None, lambda *_: None, in_thread=False)
+    logs = [OneFile(files, tmp_path / str(index)) for index in range(10)]
+
+    def syncs(count: int) -> list[Kind]:
+        for log in logs[:count]:
+            log.append(commit)
+        before = len(files.changes)
+        assert commit.run_round()
+        assert all(log.flushed < log.log_end for log in logs[:count])
+        commit.finish_rounds()
+        assert all(log.flushed == log.log_end for log in logs)
+        return [change.kind for change in files.changes[before:]]
+
+    assert syncs(1) == [Kind.SYNC]
+    assert syncs(3) == [Kind.SYNC] * 3
+    assert syncs(10) == [Kind.SYNC_ALL]
+    assert not commit.run_round()
+    commit.stop()
+
+
+def test_marks_during_a_round_form_the_next(tmp_path: Path) -> None:
+    commit = GroupCommit(RealFiles(), tmp_path)
+    commit.start(lambda log: None, lambda *_: None, in_thread=False)
+    log = OneFile(RealFiles(), tmp_path / "a")
+    log.append(commit)
+    commit.run_round()
+    log.append(commit)
+    commit.finish_rounds()
+    assert (log.flushed, log.log_end) == (1, 2)
+    commit.run_round()
+    commit.finish_rounds()
+    assert log.flushed == 2
+    commit.stop()
+
+
+@pytest.mark.feature("X-01")
+@pytest.mark.parametrize("threshold", [0, 99])
+def test_a_failure_finds_its_log_and_spares_the_others(tmp_path: Path, threshold: int) -> None:
+    files = FaultyFiles(tmp_path)
+    commit = GroupCommit(files, tmp_path, cost=FixedThreshold(threshold))
+    commit.start(lambda log: None, lambda *_: None, in_thread=False)
+    logs = [OneFile(files, tmp_path / name) for name in ("good", "bad", "fine")]
+    files.fail(Kind.SYNC_ALL, errno.EIO)
+    files.fail(Kind.SYNC, errno.EIO, path="bad")
+    for log in logs:
+        log.append(commit)
+    commit.run_round()
+    commit.finish_rounds()
+    assert [log.flushed for log in logs] == [1, 0, 1]
+    assert [log.error is None for log in logs] == [True, False, True]
+    commit.stop()
+
+
+def test_a_listener_that_fails_does_not_keep_the_others_waiting(tmp_path: Path) -> None:
+    commit = GroupCommit(RealFiles(), tmp_path)
+    logs = [OneFile(RealFiles(), tmp_path / str(index)) for index in range(3)]
+
+    def listen(log: Flushable) -> None:
+        assert log is not logs[0]
+
+    commit.start(listen, lambda *_: None, in_thread=False)
+    for log in logs:
+        log.append(commit)
+    commit.run_round()
+    commit.finish_rounds()
+    assert [log.flushed for log in logs] == [1, 1, 1]
+    commit.stop()
+
+
+def test_interval_is_visible_at_once_and_synced_later(tmp_path: Path) -> None:
+    loop = Loop()
+    commit = GroupCommit(RealFiles(), tmp_path, mode=FlushMode.INTERVAL, interval_ms=3_600_000)
+    commit.start(lambda log: None, loop.call_soon)
+    log = OneFile(RealFiles(), tmp_path / "a")
+    log.append(commit)
+    loop.run_until(lambda: log.visible == 1)
+    assert log.flushed == 0
+    commit.stop()
+    assert log.flushed == 1
+
+
+def test_interval_syncs_by_itself(tmp_path: Path) -> None:
+    loop = Loop()
+    commit = GroupCommit(RealFiles(), tmp_path, mode=FlushMode.INTERVAL, interval_ms=1)
+    commit.start(lambda log: None, loop.call_soon)
+    log = OneFile(RealFiles(), tmp_path / "a")
+    log.append(commit)
+    loop.run_until(lambda: log.flushed == 1)
+    commit.stop()
+
+
+def test_os_mode_syncs_nothing(tmp_path: Path) -> None:
+    loop, files = Loop(), FaultyFiles(tmp_path)
+    commit = GroupCommit(files, tmp_path, mode=FlushMode.OS)
+    commit.start(lambda log: None, loop.call_soon)
+    log = OneFile(files, tmp_path / "a")
+    log.append(commit)
+    loop.run_until(lambda: log.flushed == 1)
+    commit.stop()
+    assert [change.kind for change in files.changes] == [Kind.CREATE, Kind.WRITE]
+
+
+def test_a_forgotten_log_is_let_go_after_the_round_that_holds_it(tmp_path: Path) -> None:
+    commit = GroupCommit(RealFiles(), tmp_path)
+    commit.start(lambda log: None, lambda *_: None, in_thread=False)
+    log = OneFile(RealFiles(), tmp_path / "a")
+    gone: list[str] = []
+    log.append(commit)
+    commit.forget(log, lambda: gone.append("before any round"))
+    assert gone == ["before any round"]
+    assert not commit.run_round()
+    log.append(commit)
+    commit.run_round()
+    commit.forget(log, lambda: gone.append("after the round"))
+    assert len(gone) == 1
+    commit.finish_rounds()
+    assert len(gone) == 2
+    commit.stop()
+
+
+def test_stop_flushes_what_is_left(tmp_path: Path) -> None:
+    commit = GroupCommit(RealFiles(), tmp_path)
+    commit.start(lambda log: None, lambda *_: None)  # a loop that runs nothing any more
+    log = OneFile(RealFiles(), tmp_path / "a")
+    log.append(commit)
+    commit.stop()
+    assert log.flushed == 1
+
+
+def test_the_cheaper_sync_is_chosen() -> None:
+    cost = SyncCost()
+    assert [cost.prefers_all(count) for count in (0, 1, 2, 50)] == [False, False, True, True]
+    for _ in range(20):
+        cost.took_all(0.5)  # a neighbour writes a lot
+    assert [cost.prefers_all(count) for count in (2, 50, 65)] == [False, False, True]
+    for _ in range(5000):
+        cost.took_each(2, 0.0008)
+    assert cost.prefers_all(2)
