@@ -1,0 +1,30 @@
+"""Which topics a consumer subscribed to, from the metadata it sent with JoinGroup.
+
+The coordinator does not need to understand what members tell each other, and for other protocol types it cannot. It
+looks only to refuse OffsetDelete for a topic in use and to let offsets of topics that nobody reads any more expire.
+Every version of the consumer protocol begins with: version int16, topics array of string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from penstock.broker.groups.wire import MalformedRecord, Reader
+
+CONSUMER = "consumer"
+
+
+def subscribed_topics(protocol_type: str | None, metadata: Iterable[bytes]) -> frozenset[str] | None:
+    """The topics that any member reads, None when that cannot be known."""
+    if protocol_type != CONSUMER:
+        return None
+    topics: set[str] = set()
+    try:
+        for subscription in metadata:
+            reader = Reader(subscription)
+            if reader.int16() < 0:
+                return None
+            topics.update(reader.string() for _ in range(reader.count()))
+    except MalformedRecord:
+        return None
+    return frozenset(topics)
