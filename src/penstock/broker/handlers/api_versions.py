@@ -15,6 +15,7 @@ import re
 
 from penstock.broker.broker import Broker
 from penstock.broker.call import Call
+from penstock.broker.features import FEATURES, FINALIZED_EPOCH
 from penstock.model.errors import ErrorCode
 from penstock.protocol.kafka.apis import API_VERSIONS, APIS
 from penstock.protocol.kafka.messages import Entity, encode, response_messages
@@ -45,6 +46,23 @@ def _answer(call: Call) -> Entity:
             reply.ApiVersion(api_key=api.key, min_version=api.advertised_oldest, max_version=api.newest)
             for api in APIS.values()
         ),
+        supported_features=tuple(
+            reply.SupportedFeatureKey(name=feature.name, min_version=feature.min_level, max_version=feature.max_level)
+            for feature in FEATURES
+            if call.version >= 4 or feature.min_level > 0
+        )
+        if call.version >= 3
+        else (),
+        finalized_features_epoch=FINALIZED_EPOCH,
+        finalized_features=tuple(
+            reply.FinalizedFeatureKey(
+                name=feature.name, max_version_level=feature.finalized_level, min_version_level=feature.finalized_level
+            )
+            for feature in FEATURES
+            if feature.finalized_level
+        )
+        if call.version >= 3
+        else (),
     )
 
 

@@ -16,9 +16,10 @@ from __future__ import annotations
 from penstock.broker.broker import Broker
 from penstock.cluster.partition import Partition
 from penstock.config.settings import Validation
-from penstock.model.batch import ZSTD, BatchHeader, check_batch
+from penstock.model.batch import ZSTD, BatchHeader, check_batch, read_header
+from penstock.model.batch_builder import recompress
+from penstock.model.compression import CODEC_NAMES
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.recompression import recompress
 from penstock.model.records import InvalidRecords, check_records
 from penstock.net.pending import Buffers, Pending
 from penstock.protocol.kafka.apis import PRODUCE
@@ -98,8 +99,17 @@ class _Produce:
         if config.cleanup_compact or self._broker.settings.topics.validation is Validation.RECORDS:
             check_records(records, header, compacted=config.cleanup_compact)
         if config.compression_type != "producer":
-            return recompress(records, header, config.compression_type)
+            return self._recompressed(records, header, config.compression_type)
         return records, header
+
+    def _recompressed(
+        self, records: memoryview, header: BatchHeader, compression_type: str
+    ) -> tuple[bytearray | memoryview, BatchHeader]:
+        codec = 0 if compression_type == "uncompressed" else CODEC_NAMES.index(compression_type)
+        if codec == header.codec:
+            return records, header
+        batch = recompress(records, header, codec, limit=self._broker.settings.limits.decompressed_bytes_max)
+        return batch, read_header(batch)
 
     def _fail(self, data: PartitionData, code: ErrorCode, errors: tuple[RecordError, ...], message: str | None) -> None:
         self._results.append(PartitionResult(data.topic, data.partition, code, -1, -1, -1, errors, message))
