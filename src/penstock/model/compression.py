@@ -4,8 +4,7 @@ Decompression is bounded: what would grow over the caller's limit is refused whi
 comes in two forms and both are read: Java clients wrap blocks in the framing of xerial's snappy-java,
 librdkafka sends one bare block. Penstock writes xerial's, which every client reads.
 
-    xerial   82 'SNAPPY' 00 | version int32 | compatible version int32 | { block length int32 | snappy block
-    }…
+    xerial   82 'SNAPPY' 00 | version int32 | compatible version int32 | { length int32 | snappy block }…
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@
 write:
 
     append        file is in flush_targets, bytes are written, log_end rises, mark(log)
-    flush round   targets = flush_targets() of each marked log; one sync; then on the loop
-    flush_completed(end) failure       flush_failed(error): the page cache cannot be trusted any more, the
-    log is offline for good
+    flush round   targets = flush_targets() of each marked log; one sync; on the loop flush_completed(end)
+    failure       flush_failed(error): the page cache can't be trusted any more, the log is offline for good
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     <20 digits>.index              sparse offset index    } derived: missing or bad ones are rebuilt
     <20 digits>.timeindex          sparse time index      }
     <20 digits>.snapshot           recovery point, producers, epochs; named by the log end it describes
-    <position>.cut                 bytes of a torn tail, kept for people
+    <20 digits>-<position>.cut     bytes of a torn tail, kept for people
     <20 digits>-<position>.damaged bytes that `repair` moved aside
     flush-failed                   a sync failed: rewrite the tail before serving it
     <20 digits>.cleaned            compaction's output while it is written; worthless after a crash
@@ -55,6 +55,14 @@ def cleaned_path(directory: Path, base_offset: int) -> Path:
 
 def swap_path(directory: Path, base_offset: int, end_offset: int) -> Path:
     return directory / f"{base_offset:020d}-{end_offset:020d}.swap"
+
+
+def cut_path(directory: Path, base_offset: int, position: int) -> Path:
+    return directory / f"{base_offset:020d}-{position}.cut"
+
+
+def damaged_path(directory: Path, base_offset: int, position: int) -> Path:
+    return directory / f"{base_offset:020d}-{position}.damaged"
 
 
 def offset_of(name: str, suffix: str) -> int | None:

@@ -1,0 +1,54 @@
+"""What a batch must be to enter a log, whatever keeps the log's bytes: sizes and timestamps, as in Kafka.
+
+Sequences of idempotent producers are the business of `producer_state`. All rules read the header only.
+"""
+
+from __future__ import annotations
+
+from penstock.model.batch import LOG_APPEND_TIME_BIT, BatchHeader
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.ids import NO_TIMESTAMP
+from penstock.storage.index import RELATIVE_OFFSET_MAX
+from penstock.storage.interface import LogConfig
+
+
+def check_batch_fits(config: LogConfig, header: BatchHeader, size: int, now_ms: int) -> None:
+    """Raises KafkaError MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE or INVALID_TIMESTAMP."""
+    if size > config.max_message_bytes:
+        raise KafkaError(
+            ErrorCode.MESSAGE_TOO_LARGE, f"a batch of {size} bytes, max.message.bytes is {config.max_message_bytes}"
+        )
+    if size > config.segment_bytes:
+        raise KafkaError(
+            ErrorCode.RECORD_LIST_TOO_LARGE, f"a batch of {size} bytes, segment.bytes is {config.segment_bytes}"
+        )
+    if config.log_append_time:
+        return
+    if header.attributes & LOG_APPEND_TIME_BIT:
+        raise KafkaError(ErrorCode.INVALID_TIMESTAMP, "producers may not set the type LogAppendTime")
+    latest = header.max_timestamp
+    if latest - now_ms > config.timestamp_after_max_ms:
+        raise KafkaError(ErrorCode.INVALID_TIMESTAMP, f"timestamp {latest} is too far in the future")
+    earliest = header.base_timestamp
+    if now_ms - earliest > config.timestamp_before_max_ms and earliest != NO_TIMESTAMP:
+        raise KafkaError(ErrorCode.INVALID_TIMESTAMP, f"timestamp {earliest} is too old")
+
+
+def must_roll(
+    config: LogConfig,
+    *,
+    segment_base: int,
+    segment_size: int,
+    segment_first_timestamp: int,
+    size: int,
+    timestamp: int,
+    last_offset: int,
+) -> bool:
+    """Whether a batch has to go into a new segment; time is that of the batches, as in Kafka."""
+    if segment_size == 0:
+        return False
+    return (
+        segment_size + size > config.segment_bytes
+        or (segment_first_timestamp >= 0 and timestamp - segment_first_timestamp > config.segment_ms)
+        or last_offset - segment_base > RELATIVE_OFFSET_MAX
+    )

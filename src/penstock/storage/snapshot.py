@@ -1,0 +1,111 @@
+"""The recovery point of a log, in one small file that is replaced as a whole.
+
+Everything below `log_end` was on disk when the snapshot was written. It says where to go on scanning after a
+crash, what the scan starts from (producers, epochs), and which segments there must be: a sealed one that is
+missing or has another size is damage, found without reading it. After a clean stop there is nothing above it
+to scan.
+
+    magic 'PSSN' | version u16 | zero u16 | CRC-32C u32 of all that follows
+    log end i64 | segments u32 | { base i64 | end i64 | size u64 | first, largest timestamp i64, its offset
+    i64 }… epochs u32 | { epoch i32 | start offset i64 }… | producers u32 | …   (`producer_state`)
+    little-endian
+
+The last segment is the one that was active: its size is the position to go on from. Snapshots are not
+derived any more once retention has removed segments (their producers are only here), so a new one is durable
+before the old one goes.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from struct import Struct
+from typing import NamedTuple
+
+from crc32c import crc32c
+
+from penstock.runtime.files import Buffer, Files
+from penstock.storage import layout
+from penstock.storage.epochs import EpochEntry
+from penstock.storage.producer_state import Producers, decode_producers
+from penstock.storage.time_index import Times
+
+_PREFIX = Struct("<4sHHI")
+_ENDS = Struct("<qI")
+_SEGMENT = Struct("<qqQqqq")
+_COUNT = Struct("<I")
+_EPOCH = Struct("<iq")
+_MAGIC = b"PSSN"
+_VERSION = 1
+
+
+class SegmentEntry(NamedTuple):
+    """A segment as it was: offsets [base_offset, end_offset), bytes, times."""
+
+    base_offset: int
+    end_offset: int
+    size: int
+    times: Times
+
+
+class Snapshot(NamedTuple):
+    log_end: int
+    segments: Sequence[SegmentEntry]
+    epochs: Sequence[EpochEntry]
+    producers: Producers
+
+
+def encode_snapshot(
+    log_end: int, segments: Sequence[SegmentEntry], epochs: Sequence[EpochEntry], producers: Buffer
+) -> bytes:
+    """The bytes of a snapshot; `producers` is already encoded, since only the event loop may walk over
+    them.
+    """
+    parts: list[Buffer] = [_ENDS.pack(log_end, len(segments))]
+    parts += [_SEGMENT.pack(*entry[:3], *entry.times) for entry in segments]
+    parts.append(_COUNT.pack(len(epochs)))
+    parts += [_EPOCH.pack(*entry) for entry in epochs]
+    parts.append(producers)
+    content = b"".join(parts)
+    return _PREFIX.pack(_MAGIC, _VERSION, 0, crc32c(content)) + content
+
+
+def decode_snapshot(data: Buffer) -> Snapshot:
+    """ValueError for anything but a whole snapshot."""
+    try:
+        magic, version, _, crc = _PREFIX.unpack_from(data)
+        if magic != _MAGIC or version != _VERSION:
+            raise ValueError("not a snapshot of this version")
+        if crc32c(memoryview(data)[_PREFIX.size :]) != crc:
+            raise ValueError("wrong CRC")
+        position = _PREFIX.size
+        log_end, count = _ENDS.unpack_from(data, position)
+        position += _ENDS.size
+        segments = []
+        for _ in range(count):
+            base, end, size, *times = _SEGMENT.unpack_from(data, position)
+            segments.append(SegmentEntry(base, end, size, Times(*times)))
+            position += _SEGMENT.size
+        (count,) = _COUNT.unpack_from(data, position)
+        position += _COUNT.size
+        epochs = [_EPOCH.unpack_from(data, position + _EPOCH.size * index) for index in range(count)]
+        producers, position = decode_producers(data, position + _EPOCH.size * count)
+    except struct.error as error:
+        raise ValueError(str(error)) from None
+    return Snapshot(log_end, segments, [(epoch, start) for epoch, start in epochs], producers)
+
+
+def newest_snapshot(files: Files, directory: Path, names: Sequence[str]) -> tuple[Snapshot | None, bool]:
+    """The newest one that reads well, and whether it is the newest that was written."""
+    found = sorted(
+        (end for name in names if (end := layout.offset_of(name, layout.SNAPSHOT)) is not None), reverse=True
+    )
+    for index, end in enumerate(found):
+        try:
+            snapshot = decode_snapshot(files.read_bytes(layout.snapshot_path(directory, end)))
+        except (OSError, ValueError):
+            continue
+        if snapshot.log_end == end and snapshot.segments:
+            return snapshot, index == 0
+    return None, False
