@@ -36,10 +36,9 @@ class OwnBroker:
     def __init__(self, directory: str) -> None:
         self.address: Address = ("127.0.0.1", free_port())
         started = time.perf_counter()
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "penstock", "serve", "--data-dir", directory, "--log-level", "WARNING"]
-            + ["--kafka-port", str(self.address[1]), "--http-port", str(free_port())]  # noqa: RUF005
-        )
+        ports = ("--kafka-port", str(self.address[1]), "--http-port", str(free_port()))
+        command = (sys.executable, "-m", "penstock", "serve", "--data-dir", directory, "--log-level", "WARNING", *ports)
+        self._process = subprocess.Popen(command)
         while True:
             try:
                 socket.create_connection(self.address, timeout=1).close()

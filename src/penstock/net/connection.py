@@ -171,7 +171,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._note_unread()
-        self._adjust_reading()
+        self._work_off()
 
     # --- frames ----------------------------------------------------------------------------------------------------
 
@@ -290,7 +290,9 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def _blocked(self) -> bool:
-        return self._busy or len(self._slots) >= self._shared.limits.in_flight_max
+        """The next request has to wait: for an answer under way, for many of them, or for the client to read."""
+        limits = self._shared.limits
+        return self._busy or len(self._slots) >= limits.in_flight_max or self._unread_bytes > limits.unread_bytes_max
 
     # --- answers ---------------------------------------------------------------------------------------------------
 

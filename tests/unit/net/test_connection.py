@@ -1,0 +1,281 @@
+"""Connections over real sockets, with a service that answers in every way a service can."""
+
+import asyncio
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import uvloop
+
+from penstock.net.caller import Caller
+from penstock.net.connection import Answer, ConnectionLimits
+from penstock.net.flow_control import FlowControl
+from penstock.net.listener import Listener, ListenerOptions
+from penstock.net.pending import Buffers, Pending
+from penstock.observability.metrics import BrokerMetrics
+from penstock.protocol.kafka.primitives import MalformedRequest
+
+LIMITS = ConnectionLimits(
+    frame_bytes_max=4 << 20, in_flight_max=8, queued_bytes_max=1 << 20, unread_bytes_max=256 << 10
+)
+
+
+class Service:
+    """Answers a request by its first word: now, later (pending), slow (coroutine), none, bad, bug."""
+
+    def __init__(self) -> None:
+        self.seen: list[bytes] = []
+        self.later: list[tuple[Pending, bytes]] = []
+        self.gate = asyncio.Event()
+        self.abandoned = 0
+
+    def serve(self, frame: memoryview, caller: Caller) -> tuple[bytes, int, Answer]:
+        text = bytes(frame)
+        self.seen.append(text)
+        word = text.split(b" ", 1)[0]
+        if word == b"later":
+            pending = Pending()
+            pending.on_abandon = self._abandon
+            self.later.append((pending, text))
+            return b"", 0, pending
+        if word == b"slow":
+            return b"", 0, self._slow(text)
+        if word == b"none":
+            return b"", 0, None
+        if word == b"bad":
+            raise MalformedRequest("bad on purpose")
+        if word == b"bug":
+            raise RuntimeError("bug on purpose")
+        if word == b"big":
+            return b"", 0, [bytes(int(text.split(b" ")[1]))]
+        return b"", 0, [text]
+
+    async def _slow(self, text: bytes) -> Buffers:
+        await self.gate.wait()
+        return [text]
+
+    def _abandon(self) -> None:
+        self.abandoned += 1
+
+    def answered(self, api_key: int, seconds: float) -> None:
+        assert seconds >= 0
+
+
+class Client:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+
+    def send(self, *texts: bytes) -> None:
+        self.writer.write(b"".join(struct.pack(">i", len(text)) + text for text in texts))
+
+    async def receive(self) -> bytes:
+        (size,) = struct.unpack(">i", await self.reader.readexactly(4))
+        return await self.reader.readexactly(size)
+
+
+Connect = Callable[[], Awaitable[Client]]
+
+
+@asynccontextmanager
+async def served(
+    limits: ConnectionLimits = LIMITS, connections_max: int = 100, held_bytes_max: int = 64 << 20
+) -> AsyncIterator[tuple[Service, Listener, Connect]]:
+    service = Service()
+    options = ListenerOptions(
+        host="127.0.0.1",
+        port=0,
+        backlog=16,
+        receive_buffer_bytes=0,
+        send_buffer_bytes=0,
+        connections_max=connections_max,
+        connections_per_address_max=100,
+        idle_ms_max=60_000,
+        connection=limits,
+    )
+    listener = Listener(options, service, FlowControl(held_bytes_max), BrokerMetrics())
+    await listener.start()
+    clients: list[Client] = []
+
+    async def connect() -> Client:
+        client = Client(*await asyncio.open_connection("127.0.0.1", listener.port))
+        clients.append(client)
+        return client
+
+    try:
+        yield service, listener, connect
+    finally:
+        for client in clients:
+            client.writer.close()
+        listener.stop_accepting()
+        await listener.drain(0.1)
+
+
+def run(test: Coroutine[Any, Any, None]) -> None:
+    uvloop.run(asyncio.wait_for(test, 20))
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - any condition, not an event
+            await asyncio.sleep(0.005)
+
+
+@pytest.mark.feature("F-01")
+def test_answers_leave_in_the_order_of_the_requests_however_they_complete() -> None:
+    async def scenario() -> None:
+        async with served() as (service, _, connect):
+            client = await connect()
+            client.send(b"later 1", b"now 2", b"later 3", b"none", b"now 4")
+            await until(lambda: len(service.seen) == 5)
+            for pending, text in reversed(service.later):
+                pending.complete([text])
+            assert [await client.receive() for _ in range(4)] == [b"later 1", b"now 2", b"later 3", b"now 4"]
+
+    run(scenario())
+
+
+def test_a_coroutine_holds_up_the_requests_behind_it_on_its_connection_only() -> None:
+    async def scenario() -> None:
+        async with served() as (service, _, connect):
+            first, second = await connect(), await connect()
+            first.send(b"slow 1", b"now 2")
+            await until(lambda: b"slow 1" in service.seen)
+            second.send(b"now 3")
+            assert await second.receive() == b"now 3"
+            assert b"now 2" not in service.seen
+            service.gate.set()
+            assert [await first.receive(), await first.receive()] == [b"slow 1", b"now 2"]
+
+    run(scenario())
+
+
+def test_frames_arrive_whole_however_the_bytes_are_cut() -> None:
+    async def scenario() -> None:
+        async with served() as (_, _, connect):
+            client = await connect()
+            texts = [b"now a", b"now " + bytes(3_000_000), b"now b"]
+            data = b"".join(struct.pack(">i", len(text)) + text for text in texts)
+            for start in (0, 1, 2, 3, 5, 8, 13, 15, 100, 5_000, 300_000, 1_500_000):
+                following = [n for n in (1, 2, 3, 5, 8, 13, 15, 100, 5_000, 300_000, 1_500_000, len(data)) if n > start]
+                client.writer.write(data[start : following[0]])
+                await client.writer.drain()
+                await asyncio.sleep(0)
+            assert [await client.receive() for _ in texts] == texts
+
+    run(scenario())
+
+
+@pytest.mark.feature("F-06")
+@pytest.mark.parametrize(
+    "data",
+    [b"GET / HTTP/1.1\r\n\r\n", struct.pack(">i", -5), struct.pack(">i", (4 << 20) + 1), struct.pack(">i", 3) + b"bad"],
+)
+def test_what_is_no_request_closes_its_connection_and_no_other(data: bytes) -> None:
+    async def scenario() -> None:
+        async with served() as (_, _, connect):
+            good, bad = await connect(), await connect()
+            bad.writer.write(data)
+            assert await bad.reader.read() == b""
+            good.send(b"now")
+            assert await good.receive() == b"now"
+
+    run(scenario())
+
+
+def test_a_bug_in_the_service_closes_the_connection(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        async with served() as (_, _, connect):
+            client = await connect()
+            client.send(b"bug")
+            assert await client.reader.read() == b""
+
+    run(scenario())
+    assert "bug on purpose" in caplog.text
+
+
+@pytest.mark.feature("F-06")
+def test_a_client_that_does_not_read_stops_being_read() -> None:
+    async def scenario() -> None:
+        async with served() as (service, _, connect):
+            client = await connect()
+            client.send(*[b"big 200000"] * 400)
+            await until(lambda: len(service.seen) >= 3)
+            before = -1
+            while before != len(service.seen):
+                before = len(service.seen)
+                await asyncio.sleep(0.1)
+            assert len(service.seen) < 300, "80 MB of answers were prepared for a client that reads nothing"
+            for _ in range(400):
+                assert len(await client.receive()) == 200_000
+
+    run(scenario())
+
+
+@pytest.mark.feature("F-06")
+def test_requests_above_the_limit_in_flight_wait_and_are_all_answered() -> None:
+    async def scenario() -> None:
+        async with served() as (service, _, connect):
+            client = await connect()
+            client.send(*[b"later %d" % n for n in range(100)])
+            await until(lambda: len(service.later) == LIMITS.in_flight_max)
+            answered = 0
+            while answered < 100:
+                await until(lambda: bool(service.later))
+                pending, text = service.later.pop(0)
+                pending.complete([text])
+                assert await client.receive() == b"later %d" % answered
+                answered += 1
+
+    run(scenario())
+
+
+@pytest.mark.feature("F-06")
+def test_connections_above_the_limit_are_refused() -> None:
+    async def scenario() -> None:
+        async with served(connections_max=2) as (_, listener, connect):
+            first, second = await connect(), await connect()
+            for client in (first, second):
+                client.send(b"now")
+                assert await client.receive() == b"now"
+            third = await connect()
+            third.send(b"now")
+            with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+                await third.receive()
+            assert listener.connection_count == 2
+
+    run(scenario())
+
+
+def test_a_client_that_goes_away_leaves_nothing_behind() -> None:
+    async def scenario() -> None:
+        async with served() as (service, listener, connect):
+            client = await connect()
+            client.send(b"later", b"slow", b"now")
+            await until(lambda: len(service.seen) == 2)
+            client.writer.close()
+            await until(lambda: listener.connection_count == 0)
+            assert service.abandoned == 1
+
+    run(scenario())
+
+
+@pytest.mark.feature("F-06")
+def test_shutdown_answers_what_was_asked_and_takes_nothing_more() -> None:
+    async def scenario() -> None:
+        async with served() as (service, listener, connect):
+            client = await connect()
+            client.send(b"later")
+            await until(lambda: bool(service.later))
+            listener.stop_accepting()
+            draining = asyncio.create_task(listener.drain(5))
+            await asyncio.sleep(0.05)
+            pending, text = service.later.pop()
+            pending.complete([text])
+            assert await client.receive() == b"later"
+            await draining
+            assert await client.reader.read() == b""
+
+    run(scenario())
