@@ -1,0 +1,53 @@
+"""The `penstock` command: the list of its subcommands, and what happens to an error.
+
+Each group of commands is a file of its own. They import what they need inside their functions, so that
+`penstock --help` and completion do not load the Kafka library, the settings or the broker.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from penstock import __version__
+from penstock.cli import config, topic
+from penstock.cli.errors import CommandError
+from penstock.cli.serve import serve
+
+app = typer.Typer(
+    name="penstock",
+    help="A Kafka-compatible streaming system: serve a broker, and work with any Kafka broker.",
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 3 no broker, 4 not found, 5 damage found.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(serve)
+app.add_typer(topic.app, name="topic")
+app.add_typer(config.app, name="config")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"penstock {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    try:
+        app()
+    except CommandError as error:
+        sys.stdout.flush()
+        sys.stderr.write(f"penstock: {error}\n")
+        sys.exit(error.code)

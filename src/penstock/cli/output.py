@@ -1,0 +1,65 @@
+"""Tables for people, JSON for programs: what a command found goes to stdout, everything else to stderr.
+
+A table is as wide as the terminal; written to a file or a pipe it is as wide as its content, so that no name is cut.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PIPE_WIDTH = 1000
+
+
+class Output(StrEnum):
+    TABLE = "table"
+    JSON = "json"
+
+
+def console(*, stderr: bool = False) -> Console:
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(stderr=stderr, highlight=False, soft_wrap=False, width=None if stream.isatty() else PIPE_WIDTH)
+
+
+def print_json(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, indent=2, default=str, ensure_ascii=False) + "\n")
+
+
+def print_json_line(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, default=str, ensure_ascii=False) + "\n")
+
+
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str | None = None, numbers: Iterable[str] = ()
+) -> None:
+    """Columns named in `numbers` are aligned to the right."""
+    from rich import box
+    from rich.table import Table
+
+    right = set(numbers)
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        # Folding keeps all of a long name; cutting it with an ellipsis would make it useless for copying.
+        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*("-" if cell is None else _plain(cell) for cell in row))
+    console().print(table)
+
+
+def _plain(cell: object) -> str:
+    from rich.markup import escape
+
+    return escape(f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell))
+
+
+def note(message: str) -> None:
+    """A remark on the side: never part of the output."""
+    sys.stderr.write(message + "\n")

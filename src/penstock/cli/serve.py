@@ -1,0 +1,43 @@
+"""`penstock serve`: a broker in the foreground, until SIGTERM or Ctrl-C."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from penstock.cli.errors import CommandError, ExitCode
+from penstock.cli.settings_flags import ConfigFile, DataDir, Host, HttpPort, KafkaPort, LogLevel, Set, load_with_flags
+
+
+def serve(
+    data_dir: DataDir = None,
+    host: Host = None,
+    kafka_port: KafkaPort = None,
+    http_port: HttpPort = None,
+    config: ConfigFile = None,
+    log_level: LogLevel = None,
+    assignments: Set = None,
+) -> None:
+    """Run a broker.
+
+    Flags win over PENSTOCK_… variables, those over NODE_ID, DATA_DIR, BROKER_PORT and HTTP_PORT, those over the
+    file. It stops cleanly on SIGTERM or Ctrl-C.
+    """
+    from penstock.node.errors import StartError
+    from penstock.observability.logs import configure_logs
+
+    settings = load_with_flags(config, data_dir, host, kafka_port, http_port, log_level, assignments).settings
+    logging = settings.logging
+    try:
+        configure_logs(logging.level, logging.modules, as_json=logging.format == "json")
+    except ValueError as error:
+        raise CommandError(str(error), ExitCode.USAGE) from error
+    from penstock.node.main import serve as serve_node
+
+    try:
+        code = serve_node(settings)
+    except StartError as error:
+        raise CommandError(str(error)) from error
+    sys.stderr.flush()
+    raise typer.Exit(code)
