@@ -13,7 +13,9 @@ import typer
 
 from penstock import __version__
 from penstock.cli import config, topic
+from penstock.cli.consume import consume
 from penstock.cli.errors import CommandError
+from penstock.cli.produce import produce
 from penstock.cli.serve import serve
 
 app = typer.Typer(
@@ -25,6 +27,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(serve)
+app.command()(produce)
+app.command()(consume)
 app.add_typer(topic.app, name="topic")
 app.add_typer(config.app, name="config")
 

@@ -1,0 +1,133 @@
+"""A message as a line of text: what `produce` reads and `consume` writes.
+
+As JSON a message is an object; what `consume --output json` prints can be given to `produce --format json` again:
+
+    {"key": "a", "value": "text", "headers": [["name", "value"]], "partition": 0, "timestamp": 1700000000000}
+
+A value that is JSON of its own (an object, a number) is sent as its text; null is a tombstone. Bytes that are not
+UTF-8 are under `key_base64` and `value_base64`. Topic and offset are shown, and ignored when read.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Headers = list[tuple[str, bytes | None]]
+_KNOWN = {"key", "key_base64", "value", "value_base64", "headers", "partition", "timestamp", "topic", "offset"}
+
+
+@dataclass(slots=True)
+class OutgoingMessage:
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = field(default_factory=list)
+    partition: int | None = None
+    timestamp_ms: int | None = None
+
+
+def from_line(line: bytes, key_separator: str | None) -> OutgoingMessage:
+    """A line of text; with a separator, what stands before the first one is the key."""
+    if key_separator is None:
+        return OutgoingMessage(None, line)
+    key, found, value = line.partition(key_separator.encode())
+    if not found:
+        raise ValueError(f"has no key separator {key_separator!r}")
+    return OutgoingMessage(key, value)
+
+
+def from_json(line: bytes) -> OutgoingMessage:
+    """Raises ValueError with the reason."""
+    try:
+        document = json.loads(line)
+    except ValueError as error:
+        raise ValueError(f"is not JSON ({error})") from error
+    if not isinstance(document, dict):
+        raise ValueError('is not an object such as {"key": "a", "value": "b"}')
+    if unknown := sorted(set(document) - _KNOWN):
+        raise ValueError(f"has unknown members {', '.join(unknown)}")
+    return OutgoingMessage(
+        _bytes(document, "key"),
+        _bytes(document, "value"),
+        _headers(document.get("headers") or []),
+        _integer(document, "partition"),
+        _integer(document, "timestamp"),
+    )
+
+
+def _bytes(document: dict[str, Any], name: str) -> bytes | None:
+    if (encoded := document.get(f"{name}_base64")) is not None:
+        return base64.b64decode(encoded, validate=True)
+    value = document.get(name)
+    if value is None:
+        return None
+    return (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).encode()
+
+
+def _integer(document: dict[str, Any], name: str) -> int | None:
+    value = document.get(name)
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+        raise ValueError(f"has a {name} that is not a number from 0 up: {value!r}")
+    return value
+
+
+def _headers(given: object) -> Headers:
+    """A list of pairs, or an object where no name comes twice."""
+    if not isinstance(given, dict | list):
+        raise ValueError("has headers that are neither an object nor a list of pairs")
+    headers: Headers = []
+    for pair in given.items() if isinstance(given, dict) else given:
+        if not isinstance(pair, list | tuple) or len(pair) != 2 or not isinstance(pair[0], str):
+            raise ValueError(f"has a header that is not a pair of name and value: {pair!r}")
+        headers.append((pair[0], None if pair[1] is None else str(pair[1]).encode()))
+    return headers
+
+
+def to_json(message: Any) -> dict[str, Any]:
+    """A consumed message as an object."""
+    _, timestamp = message.timestamp()
+    document: dict[str, Any] = {
+        "topic": message.topic(),
+        "partition": message.partition(),
+        "offset": message.offset(),
+        "timestamp": timestamp,
+        **_text("key", message.key()),
+        **_text("value", message.value()),
+    }
+    if headers := message.headers():
+        document["headers"] = [[name, shown(value)] for name, value in headers]
+    return document
+
+
+def _text(name: str, value: bytes | None) -> dict[str, str | None]:
+    if value is None:
+        return {name: None}
+    try:
+        return {name: value.decode()}
+    except UnicodeDecodeError:
+        return {f"{name}_base64": base64.b64encode(value).decode()}
+
+
+def shown(value: bytes | None) -> str | None:
+    """For reading only: bytes that are not UTF-8 become escapes."""
+    return None if value is None else value.decode(errors="backslashreplace")
+
+
+def to_text(message: Any, verbose: bool) -> str:
+    """The value; with `verbose`, where it is and everything that came with it."""
+    value = shown(message.value())
+    if not verbose:
+        return "" if value is None else value
+    _, timestamp = message.timestamp()
+    headers = ",".join(f"{name}={shown(item)}" for name, item in _header_list(message))
+    parts = [f"{message.topic()}-{message.partition()}@{message.offset()}", f"time={timestamp}"]
+    parts += [f"key={shown(message.key())}"] if message.key() is not None else []
+    parts += [f"headers={headers}"] if headers else []
+    return " ".join([*parts, "value=null" if value is None else f"value={value}"])
+
+
+def _header_list(message: Any) -> Sequence[tuple[str, bytes | None]]:
+    return message.headers() or []

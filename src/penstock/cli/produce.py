@@ -1,0 +1,240 @@
+"""`penstock produce`: lines or JSON objects from stdin or files, each a message."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+
+import typer
+
+from penstock.cli.client import (
+    DEFAULT_SERVER,
+    REQUEST_TIMEOUT_S,
+    BootstrapServer,
+    ClientProperties,
+    Cluster,
+    connect,
+    explain,
+    parse_pairs,
+    translated,
+)
+from penstock.cli.errors import CommandError, ExitCode
+from penstock.cli.message_text import Headers, OutgoingMessage, from_json, from_line
+from penstock.cli.output import Output, console, note, print_json
+
+if TYPE_CHECKING:
+    from confluent_kafka import Producer
+
+ERRORS_SHOWN = 5
+CREATION_TIMEOUT_S = 3.0
+_BEING_CREATED = (3, 5)  # UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE
+
+
+class Format(StrEnum):
+    LINES = "lines"
+    JSON = "json"
+
+
+class Acks(StrEnum):
+    ALL = "all"
+    ONE = "1"
+    NONE = "0"
+
+
+class Compression(StrEnum):
+    NONE = "none"
+    GZIP = "gzip"
+    SNAPPY = "snappy"
+    LZ4 = "lz4"
+    ZSTD = "zstd"
+
+
+@dataclass(slots=True)
+class Sending:
+    """One run: what all messages have in common, and how it went."""
+
+    topic: str
+    format: Format
+    key: bytes | None = None
+    key_separator: str | None = None
+    headers: Headers = field(default_factory=list)
+    partition: int | None = None
+    sent: int = 0
+    delivered: int = 0
+    failures: list[str] = field(default_factory=list)
+    failed: int = 0
+    per_partition: dict[int, int] = field(default_factory=dict)
+
+    def message(self, line: bytes, place: str) -> OutgoingMessage:
+        try:
+            message = from_json(line) if self.format is Format.JSON else from_line(line, self.key_separator)
+        except ValueError as error:
+            raise CommandError(f"{place} {error}", ExitCode.USAGE) from error
+        if message.key is None:
+            message.key = self.key
+        if message.partition is None:
+            message.partition = self.partition
+        message.headers = [*self.headers, *message.headers]
+        return message
+
+    def on_delivery(self, error: Any, message: Any) -> None:
+        if error is None:
+            self.delivered += 1
+            self.per_partition[message.partition()] = self.per_partition.get(message.partition(), 0) + 1
+            return
+        self.failed += 1
+        if len(self.failures) < ERRORS_SHOWN:
+            self.failures.append(str(explain(error)))
+
+
+def produce(
+    topic: Annotated[str, typer.Argument(metavar="TOPIC")],
+    files: Annotated[list[Path] | None, typer.Argument(metavar="[FILE...]", help="Default: stdin.")] = None,
+    format: Annotated[  # noqa: A002 - it is the option's name
+        Format, typer.Option("--format", "-f", help="Each line a value, or a JSON object with key, value, headers …")
+    ] = Format.LINES,
+    key: Annotated[str | None, typer.Option("--key", "-k", help="Key of every message without one.")] = None,
+    key_separator: Annotated[
+        str | None, typer.Option("--key-separator", "-K", help="What stands before it in a line is the key.")
+    ] = None,
+    header: Annotated[
+        list[str] | None, typer.Option("--header", "-H", metavar="NAME=VALUE", help="Header of every message.")
+    ] = None,
+    partition: Annotated[int | None, typer.Option("--partition", "-p", min=0, help="Default: by key.")] = None,
+    acks: Annotated[Acks, typer.Option("--acks", help="What the broker confirms.")] = Acks.ALL,
+    compression: Annotated[Compression, typer.Option("--compression", "-z")] = Compression.NONE,
+    progress: Annotated[bool, typer.Option("--progress/--no-progress", help="A bar for files.")] = True,
+    output: Annotated[Output, typer.Option("--output", "-o", help="A sentence on stderr, or json.")] = Output.TABLE,
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    properties: ClientProperties = None,
+) -> None:
+    """Send messages: one for each line of stdin or of the files."""
+    for path in files or ():
+        if not path.is_file():
+            raise CommandError(f"file {path} does not exist", ExitCode.NOT_FOUND)
+    headers: Headers = [(name, value.encode()) for name, value in parse_pairs(header, "--header").items()]
+    fixed_key = None if key is None else key.encode()
+    sending = Sending(topic, format, fixed_key, key_separator, headers, partition)
+    cluster = connect(bootstrap_server, properties)
+    producer = cluster.producer(
+        **{
+            "acks": acks.value,
+            "compression.type": compression.value,
+            "linger.ms": 5,
+            "enable.idempotence": acks is Acks.ALL,
+            # A person is waiting: two minutes of silence, the library's default, help nobody.
+            "message.timeout.ms": 30_000,
+            "on_delivery": sending.on_delivery,
+        }
+    )
+    ensure_topic(cluster, producer, topic, partition)
+    started = time.monotonic()
+    with _sources(files or [], progress) as lines:
+        _send(producer, sending, lines)
+    _report(sending, time.monotonic() - started, output)
+
+
+def ensure_topic(cluster: Cluster, producer: Producer, topic: str, partition: int | None) -> None:
+    """Let the broker create an unknown topic, as it does for every Kafka producer, but say so."""
+    known = cluster.metadata().topics
+    if topic not in known:
+        deadline = time.monotonic() + CREATION_TIMEOUT_S
+        while True:
+            with translated(f"topic {topic}"):
+                found = producer.list_topics(topic, timeout=REQUEST_TIMEOUT_S).topics[topic]
+            if found.error is None:
+                break
+            # A broker that is creating it says one of these until it is there.
+            if found.error.code() not in _BEING_CREATED or time.monotonic() > deadline:
+                hint = f"create it with `penstock topic create {topic}`"
+                raise CommandError(f"topic {topic} does not exist ({found.error.str()})", ExitCode.NOT_FOUND, hint=hint)
+            time.sleep(0.05)
+        known = {**known, topic: found}
+        note(f"topic {topic} did not exist; the broker created it")
+    count = len(known[topic].partitions)
+    if partition is not None and partition >= count:
+        raise CommandError(f"topic {topic} has no partition {partition}, only 0 to {count - 1}", ExitCode.NOT_FOUND)
+
+
+def _send(producer: Producer, sending: Sending, lines: Iterator[tuple[str, bytes]]) -> None:
+    for place, line in lines:
+        message = sending.message(line, place)
+        optional: dict[str, Any] = {"headers": message.headers} if message.headers else {}
+        if message.partition is not None:
+            optional["partition"] = message.partition
+        if message.timestamp_ms is not None:
+            optional["timestamp"] = message.timestamp_ms
+        while True:
+            try:
+                producer.produce(sending.topic, message.value, message.key, **optional)
+                break
+            except BufferError:  # the library's queue is full: wait until some are delivered
+                producer.poll(0.1)
+        sending.sent += 1
+        producer.poll(0)
+        if sending.failed:
+            break
+    producer.flush()
+
+
+@contextlib.contextmanager
+def _sources(files: list[Path], progress: bool) -> Iterator[Iterator[tuple[str, bytes]]]:
+    """Lines with their places, and a progress bar on a terminal when the whole size is known."""
+    if not files:
+        yield _lines(sys.stdin.buffer, "stdin", lambda _: None)
+        return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    total = sum(path.stat().st_size for path in files)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+        console=console(stderr=True),
+        disable=not progress or not sys.stderr.isatty(),
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task("sending", total=total)
+
+        def read_all() -> Iterator[tuple[str, bytes]]:
+            for path in files:
+                with path.open("rb") as stream:
+                    yield from _lines(stream, str(path), lambda size: bar.advance(task, size))
+
+        yield read_all()
+
+
+def _lines(stream: BinaryIO, name: str, advance: Callable[[int], None]) -> Iterator[tuple[str, bytes]]:
+    for number, line in enumerate(stream, start=1):
+        advance(len(line))
+        yield f"{name} line {number}", line.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def _report(sending: Sending, seconds: float, output: Output) -> None:
+    if output is Output.JSON:
+        print_json(
+            {
+                "topic": sending.topic,
+                "delivered": sending.delivered,
+                "failed": sending.failed,
+                "partitions": {str(key): value for key, value in sorted(sending.per_partition.items())},
+                "seconds": round(seconds, 3),
+            }
+        )
+    if sending.failed:
+        reasons = "; ".join(sorted(set(sending.failures)))
+        raise CommandError(f"{sending.failed} of {sending.sent} messages were not delivered: {reasons}")
+    if output is Output.TABLE:
+        count = len(sending.per_partition)
+        note(
+            f"{sending.delivered} message{'s' if sending.delivered != 1 else ''} to {sending.topic}"
+            f" ({count} partition{'s' if count != 1 else ''}) in {seconds:.2f} s"
+        )
