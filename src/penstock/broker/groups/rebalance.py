@@ -31,6 +31,8 @@ from penstock.model.errors import ErrorCode
 EMPTY, DEAD, STABLE = GroupState.EMPTY, GroupState.DEAD, GroupState.STABLE
 PREPARING, COMPLETING = GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE
 
+NOBODY_JOINED_RETRY_MS = 100  # a member may ask for a rebalance timeout of 0; that must not become a busy loop
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupLimits:
@@ -192,9 +194,10 @@ class Rebalance:
         else:
             self._wait_for_joins(now)
 
-    def _wait_for_joins(self, now: Now) -> None:
+    def _wait_for_joins(self, now: Now, at_least_ms: int = 0) -> None:
         self._initial_remaining_ms = 0
-        self._join_deadline_ms = self._wake_at(now.monotonic_ms + self.members.rebalance_timeout_ms)
+        span_ms = max(self.members.rebalance_timeout_ms, at_least_ms)
+        self._join_deadline_ms = self._wake_at(now.monotonic_ms + span_ms)
 
     def _all_are_in(self) -> bool:
         return self.members.waiting_to_join == len(self.members) and not self.pending
@@ -211,7 +214,8 @@ class Rebalance:
             if member.join_ticket is None and member.instance_id is None:
                 self._remove(member.member_id)
         if len(self.members) and not self.members.elect_waiting_leader():
-            self._wait_for_joins(now)  # only static members are left and none is back: until their sessions end
+            # Only static members are left and none is back: look again until their sessions end.
+            self._wait_for_joins(now, NOBODY_JOINED_RETRY_MS)
             return
         self.generation += 1
         self._unsynced.clear()

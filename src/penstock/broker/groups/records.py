@@ -174,6 +174,9 @@ def decode_group(value: bytes | memoryview) -> GroupValue:
     state_ms = reader.int64() if version >= 2 else NO_TIMESTAMP
     members = tuple([_decode_member(reader, version) for _ in range(reader.count())])
     reader.tagged_fields()
+    instances = [member.instance_id for member in members if member.instance_id is not None]
+    if len({member.member_id for member in members}) < len(members) or len(set(instances)) < len(instances):
+        raise MalformedRecord("a member or instance occurs twice")
     return GroupValue(protocol_type, generation, protocol, leader, state_ms, members)
 
 

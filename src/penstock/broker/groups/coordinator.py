@@ -1,0 +1,238 @@
+"""The group coordinator of this node: what handlers ask it, one method for each kind of request.
+
+A request finds its group's shard, asks the state machine, and waits for what must be on disk before it is answered.
+Failures are KafkaErrors; where their code goes in an answer differs by API and version and is up to the handlers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+
+from penstock.broker.groups.exchange import GroupRecord, JoinAnswer, JoinRequest, SyncAnswer
+from penstock.broker.groups.group import Group, Identity
+from penstock.broker.groups.offsets import OffsetChange, Table
+from penstock.broker.groups.records import GroupValue
+from penstock.broker.groups.shard import Shard, offset_write_error
+from penstock.broker.groups.shards import Shards
+from penstock.cluster.controller import Controller
+from penstock.cluster.partitions import PartitionTable
+from penstock.cluster.topics import TopicTable
+from penstock.config.settings import Settings
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.observability.exposition import LagSample
+from penstock.runtime.clock import Clock
+
+_NOTHING: Table = {}
+
+
+class GroupCoordinator:
+    """All groups of the node."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        partitions: PartitionTable,
+        topics: TopicTable,
+        controller: Controller,
+        clock: Clock,
+    ) -> None:
+        self._settings = settings.groups
+        self._partitions = partitions
+        self.shards = Shards(
+            settings=settings.groups, partitions=partitions, topics=topics, controller=controller, clock=clock
+        )
+
+    async def start(self) -> None:
+        """Begin to serve. Loading goes on in the background; `loaded` waits for it."""
+        await self.shards.start()
+
+    async def loaded(self) -> None:
+        await self.shards.loaded()
+
+    async def stop(self) -> None:
+        """Everybody who waits is told to look for the coordinator again; the groups themselves live on in the log."""
+        await self.shards.stop()
+
+    async def prepare(self) -> None:
+        """Make sure that groups can live here: FindCoordinator is about to promise it."""
+        await self.shards.prepare()
+
+    # --- members -----------------------------------------------------------------------------------------------------
+
+    async def join(self, group_id: str, request: JoinRequest) -> JoinAnswer:
+        if not group_id:
+            raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+        shortest, longest = self._settings.session_timeout_min_ms, self._settings.session_timeout_max_ms
+        if not shortest <= request.session_timeout_ms <= longest:
+            raise KafkaError(ErrorCode.INVALID_SESSION_TIMEOUT)
+        shard = await self.shards.to_write(group_id)
+        group = shard.groups.get(group_id)
+        is_new = group is None
+        if group is None:
+            if request.member_id:
+                return JoinAnswer(error=ErrorCode.UNKNOWN_MEMBER_ID, member_id=request.member_id)
+            group = self.shards.create(shard, group_id)
+        ticket: asyncio.Future[JoinAnswer] = asyncio.get_running_loop().create_future()
+        effects = group.join(request, ticket, self.shards.now())
+        if is_new and not effects.records:
+            effects.records.append(GroupRecord(GroupValue("", 0, None, None, group.state_ms, ())))
+        shard.apply(group, effects)
+        return await ticket
+
+    async def sync(
+        self,
+        group_id: str,
+        who: Identity,
+        generation: int,
+        protocol: tuple[str | None, str | None],
+        assignments: Mapping[str, bytes],
+    ) -> SyncAnswer:
+        shard, group = self._of_member(group_id)
+        ticket: asyncio.Future[SyncAnswer] = asyncio.get_running_loop().create_future()
+        shard.apply(group, group.sync(who, generation, protocol, assignments, ticket))
+        return await ticket
+
+    def heartbeat(self, group_id: str, who: Identity, generation: int) -> ErrorCode:
+        _, group = self._of_member(group_id)
+        return group.heartbeat(who, generation, self.shards.now())
+
+    async def leave(self, group_id: str, leaving: Sequence[Identity]) -> list[ErrorCode]:
+        shard, group = self._of_member(group_id)
+        codes, effects = group.leave(leaving, self.shards.now())
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        shard.apply(group, effects, lambda: None if done.done() else done.set_result(None))
+        await done
+        return codes
+
+    def _of_member(self, group_id: str) -> tuple[Shard, Group]:
+        if not group_id:
+            raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+        found = self.shards.find(group_id)
+        if found is None:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+        return found
+
+    # --- offsets -----------------------------------------------------------------------------------------------------
+
+    async def commit(
+        self,
+        group_id: str,
+        who: Identity,
+        generation: int,
+        changes: list[OffsetChange],
+        *,
+        unknown_group: ErrorCode = ErrorCode.ILLEGAL_GENERATION,
+    ) -> None:
+        """Store offsets, for a member of the group or for a consumer that only keeps offsets here (generation -1).
+
+        `unknown_group` is what a member of a group that we do not know is told.
+        """
+        shard = await self.shards.to_write(group_id)
+        group = shard.groups.get(group_id)
+        if group is not None:
+            group.check_commit(who, generation, self.shards.now())
+        elif generation >= 0:
+            raise KafkaError(unknown_group)
+        if changes:
+            if group is None:
+                self.shards.create(shard, group_id)
+            await self._written(shard, group_id, changes)
+
+    async def _written(self, shard: Shard, group_id: str, changes: list[OffsetChange]) -> None:
+        outcome = _Outcome()
+        shard.change_offsets(group_id, changes, outcome.came)
+        await outcome.wait()
+
+    def committed(self, group_id: str) -> Table:
+        """What a group has committed and is on disk, by topic and partition; empty for a group we do not know."""
+        found = self.shards.find(group_id)
+        offsets = None if found is None else found[0].offsets.get(group_id)
+        return _NOTHING if offsets is None else offsets.visible
+
+    async def delete_offsets(
+        self, group_id: str, partitions: Sequence[tuple[str, int]]
+    ) -> dict[tuple[str, int], ErrorCode]:
+        """OffsetDelete: a code for each partition."""
+        if not group_id:
+            raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+        found = self.shards.find(group_id)
+        if found is None:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
+        shard, group = found
+        group.check_delete_offsets()
+        latest = shard.offsets[group_id].latest if group_id in shard.offsets else _NOTHING
+        codes, removals = {}, []
+        for topic, partition in partitions:
+            is_read = group.reads(topic)
+            codes[topic, partition] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if is_read else ErrorCode.NONE
+            if not is_read and partition in latest.get(topic, {}):
+                removals.append(OffsetChange(topic, partition, None))
+        if removals:
+            await self._written(shard, group_id, removals)
+        return codes
+
+    # --- groups ------------------------------------------------------------------------------------------------------
+
+    def find(self, group_id: str) -> Group | None:
+        found = self.shards.find(group_id)
+        return None if found is None else found[1]
+
+    def all_groups(self) -> Iterator[Group]:
+        """Every group; KafkaError COORDINATOR_LOAD_IN_PROGRESS until all are known."""
+        self.shards.check_loaded()
+        return (group for shard in self.shards for group in tuple(shard.groups.values()))
+
+    async def delete_group(self, group_id: str) -> None:
+        found = self.shards.find(group_id)
+        if found is None:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
+        shard, group = found
+        group.check_delete()
+        outcome = _Outcome()
+        shard.delete(group, outcome.came)
+        await outcome.wait()
+
+    def lags(self) -> Iterator[LagSample]:
+        """How far every group is behind. Others may run between two samples."""
+        for shard in self.shards:
+            for group_id in tuple(shard.offsets):
+                offsets = shard.offsets.get(group_id)
+                if offsets is not None:
+                    yield from self._lags_of(group_id, offsets.visible)
+
+    def _lags_of(self, group_id: str, visible: Table) -> list[LagSample]:
+        samples = []
+        for topic, partitions in visible.items():
+            for index, committed in partitions.items():
+                try:
+                    partition = self._partitions.get(topic, index)
+                    lag = max(0, partition.high_watermark - max(committed.offset, partition.log_start))
+                except KafkaError:
+                    continue  # its topic is gone, or its log
+                samples.append(LagSample(group_id, topic, index, committed.offset, lag))
+        return samples
+
+
+class _Outcome:
+    """Waits for a write."""
+
+    __slots__ = ("_code", "_future")
+
+    def __init__(self) -> None:
+        self._code: ErrorCode | None = None
+        self._future: asyncio.Future[None] | None = None
+
+    def came(self, code: ErrorCode) -> None:
+        self._code = code
+        if self._future is not None and not self._future.done():
+            self._future.set_result(None)
+
+    async def wait(self) -> None:
+        if self._code is None:
+            self._future = asyncio.get_running_loop().create_future()
+            await self._future
+        code = offset_write_error(self._code or ErrorCode.NONE)
+        if code is not ErrorCode.NONE:
+            raise KafkaError(code)

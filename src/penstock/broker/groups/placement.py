@@ -1,0 +1,23 @@
+"""Which partition of `__consumer_offsets` a group lives in: Kafka's rule, so that its tools look in the right place."""
+
+from __future__ import annotations
+
+import functools
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def java_hash(text: str) -> int:
+    """`String.hashCode` of Java: over UTF-16 code units, in 32 bits."""
+    value = 0
+    if text.isascii():
+        for unit in text.encode():
+            value = (value * 31 + unit) & 0xFFFFFFFF
+        return value
+    encoded = text.encode("utf-16-be", "surrogatepass")
+    for position in range(0, len(encoded), 2):
+        value = (value * 31 + (encoded[position] << 8 | encoded[position + 1])) & 0xFFFFFFFF
+    return value
+
+
+def partition_of(group_id: str, partition_count: int) -> int:
+    return (java_hash(group_id) & 0x7FFFFFFF) % partition_count
