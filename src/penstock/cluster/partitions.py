@@ -28,8 +28,6 @@ class PartitionTable:
         self._by_name: dict[str, Places] = {}
         self._by_id: dict[int, Places] = {}  # by the integer of the id: a UUID hashes in Python, slowly
         self._offline: set[PartitionId] = set()
-        self.failures = 0
-        """How many partitions have gone offline since the start; what caches their state compares it."""
         topics.subscribe(self._follow)
         for topic in topics.all():
             self._follow(TopicChange(None, topic))
@@ -71,6 +69,12 @@ class PartitionTable:
     def is_offline(self, partition: PartitionId) -> bool:
         return partition in self._offline
 
+    def offline_in(self, topic: Topic) -> frozenset[int]:
+        """Indexes of the partitions of a topic whose log has failed."""
+        if not self._offline:
+            return frozenset()
+        return frozenset(lost.partition for lost in self._offline if lost.topic_id == topic.topic_id)
+
     @property
     def offline_count(self) -> int:
         return len(self._offline)
@@ -102,9 +106,7 @@ class PartitionTable:
         return partition
 
     def _went_offline(self, partition: PartitionId) -> None:
-        if partition not in self._offline:
-            self._offline.add(partition)
-            self.failures += 1
+        self._offline.add(partition)
 
     def _follow(self, change: TopicChange) -> None:
         if change.after is None:

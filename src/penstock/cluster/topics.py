@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from penstock.model.ids import TopicId
@@ -18,7 +18,11 @@ from penstock.model.topic_name import collision_key
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Topic:
-    """A topic as it is now. `configs` holds only what was set for this topic, by Kafka's names."""
+    """A topic as it is now. `configs` holds only what was set for this topic, by Kafka's names.
+
+    `encodings` is a place for answers about this topic that are kept as bytes, by whatever key their maker likes;
+    it goes when the topic changes, which is the whole invalidation.
+    """
 
     name: str
     topic_id: TopicId
@@ -26,6 +30,7 @@ class Topic:
     configs: Mapping[str, str]
     internal: bool
     first_boot: int  # the boot of this node at which the topic was created
+    encodings: dict[object, bytes] = field(default_factory=dict, repr=False)
 
 
 class TopicChange(NamedTuple):

@@ -1,0 +1,110 @@
+"""Where the two alter-configs APIs meet: which resources have configs that can be changed, and how they are found.
+
+Both answer per resource, and both leave it to the controller to make the change durable. What they do to the configs
+of a resource is the `Update` they pass.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
+
+from penstock.broker.call import Call
+from penstock.cluster.config_changes import KeyLookup, ResourceType
+from penstock.cluster.controller import BROKER, CLIENT_METRICS, GROUP
+from penstock.config.broker_configs import broker_config
+from penstock.config.resource_configs import client_metrics_config, group_config
+from penstock.config.topic_configs import TOPIC_NAMES, topic_config
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.messages import Entity
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+
+Update = Callable[[Mapping[str, str], KeyLookup, Mapping[str, str]], dict[str, str]]
+"""(explicit configs now, which configs exist, values in force where nothing is set) -> explicit configs then."""
+
+
+async def answer_each(call: Call, change: Callable[[Entity], Awaitable[None]]) -> list[Entity]:
+    """One answer per resource of the request."""
+    resources = call.request.resources
+    counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
+    answers = []
+    for resource in resources:
+        code, message = ErrorCode.NONE, None
+        try:
+            if counts[resource.resource_type, resource.resource_name] > 1:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+            await change(resource)
+        except KafkaError as error:
+            code, message = error.code, error.message
+        answers.append(
+            call.reply.AlterConfigsResourceResponse(
+                error_code=code,
+                error_message=message,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+        )
+    return answers
+
+
+async def alter(broker: Broker, resource: Entity, update: Update, *, validate_only: bool) -> None:
+    """Change the configs of one resource; KafkaError if that is not possible."""
+    kind, name = ResourceType(resource.resource_type), resource.resource_name
+    controller, layers = broker.controller, broker.controller.layers
+    if kind is ResourceType.TOPIC:
+        _not_default(name, "topic")
+        change = functools.partial(_apply, update, topic_config, layers.effective)
+        await controller.alter_topic_configs(name, change, validate_only=validate_only)
+    elif kind is ResourceType.BROKER:
+        _check_broker(broker, name)
+        defaults = {name: layers.effective[topic] for name, topic in TOPIC_NAMES.items()}
+        change = functools.partial(_apply_to_broker, update, defaults)
+        await controller.alter_configs(BROKER, name, change, validate_only=validate_only)
+    elif kind is ResourceType.GROUP:
+        _not_default(name, "group")
+        change = functools.partial(_apply, update, group_config, {})
+        await controller.alter_configs(GROUP, name, change, validate_only=validate_only)
+    elif kind is ResourceType.CLIENT_METRICS:
+        _not_default(name, "client metrics")
+        change = functools.partial(_apply, update, client_metrics_config, {})
+        await controller.alter_configs(CLIENT_METRICS, name, change, validate_only=validate_only)
+    elif kind is ResourceType.BROKER_LOGGER:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Log levels are set when the node starts (--log-level).")
+    else:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.resource_type}")
+
+
+def _apply(
+    update: Update, lookup: KeyLookup, defaults: Mapping[str, str], current: Mapping[str, str]
+) -> dict[str, str]:
+    return update(current, lookup, defaults)
+
+
+def _apply_to_broker(update: Update, defaults: Mapping[str, str], current: Mapping[str, str]) -> dict[str, str]:
+    """A bad value of a broker config is INVALID_REQUEST in Kafka, unlike that of a topic config."""
+    try:
+        return update(current, broker_config, defaults)
+    except KafkaError as error:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, error.message or "") from error
+
+
+def _not_default(name: str, what: str) -> None:
+    if not name:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Default {what} resources are not allowed.")
+
+
+def _check_broker(broker: Broker, name: str) -> None:
+    if not name:
+        return
+    try:
+        broker_id = int(name)
+    except ValueError:
+        message = f"Node id must be an integer, but it is: {name}"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, message) from None
+    if broker_id != broker.node_id:
+        message = f"Unexpected broker id, expected {broker.node_id}, but received {name}"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, message)

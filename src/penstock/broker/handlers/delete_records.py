@@ -1,0 +1,64 @@
+"""DeleteRecords (key 21, v0–2): raise the first readable offset of partitions.
+
+Behaviour:
+- Offset -1 is the high watermark. Above it, or negative: OFFSET_OUT_OF_RANGE. Below the log start: nothing to do.
+- Only topics whose cleanup.policy has `delete`: POLICY_VIOLATION otherwise.
+- Durable before the answer, which carries the new log start. The space comes back with the next retention run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from penstock.broker.call import Call
+from penstock.cluster.partition import Partition
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.messages import Entity
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+
+HIGH_WATERMARK = -1
+NO_OFFSET = -1
+
+
+async def handle(broker: Broker, call: Call) -> Entity:
+    topics: dict[str, dict[int, Entity]] = {}
+    for topic in call.request.topics:
+        partitions = topics.setdefault(topic.name, {})
+        for wanted in topic.partitions:
+            index = wanted.partition_index
+            partitions[index] = _result(broker, call, topic.name, index, wanted.offset)
+            await asyncio.sleep(0)  # each of them waits for the metadata store's disk
+    return call.reply.DeleteRecordsResponse(
+        throttle_time=0,
+        topics=[
+            call.reply.DeleteRecordsTopicResult(name=name, partitions=list(partitions.values()))
+            for name, partitions in topics.items()
+        ],
+    )
+
+
+def _result(broker: Broker, call: Call, topic: str, index: int, offset: int) -> Entity:
+    code, low_watermark = ErrorCode.NONE, NO_OFFSET
+    try:
+        low_watermark = _delete(broker.partitions.get(topic, index), offset)
+    except KafkaError as error:
+        code = error.code
+    except OSError:
+        code = ErrorCode.KAFKA_STORAGE_ERROR
+    return call.reply.DeleteRecordsPartitionResult(partition_index=index, low_watermark=low_watermark, error_code=code)
+
+
+def _delete(partition: Partition, offset: int) -> int:
+    if partition.failed:
+        raise KafkaError(partition.failure)
+    if not partition.log.config.cleanup_delete:
+        raise KafkaError(ErrorCode.POLICY_VIOLATION)
+    before = partition.high_watermark if offset == HIGH_WATERMARK else offset
+    if before < 0 or before > partition.high_watermark:
+        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
+    if before > partition.log_start:
+        partition.log.delete_records(before)
+    return partition.log_start

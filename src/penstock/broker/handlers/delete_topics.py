@@ -1,0 +1,91 @@
+"""DeleteTopics (key 20, v1–6): delete topics by name, from v6 also by id.
+
+Behaviour:
+- A name or id that comes twice, or a name and the id of the same topic, fails: INVALID_REQUEST.
+- Whoever waits in a deleted topic (a fetch, a produce) is answered at once.
+- The broker's own topics cannot be deleted: INVALID_REQUEST (Kafka deletes them, and its groups with them).
+
+Version notes: v5 error messages; v6 topic ids, and the answer names both.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from penstock.broker.call import Call
+from penstock.cluster.topics import Topic
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.ids import TopicId
+from penstock.protocol.kafka.messages import Entity, milliseconds
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+
+_MESSAGES = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
+    ErrorCode.UNKNOWN_TOPIC_ID: "This server does not host this topic ID.",
+}
+
+
+class _Wanted(NamedTuple):
+    name: str | None
+    topic_id: TopicId | None
+
+
+async def handle(broker: Broker, call: Call) -> Entity:
+    if call.version >= 6:
+        asked = [_Wanted(topic.name, topic.topic_id) for topic in call.request.topics]
+    else:
+        asked = [_Wanted(name, None) for name in call.request.topic_names]
+    results: dict[_Wanted, KafkaError | None] = {}
+    targets: dict[_Wanted, Topic] = {}
+    for wanted in _without_twins(broker, asked):
+        try:
+            targets[wanted] = _target(broker, call, wanted, asked)
+            results[wanted] = None
+        except KafkaError as error:
+            results[wanted] = error
+    deleted = await broker.controller.delete_topics([topic.topic_id for topic in targets.values()])
+    for wanted, result in zip(targets, deleted, strict=True):
+        results[wanted] = result if isinstance(result, KafkaError) else None
+    return call.reply.DeleteTopicsResponse(
+        throttle_time=0,
+        responses=[_response(call, wanted, targets.get(wanted), error) for wanted, error in results.items()],
+    )
+
+
+def _without_twins(broker: Broker, asked: list[_Wanted]) -> list[_Wanted]:
+    """Each thing once; an id whose topic is asked for by name as well is answered with the name."""
+    named = {topic.topic_id for name, _ in asked if name is not None and (topic := broker.topics.get(name))}
+    return [wanted for wanted in dict.fromkeys(asked) if wanted.name is not None or wanted.topic_id not in named]
+
+
+def _target(broker: Broker, call: Call, wanted: _Wanted, asked: list[_Wanted]) -> Topic:
+    name, topic_id = wanted
+    problem = None
+    topic = broker.topics.get(name) if name is not None else broker.topics.get_by_id(topic_id)
+    if name is None and topic_id is None:
+        problem = "Neither topic name nor id were specified."
+    elif name is not None and topic_id is not None:
+        problem = "You may not specify both topic name and topic id."
+    elif asked.count(wanted) > 1:
+        problem = f"Duplicate topic {'name' if name is not None else 'id'}."
+    elif topic is not None and name is not None and _Wanted(None, topic.topic_id) in asked:
+        problem = "The provided topic name maps to an ID that was already supplied."
+    if problem is not None:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, problem)
+    if milliseconds(call.request.timeout) <= 0:
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+    if topic is None:
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name is not None else ErrorCode.UNKNOWN_TOPIC_ID
+        raise KafkaError(code, _MESSAGES[code])
+    return topic
+
+
+def _response(call: Call, wanted: _Wanted, topic: Topic | None, error: KafkaError | None) -> Entity:
+    return call.reply.DeletableTopicResult(
+        name=topic.name if topic is not None else wanted.name,
+        topic_id=topic.topic_id if topic is not None else wanted.topic_id,
+        error_code=error.code if error else ErrorCode.NONE,
+        error_message=error.message if error else None,
+    )

@@ -1,0 +1,47 @@
+"""DescribeProducers (key 61, v0): the idempotent producers that partitions remember (KIP-664)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.broker.call import Call
+from penstock.broker.turns import in_turns
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.topic_name import check_topic_name
+from penstock.protocol.kafka.messages import Entity
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+
+
+async def handle(broker: Broker, call: Call) -> Entity:
+    topics = []
+    for topic in call.request.topics:
+        partitions = [_partition(broker, call, topic.name, index) async for index in in_turns(topic.partition_indexes)]
+        topics.append(call.reply.TopicResponse(name=topic.name, partitions=partitions))
+    return call.reply.DescribeProducersResponse(throttle_time=0, topics=topics)
+
+
+def _partition(broker: Broker, call: Call, topic: str, index: int) -> Entity:
+    code, message, producers = ErrorCode.NONE, None, []
+    try:
+        check_topic_name(topic)
+        if topic not in broker.topics:
+            message = "This server does not host this topic-partition."
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+        producers = [
+            call.reply.ProducerState(
+                producer_id=producer.producer_id,
+                producer_epoch=producer.producer_epoch,
+                last_sequence=producer.last_sequence,
+                last_timestamp=producer.last_timestamp_ms,
+                coordinator_epoch=producer.coordinator_epoch,
+                current_txn_start_offset=producer.current_txn_start_offset,
+            )
+            for producer in broker.partitions.get(topic, index).log.producers()
+        ]
+    except KafkaError as error:
+        code, message = error.code, error.message
+    return call.reply.PartitionResponse(
+        partition_index=index, error_code=code, error_message=message, active_producers=producers
+    )

@@ -1,0 +1,57 @@
+"""ElectLeaders (key 43, v0–2): elect preferred or any leaders. One node leads everything: ELECTION_NOT_NEEDED.
+
+Null topics mean all partitions; those that need no election are then left out, which leaves every topic empty.
+
+Version notes: v1 election type (0 preferred, 1 unclean) and an error code of the whole answer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.broker.call import Call
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.messages import Entity, field, milliseconds
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+
+ELECTION_TYPES = (0, 1)
+
+
+def handle(broker: Broker, call: Call) -> Entity:
+    election_type = field(call.request, "election_type", 0)
+    refusal = None
+    if election_type not in ELECTION_TYPES:
+        refusal = KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown election type {election_type}")
+    elif milliseconds(call.request.timeout) <= 0:
+        refusal = KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+    asked = call.request.topic_partitions
+    if asked is None:
+        wanted = [] if refusal else [(topic.name, ()) for topic in broker.topics.all()]
+    else:
+        wanted = [(topic.topic, topic.partitions) for topic in asked]
+    return call.reply.ElectLeadersResponse(
+        throttle_time=0,
+        error_code=refusal.code if refusal else ErrorCode.NONE,
+        replica_election_results=[
+            call.reply.ReplicaElectionResult(
+                topic=name,
+                partition_result=[_result(call, index, refusal or _outcome(broker, name, index)) for index in indexes],
+            )
+            for name, indexes in wanted
+        ],
+    )
+
+
+def _outcome(broker: Broker, name: str, index: int) -> KafkaError:
+    topic = broker.topics.get(name)
+    if topic is None:
+        return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {name}")
+    if not 0 <= index < topic.partition_count:
+        return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {name}-{index}")
+    return KafkaError(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
+
+
+def _result(call: Call, index: int, outcome: KafkaError) -> Entity:
+    return call.reply.PartitionResult(partition_id=index, error_code=outcome.code, error_message=outcome.message)

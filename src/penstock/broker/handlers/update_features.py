@@ -1,0 +1,58 @@
+"""UpdateFeatures (key 57, v0–2): raise or lower the finalized versions of cluster features (KIP-584).
+
+The features and their versions are fixed (`broker.features`): an update to the version in force is taken, any other
+one fails with INVALID_UPDATE_VERSION. If one update fails, all do.
+
+Version notes: v0 AllowDowngrade, v1 upgrade types and ValidateOnly; v2 has no results per feature any more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.broker.call import Call
+from penstock.broker.features import FEATURES
+from penstock.model.errors import ErrorCode
+from penstock.protocol.kafka.messages import Entity, field
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+
+UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
+
+
+def handle(broker: Broker, call: Call) -> Entity:
+    updates = call.request.feature_updates
+    for update in updates:
+        problem = _problem(broker, update)
+        if problem is not None:
+            message = (
+                "The update failed for all features since the following feature had an error: "
+                f"Invalid update version {update.max_version_level} for feature {update.feature}. {problem}"
+            )
+            return _answer(call, ErrorCode.INVALID_UPDATE_VERSION, message, ())
+    return _answer(call, ErrorCode.NONE, None, updates)
+
+
+def _problem(broker: Broker, update: Entity) -> str | None:
+    level = update.max_version_level
+    feature = next((feature for feature in FEATURES if feature.name == update.feature), None)
+    if level < 0:
+        return "A feature version cannot be less than 0."
+    if field(update, "upgrade_type", UPGRADE) not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
+        return "The controller does not support the given upgrade type."
+    if feature is None:
+        return f"Local controller {broker.node_id} does not support this feature."
+    if level != feature.finalized_level:
+        return f"Local controller {broker.node_id} only supports version {feature.finalized_level}"
+    return None
+
+
+def _answer(call: Call, code: ErrorCode, message: str | None, updates: tuple[Entity, ...]) -> Entity:
+    results: tuple[Entity, ...] = ()
+    if call.reply.has("UpdatableFeatureResult"):
+        results = tuple(
+            call.reply.UpdatableFeatureResult(feature=update.feature, error_code=ErrorCode.NONE, error_message="NONE")
+            for update in updates
+        )
+    return call.reply.UpdateFeaturesResponse(throttle_time=0, error_code=code, error_message=message, results=results)
