@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from penstock.broker.groups.exchange import GroupRecord, JoinAnswer, JoinRequest, SyncAnswer
 from penstock.broker.groups.group import Group, Identity
 from penstock.broker.groups.offsets import OffsetChange, Table
-from penstock.broker.groups.records import GroupValue
+from penstock.broker.groups.records import KEY_STRING_BYTES_MAX, GroupValue
 from penstock.broker.groups.shard import Shard, offset_write_error
 from penstock.broker.groups.shards import Shards
 from penstock.cluster.controller import Controller
@@ -24,6 +24,7 @@ from penstock.observability.exposition import LagSample
 from penstock.runtime.clock import Clock
 
 _NOTHING: Table = {}
+NAME_BYTES_MAX = KEY_STRING_BYTES_MAX - 64  # a member id is a name and a UUID
 
 
 class GroupCoordinator:
@@ -67,6 +68,7 @@ class GroupCoordinator:
         shortest, longest = self._settings.session_timeout_min_ms, self._settings.session_timeout_max_ms
         if not shortest <= request.session_timeout_ms <= longest:
             raise KafkaError(ErrorCode.INVALID_SESSION_TIMEOUT)
+        _check_lengths(request)
         shard = await self.shards.to_write(group_id)
         group = shard.groups.get(group_id)
         is_new = group is None
@@ -213,6 +215,14 @@ class GroupCoordinator:
                     continue  # its topic is gone, or its log
                 samples.append(LagSample(group_id, topic, index, committed.offset, lag))
         return samples
+
+
+def _check_lengths(request: JoinRequest) -> None:
+    """Everything that a record writes with an int16 length must fit; newer versions of JoinGroup allow more."""
+    names = [request.client_id, request.instance_id or "", request.protocol_type]
+    names += [name for name, _ in request.protocols]
+    if any(len(name.encode()) > NAME_BYTES_MAX for name in names):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"a name has more than {NAME_BYTES_MAX} bytes")
 
 
 class _Outcome:

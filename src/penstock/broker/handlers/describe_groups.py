@@ -1,0 +1,79 @@
+"""DescribeGroups v0-6: state, protocol and members of groups.
+
+Versions:
+- v3 authorized operations, v4 static members, v6 an error for a group that does not exist (before, it is Dead).
+
+Metadata and assignments are shown only in a stable group; in between they belong to no generation.
+"""
+
+from __future__ import annotations
+
+from penstock.broker.broker import Broker
+from penstock.broker.call import Call
+from penstock.broker.groups.group import Group, GroupState
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.messages import Entity, field
+
+# Bits of the ACL operations a group knows: read 3, delete 6, describe 8, describe configs 10, alter configs 11.
+GROUP_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
+NOT_ASKED = -(1 << 31)
+
+
+def handle(broker: Broker, call: Call) -> Entity:
+    groups = [_describe(broker, call, group_id) for group_id in call.request.groups]
+    return call.reply.DescribeGroupsResponse(throttle_time=0, groups=groups)
+
+
+def _describe(broker: Broker, call: Call, group_id: str) -> Entity:
+    try:
+        group = broker.groups.find(group_id)
+    except KafkaError as error:
+        return _described(call, group_id, error_code=error.code, group_state="")
+    if group is not None:
+        return _found(call, group)
+    if call.version >= 6:
+        return _described(
+            call,
+            group_id,
+            error_code=ErrorCode.GROUP_ID_NOT_FOUND,
+            error_message=f"Group {group_id} not found.",
+            authorized_operations=NOT_ASKED,
+        )
+    return _described(call, group_id)
+
+
+def _found(call: Call, group: Group) -> Entity:
+    is_stable = group.state is GroupState.STABLE
+    members = [
+        call.reply.DescribedGroupMember(
+            member_id=member.member_id,
+            group_instance_id=member.instance_id,
+            client_id=member.client_id,
+            client_host=member.client_host,
+            member_metadata=member.metadata(group.protocol_name) if is_stable else b"",
+            member_assignment=member.assignment if is_stable else b"",
+        )
+        for member in group.members
+    ]
+    return _described(
+        call,
+        group.group_id,
+        group_state=group.state.value,
+        protocol_type=group.protocol_type or "",
+        protocol_data=(group.protocol_name or "") if is_stable else "",
+        members=members,
+    )
+
+
+def _described(call: Call, group_id: str, **known: object) -> Entity:
+    wants_operations = field(call.request, "include_authorized_operations", False)
+    values: dict[str, object] = {
+        "error_code": ErrorCode.NONE,
+        "error_message": None,
+        "group_state": GroupState.DEAD.value,
+        "protocol_type": "",
+        "protocol_data": "",
+        "members": (),
+        "authorized_operations": GROUP_OPERATIONS if wants_operations else NOT_ASKED,
+    }
+    return call.reply.DescribedGroup(group_id=group_id, **values | known)

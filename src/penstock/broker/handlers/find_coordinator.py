@@ -1,0 +1,45 @@
+"""FindCoordinator v0-6: who coordinates a group. On a single node: this one, under the address the client came in on.
+
+Versions:
+- v0 groups only; v1 a key type: 0 group, 1 transaction, 2 share group (v6).
+- v4 several keys at once, each with its own error.
+
+There are no transactions and share groups yet: those types are refused at once, with nothing a client would retry.
+"""
+
+from __future__ import annotations
+
+from penstock.broker.broker import Broker
+from penstock.broker.call import Call, Endpoint
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.messages import Entity, field
+
+GROUP = 0
+NOWHERE = Endpoint("", -1)
+
+
+async def handle(broker: Broker, call: Call) -> Entity:
+    code, message = ErrorCode.NONE, ""
+    key_type = field(call.request, "key_type", GROUP)
+    if key_type != GROUP:
+        code, message = ErrorCode.INVALID_REQUEST, f"coordinators of type {key_type} do not exist here"
+    else:
+        try:
+            await broker.groups.prepare()
+        except KafkaError as error:
+            code, message = ErrorCode.COORDINATOR_NOT_AVAILABLE, str(error)
+    is_found = code is ErrorCode.NONE
+    endpoint = broker.endpoint(call) if is_found else NOWHERE
+    place = {
+        "error_code": code,
+        "node_id": broker.node_id if is_found else -1,
+        "host": endpoint.host,
+        "port": endpoint.port,
+    }
+    if call.version < 4:
+        # "NONE" is what Kafka says here, and only here.
+        return call.reply.FindCoordinatorResponse(throttle_time=0, error_message=message or "NONE", **place)
+    coordinators = [
+        call.reply.Coordinator(key=key, error_message=message, **place) for key in call.request.coordinator_keys
+    ]
+    return call.reply.FindCoordinatorResponse(throttle_time=0, coordinators=coordinators)

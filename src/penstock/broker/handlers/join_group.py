@@ -1,0 +1,57 @@
+"""JoinGroup v0-9: become a member of a group, or say again that one is.
+
+Versions:
+- v0 has one timeout for sessions and rebalances; v1 separates them.
+- v4 a new member first gets its id with MEMBER_ID_REQUIRED (KIP-394); v5 static members (KIP-345).
+- v7 protocol type, and null instead of "" for no protocol; v8 a reason; v9 a leader may be told to skip the
+  assignment (KIP-814).
+"""
+
+from __future__ import annotations
+
+from penstock.broker.broker import Broker
+from penstock.broker.call import Call
+from penstock.broker.groups.exchange import JoinAnswer, JoinRequest
+from penstock.model.errors import KafkaError
+from penstock.protocol.kafka.messages import Entity, field, milliseconds
+
+
+async def handle(broker: Broker, call: Call) -> Entity:
+    try:
+        answer = await broker.groups.join(call.request.group_id, _request(call))
+    except KafkaError as error:
+        answer = JoinAnswer(error=error.code)
+    name = answer.protocol_name
+    return call.reply.JoinGroupResponse(
+        throttle_time=0,
+        error_code=answer.error,
+        generation_id=answer.generation,
+        protocol_type=answer.protocol_type,
+        protocol_name=name or "" if call.version < 7 else name,
+        leader=answer.leader,
+        skip_assignment=answer.skip_assignment,
+        member_id=answer.member_id,
+        members=[
+            call.reply.JoinGroupResponseMember(
+                member_id=member.member_id, group_instance_id=member.instance_id, metadata=member.metadata
+            )
+            for member in answer.members
+        ],
+    )
+
+
+def _request(call: Call) -> JoinRequest:
+    request = call.request
+    session_timeout = request.session_timeout
+    return JoinRequest(
+        member_id=request.member_id,
+        instance_id=field(request, "group_instance_id"),
+        client_id=call.client_id or "",
+        client_host=f"/{call.caller.peer_host}",  # as Java prints addresses, and tools expect them
+        session_timeout_ms=milliseconds(session_timeout),
+        rebalance_timeout_ms=max(0, milliseconds(field(request, "rebalance_timeout", session_timeout))),
+        protocol_type=request.protocol_type,
+        protocols=tuple((protocol.name, bytes(protocol.metadata)) for protocol in request.protocols),
+        needs_member_id=call.version >= 4,
+        can_skip_assignment=call.version >= 9,
+    )

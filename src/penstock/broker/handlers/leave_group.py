@@ -1,0 +1,35 @@
+"""LeaveGroup v0-5: members go, and the others share what they had.
+
+Versions:
+- v0-2 one member, its error on top.
+- v3 several members, also static ones by their instance alone, each with its own error; v5 a reason.
+"""
+
+from __future__ import annotations
+
+from penstock.broker.broker import Broker
+from penstock.broker.call import Call
+from penstock.broker.groups.group import Identity
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.messages import Entity
+
+
+async def handle(broker: Broker, call: Call) -> Entity:
+    reply = call.reply
+    if call.version < 3:
+        leaving = [Identity(call.request.member_id, None)]
+    else:
+        leaving = [Identity(item.member_id, item.group_instance_id) for item in call.request.members]
+    try:
+        codes = await broker.groups.leave(call.request.group_id, leaving)
+    except KafkaError as error:
+        if error.code is not ErrorCode.UNKNOWN_MEMBER_ID:
+            return reply.LeaveGroupResponse(throttle_time=0, error_code=error.code, members=())
+        codes = [error.code] * len(leaving)  # there is no such group
+    if call.version < 3:
+        return reply.LeaveGroupResponse(throttle_time=0, error_code=codes[0])
+    members = [
+        reply.MemberResponse(member_id=item.member_id, group_instance_id=item.instance_id, error_code=code)
+        for item, code in zip(leaving, codes, strict=True)
+    ]
+    return reply.LeaveGroupResponse(throttle_time=0, error_code=ErrorCode.NONE, members=members)

@@ -1,0 +1,31 @@
+"""ListGroups v0-5: every group. v4 shows and filters by state, v5 by type; names of both in any case."""
+
+from __future__ import annotations
+
+from penstock.broker.broker import Broker
+from penstock.broker.call import Call
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.messages import Entity, field
+
+CLASSIC = "classic"
+
+
+def handle(broker: Broker, call: Call) -> Entity:
+    states = {state.lower() for state in field(call.request, "states_filter", ())}
+    types = {group_type.lower() for group_type in field(call.request, "types_filter", ())}
+    code, groups = ErrorCode.NONE, []
+    try:
+        if not types or CLASSIC in types:
+            groups = [
+                call.reply.ListedGroup(
+                    group_id=group.group_id,
+                    protocol_type=group.protocol_type or "",
+                    group_state=group.state.value,
+                    group_type=CLASSIC,
+                )
+                for group in broker.groups.all_groups()
+                if not states or group.state.value.lower() in states
+            ]
+    except KafkaError as error:
+        code = error.code
+    return call.reply.ListGroupsResponse(throttle_time=0, error_code=code, groups=groups)
