@@ -15,6 +15,12 @@ NOT_READY = (
 )
 
 
+def subscription(*topics: str) -> bytes:
+    """What a consumer says about itself when it joins: version 0, its topics, no user data."""
+    names = b"".join(len(topic).to_bytes(2, "big") + topic.encode() for topic in topics)
+    return b"\x00\x00" + len(topics).to_bytes(4, "big") + names + b"\xff\xff\xff\xff"
+
+
 def wait_for_coordinator(connection: Connection) -> None:
     """Wait until the broker's group coordinator has loaded what it needs to answer."""
 

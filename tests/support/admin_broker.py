@@ -1,0 +1,142 @@
+"""A broker without sockets and without records: topics, configs and the handlers over them, called directly.
+
+Requests and answers pass through kio's codecs of the version at hand, so a handler that forgets a field of an old
+version, or writes bytes that do not decode, fails here.
+"""
+
+import asyncio
+import importlib
+import inspect
+from collections.abc import Coroutine
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from penstock.broker.broker import Broker
+from penstock.broker.call import Call
+from penstock.broker.fetch_sessions import FetchSessions
+from penstock.broker.groups.coordinator import GroupCoordinator
+from penstock.broker.producer_ids import ProducerIds
+from penstock.cluster.controller import Controller
+from penstock.cluster.partitions import PartitionTable
+from penstock.cluster.topics import TopicTable
+from penstock.config.settings import Settings
+from penstock.net.caller import Caller, Endpoint
+from penstock.observability.metrics import BrokerMetrics
+from penstock.protocol.kafka.apis import APIS
+from penstock.protocol.kafka.messages import encode, request_reader, response_messages, response_reader
+from penstock.runtime.clock import SystemClock
+from penstock.storage.metadata import MetadataStore
+from tests.support.plain_engine import PlainEngine
+from tests.support.wire import API_KEYS, encode_body
+
+T = TypeVar("T")
+
+
+class AdminBroker:
+    """One node with its own event loop; `call` and `run` block until there is an answer."""
+
+    def __init__(self, store: MetadataStore | None = None, **settings: Any) -> None:
+        self._runner = asyncio.Runner()
+        self.store = store or MetadataStore(None)
+        self.settings = Settings.model_validate(settings)
+        self.engine = PlainEngine()
+        self.topics = TopicTable()
+        self.controller, self.broker = self.run(self._build())
+
+    async def _build(self) -> tuple[Controller, Broker]:
+        parts: dict[str, Any] = {"settings": self.settings, "topics": self.topics}
+        controller = Controller(store=self.store, engine=self.engine, **parts)
+        controller.load()
+        self.partitions = PartitionTable(engine=self.engine, topics=self.topics, boot=self.store.boot)
+        parts |= {"controller": controller, "partitions": self.partitions, "clock": SystemClock()}
+        broker = Broker(
+            node_id=self.settings.node.id,
+            cluster_id=self.store.cluster_id,
+            engine=self.engine,
+            groups=GroupCoordinator(**parts),
+            producer_ids=ProducerIds(_no_block),
+            fetch_sessions=FetchSessions(),
+            metrics=BrokerMetrics(),
+            **parts,
+        )
+        return controller, broker
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.run(self.controller.close())
+        self._runner.close()
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return self._runner.run(coroutine)
+
+    def call(self, api: str, version: int, **values: Any) -> Any:
+        return self.run(self.ask(api, version, **values))
+
+    async def ask(self, api: str, version: int, **values: Any) -> Any:
+        """The decoded answer of a handler."""
+        body = await self.ask_bytes(api, version, **values)
+        answer, size = response_reader(API_KEYS[api], version)(body, 0)
+        assert size == len(body), f"{len(body) - size} bytes too many"
+        return answer
+
+    async def ask_bytes(self, api: str, version: int, **values: Any) -> bytes:
+        key = API_KEYS[api]
+        assert APIS[key].accepts(version)
+        request, _ = request_reader(key, version)(encode_body(api, version, values), 0)
+        call = Call(
+            api_key=key,
+            version=version,
+            correlation_id=1,
+            client_id="test",
+            caller=Caller(connection_id=1, peer_host="127.0.0.1", local=Endpoint("10.0.0.9", 19092)),
+            request=request,
+            reply=response_messages(key, version),
+        )
+        handler = importlib.import_module(f"penstock.broker.handlers.{APIS[key].handler}").handle
+        result = handler(self.broker, call)
+        if inspect.isawaitable(result):
+            result = await result
+        if isinstance(result, bytes | bytearray):
+            return bytes(result)
+        return encode(result)
+
+    def create(self, name: str, partitions: int = 1, **configs: str) -> None:
+        """A topic that must succeed; configs with _ for the dots of their names."""
+        answer = self.create_answer(name, partitions, {key.replace("_", "."): configs[key] for key in configs})
+        assert answer.error_code == 0, answer
+
+    def create_answer(
+        self, name: str, partitions: int = 1, configs: dict[str, str | None] | dict[str, str] | None = None, **more: Any
+    ) -> Any:
+        validate_only = more.pop("validate_only", False)
+        (result,) = self.call(
+            "create_topics",
+            7,
+            topics=[new_topic(name, partitions, configs, **more)],
+            timeout=1000,
+            validate_only=validate_only,
+        ).topics
+        return result
+
+
+def new_topic(
+    name: str, partitions: int = 1, configs: dict[str, str | None] | dict[str, str] | None = None, **more: Any
+) -> dict[str, Any]:
+    """One topic of a CreateTopics request."""
+    return {
+        "name": name,
+        "num_partitions": partitions,
+        "replication_factor": more.get("replication_factor", 1),
+        "assignments": [
+            {"partition_index": index, "broker_ids": ids} for index, ids in more.get("assignments", {}).items()
+        ],
+        "configs": [{"name": key, "value": value} for key, value in (configs or {}).items()],
+    }
+
+
+async def _no_block(size: int) -> int:
+    raise AssertionError("these tests need no producer ids")
