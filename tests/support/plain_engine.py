@@ -124,5 +124,3 @@ def opened_log(log: Log) -> PlainLog:
     """The log behind a partition of a test broker."""
     assert isinstance(log, PlainLog)
     return log
-
-

@@ -25,6 +25,7 @@ from penstock.config.topic_configs import check_together
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId, TopicId
 from penstock.model.topic_name import CONSUMER_OFFSETS, INTERNAL_NAMES
+from penstock.runtime.turns import Turns
 from penstock.storage.interface import LogConfig, LogEngine
 from penstock.storage.metadata import MetadataStore, TopicRow
 
@@ -34,9 +35,6 @@ ConfigUpdate = Callable[[Mapping[str, str]], dict[str, str]]
 
 TOPIC, BROKER, GROUP, CLIENT_METRICS = "topic", "broker", "group", "client-metrics"
 """Scopes of configs in the metadata store."""
-
-PARTITIONS_PER_TURN = 200
-"""Partitions the log engine is told of before other work gets its turn on the event loop."""
 
 _INTERNAL_CONFIGS = {"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": "104857600"}
 
@@ -158,7 +156,9 @@ class Controller:
         checks = self._checks()
         results: list[Topic | KafkaError] = []
         rows: list[tuple[TopicRow, Mapping[str, str]]] = []
+        turns = Turns()
         for new in new_topics:
+            await turns.pause()
             try:
                 checked = checks.check(new)
             except KafkaError as error:
@@ -173,7 +173,7 @@ class Controller:
                 return [error if isinstance(result, Topic) else result for result in results]
             for result in results:
                 if isinstance(result, Topic):
-                    await self._publish(result)
+                    await self._publish(result, turns)
         return results
 
     async def _create_internal(self, name: str) -> Topic:
@@ -185,7 +185,7 @@ class Controller:
         row = self._row(checked, internal=True)
         await self._durably(self._store.create_topics, [(row, checked.configs)])
         topic = _topic(row, checked.configs)
-        await self._publish(topic)
+        await self._publish(topic, Turns())
         return topic
 
     def _row(self, checked: CheckedTopic, *, internal: bool) -> TopicRow:
@@ -198,12 +198,12 @@ class Controller:
             replication_factor=checked.replication_factor,
         )
 
-    async def _publish(self, topic: Topic, first: int = 0) -> None:
+    async def _publish(self, topic: Topic, turns: Turns, first: int = 0) -> None:
         """Declare the partitions from `first` on and show the topic."""
         config = self.log_config(topic)
         for index in range(first, topic.partition_count):
             self._declare(topic, index, config)
-            await _breathe(index)
+            await turns.pause()
         self._topics.put(topic)
 
     def _declare(self, topic: Topic, index: int, config: LogConfig) -> None:
@@ -212,6 +212,7 @@ class Controller:
 
     async def _delete_topics(self, topic_ids: Sequence[TopicId]) -> list[Topic | KafkaError]:
         results: list[Topic | KafkaError] = []
+        turns = Turns()
         for topic_id in topic_ids:
             topic = self._topics.get_by_id(topic_id)
             if topic is None:
@@ -220,10 +221,10 @@ class Controller:
                 message = f"Deletion of internal topic {topic.name} is prohibited."
                 results.append(KafkaError(ErrorCode.INVALID_REQUEST, message))
             else:
-                results.append(await self._delete_topic(topic))
+                results.append(await self._delete_topic(topic, turns))
         return results
 
-    async def _delete_topic(self, topic: Topic) -> Topic | KafkaError:
+    async def _delete_topic(self, topic: Topic, turns: Turns) -> Topic | KafkaError:
         try:
             await self._durably(self._store.delete_topic, topic.topic_id)
         except KafkaError as error:
@@ -231,7 +232,7 @@ class Controller:
         self._topics.remove(topic.topic_id)
         for index in range(topic.partition_count):
             self._engine.remove(PartitionId(topic.topic_id, index))
-            await _breathe(index)
+            await turns.pause()
         return topic
 
     async def _create_partitions(
@@ -244,7 +245,7 @@ class Controller:
         grown = _changed(topic, partition_count=count)
         if not validate_only:
             await self._durably(self._store.set_partitions, topic.topic_id, count)
-            await self._publish(grown, first=topic.partition_count)
+            await self._publish(grown, Turns(), first=topic.partition_count)
         return grown
 
     async def _alter_topic(self, name: str, update: ConfigUpdate, validate_only: bool) -> None:
@@ -260,7 +261,7 @@ class Controller:
         if changes:
             await self._durably(self._store.set_configs, TOPIC, name, changes)
             changed = _changed(topic, configs=configs)
-            await self._configure(changed)
+            await self._configure(changed, Turns())
             self._topics.put(changed)
 
     async def _alter_other(self, scope: str, name: str, update: ConfigUpdate, validate_only: bool) -> None:
@@ -273,23 +274,19 @@ class Controller:
         self._configs[scope, name] = configs
         if scope == BROKER:
             self._apply_layers()
+            turns = Turns()
             for topic in tuple(self._topics.all()):
-                await self._configure(topic)
+                await self._configure(topic, turns)
 
     def _apply_layers(self) -> None:
         self.layers.set_dynamic(default=True, configs=self.configs(BROKER, ""))
         self.layers.set_dynamic(default=False, configs=self.configs(BROKER, str(self._settings.node.id)))
 
-    async def _configure(self, topic: Topic) -> None:
+    async def _configure(self, topic: Topic, turns: Turns) -> None:
         config = self.log_config(topic)
         for index in range(topic.partition_count):
             self._engine.configure(PartitionId(topic.topic_id, index), config)
-            await _breathe(index)
-
-
-async def _breathe(count: int) -> None:
-    if count % PARTITIONS_PER_TURN == PARTITIONS_PER_TURN - 1:
-        await asyncio.sleep(0)
+            await turns.pause()
 
 
 def _topic(row: TopicRow, configs: Mapping[str, str]) -> Topic:

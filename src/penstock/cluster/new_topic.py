@@ -44,12 +44,16 @@ class CheckedTopic:
 
 @dataclass(slots=True, kw_only=True)
 class TopicChecks:
-    """What a new topic is checked against: `pending` are the topics of the same request that passed already."""
+    """What a new topic is checked against.
+
+    `pending` are the topics of the same request that passed already, by collision key.
+    """
 
     topics: TopicTable
     layers: ConfigLayers
     settings: Settings
     pending: dict[str, CheckedTopic] = field(default_factory=dict)
+    pending_partitions: int = 0
 
     def check(self, new: NewTopic) -> CheckedTopic:
         check_topic_name(new.name)
@@ -69,7 +73,8 @@ class TopicChecks:
             replication_factor=replication_factor,
             configs=configs,
         )
-        self.pending[new.name] = checked
+        self.pending[collision_key(new.name)] = checked
+        self.pending_partitions += partition_count
         return checked
 
     def check_growth(self, topic: Topic, count: int, assignments: Sequence[Sequence[int]] | None) -> None:
@@ -99,23 +104,21 @@ class TopicChecks:
     def check_room(self, name: str, added: int, *, topics: int = 0, existing: int = 0) -> None:
         """The limits of the node; POLICY_VIOLATION, as Kafka says to excessive requests."""
         limits = self.settings.limits
-        waiting = sum(topic.partition_count for topic in self.pending.values())
         if existing + added > limits.partitions_per_topic_max:
             raise _policy(f"Topic '{name}' would have more than {limits.partitions_per_topic_max} partitions.")
         if len(self.topics) + len(self.pending) + topics > limits.topics_max:
             raise _policy(f"The node has {limits.topics_max} topics already, which is its limit.")
-        if self.topics.partition_count + waiting + added > limits.partitions_max:
+        if self.topics.partition_count + self.pending_partitions + added > limits.partitions_max:
             raise _policy(f"The node would have more than {limits.partitions_max} partitions, its limit.")
 
     def _check_collision(self, name: str) -> None:
-        if "." not in name and "_" not in name:
-            return
         key = collision_key(name)
-        for other in (*self.topics.colliding(key), *self.pending):
-            if collision_key(other) == key:
-                raise KafkaError(
-                    ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}"
-                )
+        other = self.topics.colliding(key)
+        if other is None and key in self.pending:
+            other = self.pending[key].name
+        if other is not None:
+            message = f"Topic '{name}' collides with existing topic: {other}"
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
 
     def _check_size(self, new: NewTopic) -> tuple[int, int]:
         if new.assignments:

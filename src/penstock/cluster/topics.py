@@ -90,10 +90,9 @@ class TopicTable:
             names = self._sorted_names = sorted(self._by_name)
         return iter(names[bisect_left(names, first) :])
 
-    def colliding(self, key: str) -> tuple[str, ...]:
+    def colliding(self, key: str) -> str | None:
         """The topic whose name has this collision key (see `model.topic_name`), if there is one."""
-        name = self._by_collision_key.get(key)
-        return () if name is None else (name,)
+        return self._by_collision_key.get(key)
 
     def subscribe(self, listener: TopicListener) -> None:
         """Call `listener` at every change from now on."""

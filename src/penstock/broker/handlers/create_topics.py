@@ -14,12 +14,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from penstock.broker.array_answer import array_answer
 from penstock.broker.call import Call
-from penstock.broker.turns import array_answer, in_turns
 from penstock.cluster.new_topic import NewTopic
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity, encode, milliseconds
+from penstock.runtime.turns import Turns
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -38,8 +39,11 @@ async def handle(broker: Broker, call: Call) -> bytes:
             wanted.append(_new_topic(topic))
     created = await broker.controller.create_topics(wanted, validate_only=call.request.validate_only)
     results.update((new.name, result) for new, result in zip(wanted, created, strict=True))
-    names = [topic.name for topic in call.request.topics if topic.name in results]
-    encoded = [encode(_result(broker, call, name, results[name])) async for name in in_turns(dict.fromkeys(names))]
+    encoded = []
+    turns = Turns()
+    for name in counts:
+        encoded.append(encode(_result(broker, call, name, results[name])))
+        await turns.pause()
     return array_answer(call, encoded)
 
 

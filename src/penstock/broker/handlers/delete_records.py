@@ -2,7 +2,8 @@
 
 Behaviour:
 - Offset -1 is the high watermark. Above it, or negative: OFFSET_OUT_OF_RANGE. Below the log start: nothing to do.
-- Only topics whose cleanup.policy has `delete`: POLICY_VIOLATION otherwise.
+- Only topics whose cleanup.policy has `delete`: POLICY_VIOLATION otherwise. The broker's own topics:
+  INVALID_TOPIC_EXCEPTION.
 - Durable before the answer, which carries the new log start. The space comes back with the next retention run.
 """
 
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from penstock.broker.call import Call
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.topic_name import INTERNAL_NAMES
 from penstock.protocol.kafka.messages import Entity
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ async def handle(broker: Broker, call: Call) -> Entity:
 def _result(broker: Broker, call: Call, topic: str, index: int, offset: int) -> Entity:
     code, low_watermark = ErrorCode.NONE, NO_OFFSET
     try:
+        if topic in INTERNAL_NAMES:
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
         low_watermark = _delete(broker.partitions.get(topic, index), offset)
     except KafkaError as error:
         code = error.code

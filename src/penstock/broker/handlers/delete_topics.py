@@ -10,6 +10,7 @@ Version notes: v5 error messages; v6 topic ids, and the answer names both.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from penstock.broker.call import Call
@@ -39,9 +40,10 @@ async def handle(broker: Broker, call: Call) -> Entity:
         asked = [_Wanted(name, None) for name in call.request.topic_names]
     results: dict[_Wanted, KafkaError | None] = {}
     targets: dict[_Wanted, Topic] = {}
+    counts = Counter(asked)
     for wanted in _without_twins(broker, asked):
         try:
-            targets[wanted] = _target(broker, call, wanted, asked)
+            targets[wanted] = _target(broker, call, wanted, counts)
             results[wanted] = None
         except KafkaError as error:
             results[wanted] = error
@@ -60,7 +62,7 @@ def _without_twins(broker: Broker, asked: list[_Wanted]) -> list[_Wanted]:
     return [wanted for wanted in dict.fromkeys(asked) if wanted.name is not None or wanted.topic_id not in named]
 
 
-def _target(broker: Broker, call: Call, wanted: _Wanted, asked: list[_Wanted]) -> Topic:
+def _target(broker: Broker, call: Call, wanted: _Wanted, asked: Counter[_Wanted]) -> Topic:
     name, topic_id = wanted
     problem = None
     topic = broker.topics.get(name) if name is not None else broker.topics.get_by_id(topic_id)
@@ -68,7 +70,7 @@ def _target(broker: Broker, call: Call, wanted: _Wanted, asked: list[_Wanted]) -
         problem = "Neither topic name nor id were specified."
     elif name is not None and topic_id is not None:
         problem = "You may not specify both topic name and topic id."
-    elif asked.count(wanted) > 1:
+    elif asked[wanted] > 1:
         problem = f"Duplicate topic {'name' if name is not None else 'id'}."
     elif topic is not None and name is not None and _Wanted(None, topic.topic_id) in asked:
         problem = "The provided topic name maps to an ID that was already supplied."

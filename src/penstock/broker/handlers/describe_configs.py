@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from penstock.broker.array_answer import array_answer
 from penstock.broker.call import Call
-from penstock.broker.turns import array_answer, in_turns
 from penstock.cluster.config_changes import ResourceType
 from penstock.cluster.controller import CLIENT_METRICS, GROUP
 from penstock.config.broker_configs import describe_broker, describe_default_broker
@@ -24,13 +24,18 @@ from penstock.config.resource_configs import describe_client_metrics, describe_g
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import check_topic_name
 from penstock.protocol.kafka.messages import Entity, encode, field
+from penstock.runtime.turns import Turns
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
 
 
 async def handle(broker: Broker, call: Call) -> bytes:
-    results = [encode(_result(broker, call, item)) async for item in in_turns(call.request.resources)]
+    results = []
+    turns = Turns()
+    for resource in call.request.resources:
+        results.append(encode(_result(broker, call, resource)))
+        await turns.pause()
     return array_answer(call, results)
 
 

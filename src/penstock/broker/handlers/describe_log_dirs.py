@@ -16,11 +16,12 @@ from collections.abc import AsyncIterator, Iterator
 from struct import Struct
 from typing import TYPE_CHECKING
 
+from penstock.broker.array_answer import array_answer, is_flexible
 from penstock.broker.call import Call
-from penstock.broker.turns import array_answer, in_turns, is_flexible
 from penstock.config.settings import StorageEngine
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.primitives import INT16, INT64, write_count, write_string
+from penstock.runtime.turns import Turns
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -57,9 +58,11 @@ async def _volume(broker: Broker) -> tuple[int, int]:
 
 async def _topics(broker: Broker, call: Call, flexible: bool) -> AsyncIterator[bytes]:
     """Encoded topics that have at least one of the partitions asked for."""
+    turns = Turns()
     for name, indexes in _wanted(broker, call):
         partitions = []
-        async for index in in_turns(indexes):
+        for index in indexes:
+            await turns.pause()
             sizes = _sizes(broker, name, index)
             if sizes is not None:
                 partitions.append(_PARTITION.pack(index, *sizes, False) + _tags(flexible))

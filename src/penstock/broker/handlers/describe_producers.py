@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.broker.call import Call
-from penstock.broker.turns import in_turns
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import check_topic_name
 from penstock.protocol.kafka.messages import Entity
+from penstock.runtime.turns import Turns
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 
 async def handle(broker: Broker, call: Call) -> Entity:
     topics = []
+    turns = Turns()
     for topic in call.request.topics:
-        partitions = [_partition(broker, call, topic.name, index) async for index in in_turns(topic.partition_indexes)]
+        partitions = []
+        for index in topic.partition_indexes:
+            partitions.append(_partition(broker, call, topic.name, index))
+            await turns.pause()
         topics.append(call.reply.TopicResponse(name=topic.name, partitions=partitions))
     return call.reply.DescribeProducersResponse(throttle_time=0, topics=topics)
 

@@ -19,6 +19,7 @@ from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode
 from penstock.model.topic_name import INTERNAL_NAMES, is_topic_name
 from penstock.protocol.kafka.topic_metadata import topic_partitions_writer
+from penstock.runtime.turns import Turns
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -27,7 +28,7 @@ PARTITIONS_MAX = 2_000
 """Kafka's max.request.partition.size.limit."""
 
 
-def handle(broker: Broker, call: Call) -> bytes:
+async def handle(broker: Broker, call: Call) -> bytes:
     request = call.request
     cursor = request.cursor
     named = [topic.name for topic in request.topics]
@@ -38,7 +39,9 @@ def handle(broker: Broker, call: Call) -> bytes:
     start = cursor.topic_name if cursor is not None else ""
     room = min(max(request.response_partition_limit, 1), PARTITIONS_MAX)
     topics: list[bytes] = []
+    turns = Turns()
     for name in _names(broker, named, start):
+        await turns.pause()
         topic = broker.topics.get(name)
         if topic is None:
             known = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_topic_name(name) else ErrorCode.INVALID_TOPIC_EXCEPTION

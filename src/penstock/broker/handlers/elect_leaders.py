@@ -28,7 +28,9 @@ def handle(broker: Broker, call: Call) -> Entity:
         refusal = KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     asked = call.request.topic_partitions
     if asked is None:
-        wanted = [] if refusal else [(topic.name, ()) for topic in broker.topics.all()]
+        wanted: list[tuple[str, tuple[int, ...]]] = []
+        if refusal is None:
+            wanted = [(topic.name, ()) for topic in broker.topics.all()]
     else:
         wanted = [(topic.topic, topic.partitions) for topic in asked]
     return call.reply.ElectLeadersResponse(

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING
 
 from penstock.broker.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from penstock.broker.call import Call
-from penstock.broker.turns import in_turns
 from penstock.cluster.new_topic import NewTopic
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import INTERNAL_NAMES, is_topic_name
 from penstock.protocol.kafka.messages import Entity, field
 from penstock.protocol.kafka.topic_metadata import NOT_ASKED, BrokerAddress, metadata_writer
+from penstock.runtime.turns import Turns
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -132,7 +132,12 @@ def _answer(broker: Broker, call: Call, topics: list[Topic | bytes]) -> bytes | 
 
 
 async def _answer_in_turns(broker: Broker, call: Call, topics: list[Topic | bytes]) -> bytes:
-    return _assemble(broker, call, [_encoded(broker, call, topic) async for topic in in_turns(topics)])
+    encoded = []
+    turns = Turns()
+    for topic in topics:
+        encoded.append(_encoded(broker, call, topic))
+        await turns.pause()
+    return _assemble(broker, call, encoded)
 
 
 def _encoded(broker: Broker, call: Call, topic: Topic | bytes) -> bytes:
