@@ -5,6 +5,8 @@ Sequences of idempotent producers are the business of `producer_state`. All rule
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from penstock.model.batch import LOG_APPEND_TIME_BIT, BatchHeader
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_TIMESTAMP
@@ -34,21 +36,20 @@ def check_batch_fits(config: LogConfig, header: BatchHeader, size: int, now_ms: 
         raise KafkaError(ErrorCode.INVALID_TIMESTAMP, f"timestamp {earliest} is too old")
 
 
-def must_roll(
-    config: LogConfig,
-    *,
-    segment_base: int,
-    segment_size: int,
-    segment_first_timestamp: int,
-    size: int,
-    timestamp: int,
-    last_offset: int,
-) -> bool:
+class RollingSegment(Protocol):
+    """The active segment, as far as rolling goes."""
+
+    base_offset: int
+    size: int
+    first_timestamp: int
+
+
+def must_roll(config: LogConfig, segment: RollingSegment, size: int, timestamp: int, last_offset: int) -> bool:
     """Whether a batch has to go into a new segment; time is that of the batches, as in Kafka."""
-    if segment_size == 0:
+    if segment.size == 0:
         return False
     return (
-        segment_size + size > config.segment_bytes
-        or (segment_first_timestamp >= 0 and timestamp - segment_first_timestamp > config.segment_ms)
-        or last_offset - segment_base > RELATIVE_OFFSET_MAX
+        segment.size + size > config.segment_bytes
+        or (segment.first_timestamp >= 0 and timestamp - segment.first_timestamp > config.segment_ms)
+        or last_offset - segment.base_offset > RELATIVE_OFFSET_MAX
     )

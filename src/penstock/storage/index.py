@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from struct import Struct
 
 from crc32c import crc32c
@@ -57,16 +57,16 @@ class OffsetIndex:
         found = bisect_right(self.positions, position)
         return self.positions[found - 1] if found else -1
 
-    def cut(self, position: int) -> None:
-        """Drop the entries at or above `position`."""
-        count = bisect_right(self.positions, position - 1) if position else 0
-        del self.offsets[count:]
-        del self.positions[count:]
+    def extend(self, other: OffsetIndex, end: int) -> None:
+        """Take over the entries of the batches below position `end`."""
+        count = bisect_left(other.positions, end, 0, len(other.offsets))
+        self.offsets += other.offsets[:count]
+        self.positions += other.positions[:count]
 
     def encode(self, base_offset: int, covered_bytes: int) -> bytes:
         count = len(self.offsets)
         header = _HEADER.pack(_MAGIC, _VERSION, 0, base_offset, covered_bytes, count)
-        content = header + little_endian(self.offsets) + little_endian(self.positions[:count])
+        content = header + little_endian(self.offsets) + little_endian(self.positions)
         return content + _CRC.pack(crc32c(content))
 
 

@@ -109,3 +109,16 @@ def newest_snapshot(files: Files, directory: Path, names: Sequence[str]) -> tupl
         if snapshot.log_end == end and snapshot.segments:
             return snapshot, index == 0
     return None, False
+
+
+def rewrite_segments(files: Files, directory: Path, log_end: int, current: Sequence[SegmentEntry]) -> None:
+    """Compaction changed sealed segments: say so in the snapshot of `log_end`, durably.
+
+    Segments that are not sealed below the snapshot keep the numbers it has for them.
+    """
+    path = layout.snapshot_path(directory, log_end)
+    snapshot = decode_snapshot(files.read_bytes(path))
+    active = snapshot.segments[-1]
+    sealed = [entry for entry in current if entry.end_offset <= active.base_offset]
+    data = encode_snapshot(log_end, [*sealed, active], snapshot.epochs, snapshot.producers.encode())
+    files.write_durably(path, data)

@@ -12,7 +12,7 @@ The file is derived, like that one, and also keeps what retention and look-ups b
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from struct import Struct
 from typing import NamedTuple
 
@@ -64,10 +64,16 @@ class TimeIndex:
         found = bisect_left(self.timestamps, timestamp)
         return self.offsets[found - 1] if found else -1
 
+    def extend(self, other: TimeIndex, end: int) -> None:
+        """Take over the entries that speak of nothing at or above relative offset `end`."""
+        count = bisect_right(other.offsets, end, 0, len(other.timestamps))
+        for timestamp, offset in zip(other.timestamps[:count], other.offsets[:count], strict=True):
+            self.add(timestamp, offset)
+
     def encode(self, base_offset: int, covered_bytes: int, times: Times) -> bytes:
         count = len(self.timestamps)
         header = _HEADER.pack(_MAGIC, _VERSION, 0, base_offset, covered_bytes, count, *times)
-        content = header + little_endian(self.timestamps) + little_endian(self.offsets[:count])
+        content = header + little_endian(self.timestamps) + little_endian(self.offsets)
         return content + _CRC.pack(crc32c(content))
 
 

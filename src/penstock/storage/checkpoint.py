@@ -1,0 +1,113 @@
+"""Moving the recovery point of a log: sync what was written, then say so in a snapshot.
+
+Captured on the event loop, written by any thread: the bytes of the snapshot are made when it is captured,
+because producers change with every append. Index files are written on the way, without syncs: they can be
+rebuilt.
+
+    capture (loop)    log end, segments, producers, epochs; files pinned
+    write (thread)    datasync segments, index files, sync directory, snapshot durably, older snapshots away
+    done (loop)       `DiskLog.checkpoint_written`; if `write` raised, `DiskLog.flush_failed`: an error that
+    a sync
+                      reported here will not be reported again
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from penstock.runtime.files import Buffer, File, Files
+from penstock.storage import layout
+from penstock.storage.flush_queue import FileCache
+from penstock.storage.segment import Segment
+from penstock.storage.segment_index import SMALL_BYTES
+from penstock.storage.time_index import Times
+
+SNAPSHOTS_KEPT = 2
+
+
+class CoveredSegment(NamedTuple):
+    """A segment with what was in it at the capture; it may grow while the checkpoint is written."""
+
+    segment: Segment
+    file: File
+    size: int
+    end_offset: int
+    times: Times
+
+
+class Checkpoint:
+    """One recovery point on its way to the disk."""
+
+    __slots__ = ("_cache", "_directory", "_files", "_interval", "_snapshot", "covered", "log_end")
+
+    def __init__(
+        self, files: Files, cache: FileCache, directory: Path, log_end: int, snapshot: bytes, interval: int
+    ) -> None:
+        self._files = files
+        self._cache = cache
+        self._directory = directory
+        self._snapshot = snapshot
+        self._interval = interval
+        self.log_end = log_end
+        self.covered: list[CoveredSegment] = []
+
+    def cover(self, segments: Sequence[Segment]) -> None:
+        """Loop thread. Pin the segments that were written to since the last recovery point."""
+        for segment in segments:
+            file = self._cache.acquire(segment.path, write=True)
+            self.covered.append(CoveredSegment(segment, file, segment.size, segment.end_offset, segment.times))
+
+    def write(self, *, synced: bool = False) -> None:
+        """Any thread. Raises OSError if the disk does.
+
+        `synced`: all data is on disk and the caller will sync the file system afterwards, as at a clean stop.
+        """
+        try:
+            if not synced:
+                for item in self.covered:
+                    item.file.datasync()
+                self._files.sync_directory(self._directory)
+            for item in self.covered:
+                self._write_index(item)
+            path = layout.snapshot_path(self._directory, self.log_end)
+            if synced:
+                write_whole(self._files, path, self._snapshot)
+            else:
+                self._files.write_durably(path, self._snapshot)
+            self._remove_older()
+        finally:
+            for item in self.covered:
+                self._cache.release(item.file)
+
+    def _write_index(self, item: CoveredSegment) -> None:
+        if item.size <= SMALL_BYTES:
+            return
+        index = item.segment.index
+        index.load(self._files, self._directory, item.file, self._interval)
+        offsets, times = index.encode(item.size, item.end_offset, item.times)
+        base_offset = item.segment.base_offset
+        write_whole(self._files, layout.index_path(self._directory, base_offset), offsets)
+        write_whole(self._files, layout.time_index_path(self._directory, base_offset), times)
+
+    def _remove_older(self) -> None:
+        names = self._files.list_names(self._directory)
+        ends = sorted(end for name in names if (end := layout.offset_of(name, layout.SNAPSHOT)) is not None)
+        for end in ends:
+            if end > self.log_end:  # of a log that was longer before it was repaired
+                self._files.remove(layout.snapshot_path(self._directory, end))
+        for end in [end for end in ends if end <= self.log_end][:-SNAPSHOTS_KEPT]:
+            self._files.remove(layout.snapshot_path(self._directory, end))
+
+
+def write_whole(files: Files, path: Path, data: Buffer) -> None:
+    """Replace a file without a sync: what is found after a power cut is told by its CRC."""
+    temporary = path.with_name(path.name + layout.TEMPORARY)
+    file = files.open(temporary, create=True)
+    try:
+        file.truncate(0)
+        file.pwrite([data], 0)
+    finally:
+        file.close()
+    files.rename(temporary, path)

@@ -1,0 +1,375 @@
+"""One partition's records on disk: append at the end, read anywhere, roll, flush, checkpoint, forget the
+front.
+
+    log_start ≤ … sealed segments … ≤ active segment: … flushed … log_end
+                                                       visible    written, not yet synced
+
+The event loop is the only one to change a log. Reads, look-ups by time and the flush thread take what they
+need once, from attributes that are replaced and never changed in place. No file exists before the first
+record.
+
+Owned by `storage.manager`; waits for the disk only where a docstring says so. What was on disk before is the
+business of `storage.recovery`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from penstock.model.batch import BatchHeader, stamp, stamp_log_append_time
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.ids import PartitionId
+from penstock.runtime.files import File, Files
+from penstock.storage import layout
+from penstock.storage.append_rules import check_batch_fits, must_roll
+from penstock.storage.checkpoint import Checkpoint
+from penstock.storage.flush_queue import FileCache, FlushQueue, LogJournal
+from penstock.storage.interface import Appended, LogConfig, LogState, ProducerView
+from penstock.storage.leftovers import finish_swap, record_failed_flush
+from penstock.storage.log_reader import LogReader, OnDamage
+from penstock.storage.recovery import RecoveredLog, recover, segment_from_entry
+from penstock.storage.segment import Segment
+from penstock.storage.snapshot import SegmentEntry, encode_snapshot, rewrite_segments
+from penstock.storage.unflushed import UnflushedFiles
+
+
+class DiskLog(LogReader):
+    """Implements `storage.interface.Log` and `storage.flush_queue.Flushable`."""
+
+    __slots__ = (
+        "_commit", "_end_mark", "_epoch", "_epochs", "_flushing", "_journal", "_producers", "_synced_names",
+        "_unflushed", "flushed", "partition", "snapshot_end", "topic", "unsnapshotted_bytes",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        files: Files,
+        directory: Path,
+        topic: str,
+        partition: PartitionId,
+        config: LogConfig,
+        leader_epoch: int,
+        journal: LogJournal,
+        commit: FlushQueue,
+        file_cache: FileCache,
+        verify_on_read: str = "first",
+        log_start: int = 0,
+        epochs: Sequence[tuple[int, int]] = (),
+        now_ms: int = 0,
+        recovered: RecoveredLog | None = None,
+        on_damage: OnDamage | None = None,
+    ) -> None:
+        """Waits for the disk: recovers the directory unless the caller did (`recovered`)."""
+        self._files = files
+        self._journal = journal
+        self._commit = commit
+        self._cache = file_cache
+        self._config = config
+        self._verify = verify_on_read
+        self.on_damage = on_damage
+        self._unflushed = UnflushedFiles(file_cache)
+        self._synced_names = False  # whether the active file's name is known to be on disk
+        self.directory = directory
+        self.topic = topic
+        self.partition = partition
+        if recovered is None:
+            recovered = recover(
+                files, directory, log_start=log_start, now_ms=now_ms, epochs=epochs,
+                compacted=config.cleanup_compact, index_interval_bytes=config.index_interval_bytes,
+            )  # fmt: skip
+        self._take_over(recovered, log_start)
+        self._epoch = leader_epoch
+        self.begin_epoch(leader_epoch)
+
+    def _take_over(self, recovered: RecoveredLog, log_start: int) -> None:
+        self._segments: tuple[Segment, ...] = tuple(recovered.segments)
+        self._producers = recovered.producers
+        self._epochs = recovered.epochs
+        self.log_start = log_start
+        self.log_end = self.flushed = recovered.log_end
+        self.readable_end = 1 << 63
+        self.state = LogState.ONLINE
+        if recovered.damage is not None:
+            self.state = LogState.DAMAGED
+            self.readable_end = recovered.damage.readable_end
+        self.snapshot_end = recovered.snapshot_end
+        self.unsnapshotted_bytes = recovered.scanned_bytes
+        self._end_mark = self._mark()
+        self._flush_mark = self._flushing = self._end_mark
+
+    # --- what it is ------------------------------------------------------------------------------------
+
+    @property
+    def config(self) -> LogConfig:
+        return self._config
+
+    def set_config(self, config: LogConfig) -> None:
+        self._config = config
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(segment.size for segment in self._segments)
+
+    @property
+    def segment_count(self) -> int:
+        return len(self._segments)
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """Oldest first; the last is the active one. For retention, compaction and scrubbing."""
+        return self._segments
+
+    @property
+    def files(self) -> Files:
+        return self._files
+
+    def producers(self) -> Sequence[ProducerView]:
+        return self._producers.views()
+
+    def producer_last_offsets(self) -> dict[int, int]:
+        return self._producers.last_offsets()
+
+    def expire_producers(self, now_ms: int) -> int:
+        return self._producers.expire(now_ms)
+
+    # --- epochs ----------------------------------------------------------------------------------------
+
+    def begin_epoch(self, leader_epoch: int) -> None:
+        self._epoch = leader_epoch
+        if self.state is LogState.ONLINE:
+            self._epochs.begin(leader_epoch, self.log_end)
+
+    def epoch_end(self, leader_epoch: int) -> tuple[int, int]:
+        return self._epochs.end_of(leader_epoch, self.flushed)
+
+    def epoch_at(self, offset: int) -> int:
+        return self._epochs.at(offset)
+
+    def epoch_entries(self) -> Sequence[tuple[int, int]]:
+        return self._epochs.entries
+
+    # --- append ----------------------------------------------------------------------------------------
+
+    def append(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
+        if not self._commit.accepts_writes:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "the disk is nearly full")
+        return self.append_trusted(batch, header, now_ms)
+
+    def append_trusted(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
+        if self.state is not LogState.ONLINE:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log is {self.state.value}")
+        config = self._config
+        size = len(batch)
+        check_batch_fits(config, header, size, now_ms)
+        is_idempotent = header.producer_id >= 0
+        if is_idempotent:
+            seen = self._producers.check(header)
+            if seen is not None:
+                return Appended(seen.base_offset, seen.last_offset, seen.append_time_ms, True)
+        base_offset = self.log_end
+        last_offset = base_offset + header.last_offset_delta
+        timestamp = header.max_timestamp
+        append_time_ms = -1
+        if config.log_append_time:
+            timestamp = append_time_ms = now_ms
+            stamp_log_append_time(batch, header.attributes, now_ms)
+        stamp(batch, base_offset, self._epoch)
+        segment = self._segment_for_append(base_offset, last_offset, size, timestamp)
+        position = segment.size
+        try:
+            file = self._unflushed.active or self._open_active(segment)
+            file.pwrite((batch,), position)
+        except OSError as error:
+            raise self._undo_write(position, error) from error
+        segment.note_batch(base_offset, last_offset + 1, size, timestamp, config.index_interval_bytes)
+        self.log_end = last_offset + 1
+        self._end_mark = (last_offset + 1, segment.base_offset, position + size)
+        self.unsnapshotted_bytes += size
+        if is_idempotent:
+            self._producers.note(header, base_offset, append_time_ms, now_ms)
+        self._commit.mark(self)
+        return Appended(base_offset, last_offset, append_time_ms, False)
+
+    def _segment_for_append(self, base_offset: int, last_offset: int, size: int, timestamp: int) -> Segment:
+        if self._segments:
+            segment = self._segments[-1]
+            if not must_roll(self._config, segment, size, timestamp, last_offset):
+                return segment
+        try:
+            return self.roll(base_offset)
+        except OSError as error:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"no new segment: {error}") from error
+
+    def roll(self, base_offset: int) -> Segment:
+        """Begin a new segment at the end of the log. Waits for the disk only to make the log's directory."""
+        segment = Segment(self.directory, base_offset)
+        if not self._segments:
+            self._files.make_directories(self.directory)
+        file = self._cache.acquire(segment.path, write=True, create=True)
+        if file.size():
+            self._cache.release(file)
+            raise FileExistsError(f"{segment.path} is there already and is not empty")
+        self._unflushed.seal(base_offset)
+        self._unflushed.new_entry(self._files, self.directory, file, base_offset)
+        self._unflushed.active = file
+        self._synced_names = True
+        if self._segments:
+            self._segments[-1].end_offset = base_offset
+        self._segments = (*self._segments, segment)
+        return segment
+
+    def _open_active(self, segment: Segment) -> File:
+        file = self._cache.acquire(segment.path, write=True)
+        if not self._synced_names:  # a process that was killed may have created it and not synced its name
+            self._unflushed.new_entry(self._files, self.directory, file, self.log_end)
+            self._synced_names = True
+        self._unflushed.active = file
+        return file
+
+    def _undo_write(self, position: int, error: OSError) -> KafkaError:
+        """Part of a batch may be in the file: it must go before the next one comes."""
+        try:
+            if self._unflushed.active is not None:
+                self._unflushed.active.truncate(position)
+        except OSError as second:
+            self.state = LogState.OFFLINE
+            return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{error}, then {second}: the log is offline")
+        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
+
+    # --- flush -----------------------------------------------------------------------------------------
+
+    def _mark(self) -> tuple[int, int, int]:
+        """The end of the log: offset, base offset of the active segment, position in it."""
+        if not self._segments:
+            return self.log_end, -1, -1
+        return self.log_end, self._segments[-1].base_offset, self._segments[-1].size
+
+    def flush_targets(self) -> tuple[int, list[File]]:
+        mark = self._end_mark  # first: files are added before the end rises
+        self._flushing = mark
+        return mark[0], self._unflushed.targets()
+
+    def flush_completed(self, end: int) -> None:
+        if self.state is LogState.OFFLINE:
+            return
+        self.made_visible(end)
+        self._unflushed.flushed(end, all_of_it=end >= self.log_end)
+
+    def made_visible(self, end: int) -> None:
+        if end <= self.flushed or self.state is LogState.OFFLINE:
+            return
+        for mark in (self._end_mark, self._flushing):
+            if mark[0] == end:
+                self._flush_mark = mark
+                break
+        else:
+            self._flush_mark = (end, -1, -1)
+        self.flushed = end
+
+    def flush_failed(self, error: OSError) -> None:
+        """Waits for the disk, once: the failure is recorded beside the log."""
+        if self.state is LogState.OFFLINE:
+            return
+        self.state = LogState.OFFLINE
+        record_failed_flush(self._files, self.directory, str(error))
+        self._unflushed.abandon()
+
+    # --- the front of the log --------------------------------------------------------------------------
+
+    def delete_records(self, before: int) -> None:
+        """Waits for the disk: the journal has it before anybody sees it."""
+        if self.state is LogState.OFFLINE:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "the log is offline")
+        if before > self.flushed:
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {before} is above the visible end, {self.flushed}")
+        if before > self.log_start:
+            self._journal.set_log_start(self.partition, before)
+            self.log_start = before
+            self._epochs.cut_front(before)
+
+    def save_front(self, log_start: int) -> None:
+        """Any thread. Durably what segments that are about to go cannot give back."""
+        self._journal.set_log_start(self.partition, log_start)
+        self._journal.replace_epochs(self.partition, self._epochs.entries)
+
+    def drop_front(self, count: int, log_start: int) -> list[Path]:
+        """Forget the oldest segments, after `save_front`; returns the files to remove."""
+        dropped, self._segments = self._segments[:count], self._segments[count:]
+        self.log_start = max(self.log_start, log_start)
+        self._epochs.cut_front(self.log_start)
+        paths = []
+        for segment in dropped:
+            self._cache.forget(segment.path)
+            paths.append(segment.path)
+            if segment.index_written:
+                paths += (
+                    layout.index_path(self.directory, segment.base_offset),
+                    layout.time_index_path(self.directory, segment.base_offset),
+                )
+        return paths
+
+    def replace_segments(self, replaced: Sequence[Segment], cleaned: Path, kept: SegmentEntry) -> None:
+        """Put compaction's output, synced as `cleaned`, in the place of sealed neighbours. Waits for the
+        disk.
+
+        `kept` describes it; its offsets are those of `replaced`. Recoverable at every step: see `leftovers`.
+        """
+        first, last = replaced[0], replaced[-1]
+        at = self._segments.index(first)
+        assert self._segments[at : at + len(replaced)] == tuple(replaced)
+        assert last is not self._segments[-1]
+        assert last.end_offset <= self.snapshot_end, "only what the recovery point covers may change"
+        base_offset, end_offset = first.base_offset, last.end_offset
+        self._files.rename(cleaned, layout.swap_path(self.directory, base_offset, end_offset))
+        self._files.sync_directory(self.directory)
+        segment = segment_from_entry(self.directory, kept)
+        segment.index_written = False
+        segments = (*self._segments[:at], segment, *self._segments[at + len(replaced) :])
+        rewrite_segments(self._files, self.directory, self.snapshot_end, [one.entry() for one in segments])
+        finish_swap(self._files, self.directory, base_offset, end_offset)
+        for old in replaced:
+            self._cache.forget(old.path)
+        self._segments = segments
+
+    # --- checkpoint and close --------------------------------------------------------------------------
+
+    def checkpoint(self) -> Checkpoint | None:
+        """Capture a new recovery point; None if there is nothing new. See `storage.checkpoint`."""
+        if self.state is not LogState.ONLINE or not self._segments:
+            return None
+        if self.snapshot_end == self.log_end and not self.unsnapshotted_bytes:
+            return None
+        entries = [segment.entry() for segment in self._segments]
+        snapshot = encode_snapshot(self.log_end, entries, self._epochs.entries, self._producers.encode())
+        checkpoint = Checkpoint(
+            self._files, self._cache, self.directory, self.log_end, snapshot, self._config.index_interval_bytes
+        )
+        active = self._segments[-1]
+        checkpoint.cover([segment for segment in self._segments if segment is active or not segment.index_written])
+        self.unsnapshotted_bytes = 0
+        return checkpoint
+
+    def checkpoint_written(self, checkpoint: Checkpoint) -> None:
+        self.snapshot_end = max(self.snapshot_end, checkpoint.log_end)
+        active = self._segments[-1] if self._segments else None
+        for item in checkpoint.covered:
+            if item.segment is not active and item.size == item.segment.size:
+                item.segment.index_written = True
+                item.segment.drop_index()
+
+    def close(self, *, synced: bool = False) -> None:
+        """Flush, write a last recovery point. Waits for the disk. `synced`: see `Checkpoint.write`."""
+        if self.state is not LogState.ONLINE:
+            return
+        checkpoint = self.checkpoint()
+        if checkpoint is not None:
+            try:
+                checkpoint.write(synced=synced)
+            except OSError as error:
+                self.flush_failed(error)
+                return
+            self.checkpoint_written(checkpoint)
+        self._unflushed.abandon()
+        self.flushed = self.log_end

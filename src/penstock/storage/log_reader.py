@@ -1,0 +1,167 @@
+"""The reading half of a log on disk: slices by offset, records by time, and what happens when bytes are
+wrong.
+
+Everything here may run in a thread. It looks at the tuple of segments once and goes on with that: a segment
+that retention or compaction takes away meanwhile stays readable through the pinned descriptor.
+
+With `verify_on_read: first` the CRC of a region is checked when it is first served; what this process wrote
+or recovered itself counts as checked. A mismatch damages the log: nothing from there on is served, nothing
+is written.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from operator import attrgetter
+from pathlib import Path
+
+from penstock.model.batch import BatchHeader
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.runtime.files import File, Files
+from penstock.storage.flush_queue import FileCache
+from penstock.storage.interface import LogConfig, LogState, ReadSlice, TimestampOffset
+from penstock.storage.scan import BatchScanner
+from penstock.storage.segment import EMPTY_SLICE, CorruptBatch, ReadLimits, Segment
+from penstock.storage.time_search import Range, ReadBatch, TimedSegment, find_max_timestamp, find_timestamp
+
+OnDamage = Callable[["LogReader", int, str], None]
+_base_offset = attrgetter("base_offset")
+
+
+class LogReader:
+    """What `DiskLog` is to those who only read. The fields belong to `DiskLog`."""
+
+    __slots__ = (
+        "_cache", "_config", "_files", "_flush_mark", "_segments", "_verify",
+        "directory", "log_end", "log_start", "on_damage", "readable_end", "state",
+    )  # fmt: skip
+
+    _cache: FileCache
+    _config: LogConfig
+    _files: Files
+    _flush_mark: tuple[int, int, int]
+    _segments: tuple[Segment, ...]
+    _verify: str
+    directory: Path
+    log_end: int
+    log_start: int
+    on_damage: OnDamage | None
+    readable_end: int
+    state: LogState
+
+    def read(self, offset: int, max_bytes: int, *, end: int, one_batch_at_least: bool, wait: bool) -> ReadSlice:
+        end = self._check_readable(offset, end)
+        while offset < end:
+            segments = self._segments
+            segment = self._holder(segments, offset)
+            limits = ReadLimits(max_bytes, end, self._end_position(segments, segment, end), one_batch_at_least, wait)
+            try:
+                found = self._read_segment(segment, offset, limits)
+            except FileNotFoundError:
+                if segment in self._segments:
+                    raise self.damaged(segment, 0, segment.base_offset, "its file is gone") from None
+                self._check_readable(offset, end)  # retention was faster
+                continue
+            if found is not None:
+                return found
+            offset = segment.end_offset  # compaction left nothing up to the next segment
+            if segment is segments[-1]:
+                break
+        return EMPTY_SLICE
+
+    def _check_readable(self, offset: int, end: int) -> int:
+        """Whether `offset` may be read; the offset up to which."""
+        if self.state is LogState.OFFLINE:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "the log is offline")
+        if offset > self.readable_end:
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"the log is damaged at offset {self.readable_end}")
+        if not self.log_start <= offset <= self.log_end:
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {offset} of [{self.log_start}, {self.log_end}]")
+        if offset == self.readable_end < min(end, self.log_end):
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"the log is damaged at offset {self.readable_end}")
+        return min(end, self.readable_end)
+
+    @staticmethod
+    def _holder(segments: tuple[Segment, ...], offset: int) -> Segment:
+        """The last segment that begins at or before `offset`; the first one if none does."""
+        active = segments[-1]
+        if offset >= active.base_offset:
+            return active
+        return segments[max(0, bisect_right(segments, offset, key=_base_offset) - 1)]
+
+    def _end_position(self, segments: tuple[Segment, ...], segment: Segment, end: int) -> int:
+        """Where the last batch below offset `end` ends in the segment; -1 if that takes looking."""
+        if segment is not segments[-1] and end >= segment.end_offset:
+            return segment.size
+        flushed, base_offset, position = self._flush_mark
+        return position if flushed == end and base_offset == segment.base_offset else -1
+
+    def _read_segment(self, segment: Segment, offset: int, limits: ReadLimits) -> ReadSlice | None:
+        file = self._cache.acquire(segment.path)
+        try:
+            self._load_index(segment, file, limits.wait)
+            return segment.read(file, offset, limits, self._verify)
+        except CorruptBatch as error:
+            raise self.damaged(segment, error.position, error.offset, error.reason) from None
+        except OSError as error:
+            if isinstance(error, BlockingIOError):
+                raise
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{segment.path.name}: {error}") from error
+        finally:
+            self._cache.release(file)
+
+    def _load_index(self, segment: Segment, file: File, wait: bool) -> None:
+        if not segment.index.is_whole:
+            if not wait:
+                raise BlockingIOError
+            segment.index.load(self._files, self.directory, file, self._config.index_interval_bytes)
+
+    def damaged(self, segment: Segment, position: int, offset: int, reason: str) -> KafkaError:
+        """Bytes are not what was written: no more writes, no reads from there on. Returns what to raise."""
+        if segment in self._segments and self.state is not LogState.OFFLINE:
+            self.state = LogState.DAMAGED
+            readable_end = offset if segment.base_offset <= offset <= segment.end_offset else segment.base_offset
+            self.readable_end = min(self.readable_end, readable_end)
+            if self.on_damage is not None:
+                self.on_damage(self, position, f"{segment.path.name}: {reason}")
+        return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{segment.path.name}: {reason} at byte {position}")
+
+    # --- by time ---------------------------------------------------------------------------------------
+
+    def find_timestamp(self, timestamp_ms: int, *, end: int) -> TimestampOffset | None:
+        return find_timestamp(self, timestamp_ms, self._visible(end))
+
+    def find_max_timestamp(self, *, end: int) -> TimestampOffset | None:
+        return find_max_timestamp(self, self._visible(end))
+
+    def _visible(self, end: int) -> Range:
+        if self.state is LogState.OFFLINE:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "the log is offline")
+        return Range(self.log_start, min(end, self.readable_end))
+
+    def timed_segments(self) -> Sequence[TimedSegment]:
+        return self._segments
+
+    def offset_before_time(self, segment: TimedSegment, timestamp_ms: int) -> int:
+        assert isinstance(segment, Segment)
+        file = self._cache.acquire(segment.path)
+        try:
+            self._load_index(segment, file, wait=True)
+            return segment.index.floor_time(timestamp_ms)
+        finally:
+            self._cache.release(file)
+
+    def batches(self, segment: TimedSegment, offset: int) -> Iterator[tuple[BatchHeader, ReadBatch]]:
+        assert isinstance(segment, Segment)
+        file = self._cache.acquire(segment.path)
+        try:
+            self._load_index(segment, file, wait=True)
+            position = segment.index.floor(offset)
+            scanner = BatchScanner(file, position, segment.size, min_offset=segment.base_offset, verify=False)
+            for position, header in scanner:
+                if header.last_offset >= offset:
+                    yield header, partial(file.pread, header.size_bytes, position)
+        finally:
+            self._cache.release(file)

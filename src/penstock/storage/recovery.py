@@ -1,0 +1,305 @@
+"""Opening a log's directory: find the recovery point, scan what lies above it, and decide what each oddity
+is.
+
+    snapshot reads well           everything below it was synced; scan from there (nothing, after a clean
+    stop) no snapshot                   scan everything
+    bad bytes, nothing after      a torn tail: cut, the bytes kept beside the log, reported
+    bad bytes, valid batch after  damage: never cut; readable up to it, no writes, `penstock log repair`
+    a segment gone or too short   damage, likewise
+    flush-failed                  the page cache lied once: rewrite the tail into new files before trusting it
+
+What was scanned is synced before it is served: a retry must not be deduplicated against bytes that exist in
+memory only. Plain functions over `Files`, so that a long scan can run in a worker process; the result can be
+pickled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+from penstock.runtime.files import File, Files
+from penstock.storage import layout
+from penstock.storage.epochs import EpochEntry, Epochs
+from penstock.storage.leftovers import clear_leftovers, rewrite_after_failed_flush
+from penstock.storage.producer_state import Producers
+from penstock.storage.scan import BatchScanner, find_batch
+from penstock.storage.segment import Segment
+from penstock.storage.snapshot import SegmentEntry, Snapshot, newest_snapshot
+from penstock.storage.torn import cut_tail
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """Where a log stops being what was written, and how far it can be read."""
+
+    base_offset: int
+    position: int
+    readable_end: int
+    reason: str
+
+
+@dataclass(slots=True, kw_only=True)
+class RecoveredLog:
+    """What was found in a directory."""
+
+    segments: list[Segment] = field(default_factory=list)
+    log_end: int = 0
+    producers: Producers = field(default_factory=Producers)
+    epochs: Epochs = field(default_factory=Epochs)
+    snapshot_end: int = -1
+    scanned_bytes: int = 0
+    cut_bytes: int = 0
+    damage: Damage | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+class LongScan(Exception):
+    """More bytes to scan than the caller allowed; nothing was changed."""
+
+
+def recover(
+    files: Files,
+    directory: Path,
+    *,
+    log_start: int,
+    now_ms: int,
+    epochs: Sequence[EpochEntry] = (),
+    compacted: bool = False,
+    index_interval_bytes: int = 4096,
+    tail_is_synced: bool = False,
+    scan_bytes_max: int | None = None,
+) -> RecoveredLog:
+    """Bring a log's directory into order. `tail_is_synced`: the caller has synced the whole file system
+    since.
+    """
+    try:
+        names = files.list_names(directory)
+    except FileNotFoundError:
+        return RecoveredLog(log_end=log_start, epochs=Epochs(epochs))
+    names = clear_leftovers(files, directory, names)
+    snapshot, is_newest = newest_snapshot(files, directory, names)
+    bases = segment_bases(names)
+    if layout.FLUSH_FAILED in names:
+        first = snapshot.segments[-1].base_offset if snapshot is not None else 0
+        rewrite_after_failed_flush(files, directory, [base for base in bases if base >= first])
+    recovery = _Recovery(files, directory, log_start, now_ms, index_interval_bytes, compacted)
+    recovery.result.epochs = Epochs(epochs)
+    recovery.scan_bytes_max = scan_bytes_max
+    if snapshot is not None:
+        recovery.start_from(snapshot, bases, position_holds=is_newest)
+    recovery.scan(bases)
+    if not tail_is_synced or recovery.result.cut_bytes:
+        recovery.sync()
+    return recovery.result
+
+
+def segment_bases(names: Sequence[str]) -> list[int]:
+    return sorted(base for name in names if (base := layout.offset_of(name, layout.LOG)) is not None)
+
+
+class _Recovery:
+    """The steps of `recover`, with what they know of each other."""
+
+    def __init__(
+        self, files: Files, directory: Path, log_start: int, now_ms: int, interval: int, compacted: bool
+    ) -> None:
+        self.files = files
+        self.directory = directory
+        self.log_start = log_start
+        self.now_ms = now_ms
+        self.interval = interval
+        self.compacted = compacted
+        self.result = RecoveredLog(log_end=log_start)
+        self.next_offset = -1  # -1: nothing is known yet, the first segment may begin anywhere
+        self.scan_bytes_max: int | None = None
+        self.resume: SegmentEntry | None = None
+        self.scanned: list[Segment] = []
+
+    def start_from(self, snapshot: Snapshot, bases: list[int], *, position_holds: bool) -> None:
+        """Take over what the snapshot says of sealed segments, and check that they are there."""
+        result = self.result
+        result.producers = snapshot.producers
+        result.epochs = Epochs([*snapshot.epochs, *result.epochs.entries])
+        result.snapshot_end = snapshot.log_end if position_holds else -1
+        result.log_end = max(self.log_start, snapshot.log_end)
+        if not position_holds:
+            return  # an older one: the segments may have changed since, only its producers are of use
+        present = set(bases)
+        self._drop_expired(snapshot.segments[0].base_offset, bases)
+        for entry in snapshot.segments:
+            if entry.end_offset <= self.log_start and entry.base_offset not in present:
+                continue  # retention removed it after this snapshot
+            if entry.base_offset not in present:
+                self._damaged(entry.base_offset, 0, f"segment {entry.base_offset} is missing")
+                return
+            if entry is not snapshot.segments[-1]:
+                result.segments.append(segment_from_entry(self.directory, entry))
+            self.next_offset = entry.end_offset
+        self.resume = snapshot.segments[-1]
+        self.next_offset = self.resume.base_offset
+
+    def _drop_expired(self, first_base: int, bases: list[int]) -> None:
+        """Retention forgot these but was stopped before it could remove them."""
+        for base in [base for base in bases if base < first_base <= self.log_start]:
+            bases.remove(base)
+            self.files.remove(layout.log_path(self.directory, base))
+
+    def scan(self, bases: list[int]) -> None:
+        """Go through the segments from the recovery point on."""
+        if self.result.damage is not None:
+            return
+        first = 0 if self.resume is None else self.resume.base_offset
+        todo = [base for base in bases if base >= first]
+        if self.resume is None and todo and todo[0] > self.log_start:
+            self._damaged(todo[0], 0, f"segments before {todo[0]} are missing", self.log_start)
+            return
+        for index, base in enumerate(todo):
+            path = layout.log_path(self.directory, base)
+            if self.next_offset >= 0 and not self._follows(base, todo[index:]):
+                return
+            file = self.files.open(path, write=True)
+            try:
+                good = self._scan_segment(file, base, todo[index + 1 :])
+            finally:
+                file.close()
+            if not good:
+                return
+        self._finish()
+
+    def _follows(self, base: int, rest: Sequence[int]) -> bool:
+        """Whether a segment begins where the one before ended; only compaction leaves holes."""
+        holes_allowed = self.compacted and self.resume is None
+        if base == self.next_offset or (holes_allowed and base > self.next_offset):
+            return True
+        if self._find_later(rest, self.next_offset) is None:
+            self._remove_torn(rest)
+            self._finish()
+        else:
+            reason = f"segment {base} follows offset {self.next_offset - 1}"
+            self._damaged(base, 0, reason, self.next_offset)
+        return False
+
+    def _scan_segment(self, file: File, base: int, later: Sequence[int]) -> bool:
+        size = file.size()
+        segment = self._segment_to_scan(base)
+        if size < segment.size:
+            reason = f"{size} bytes, {segment.size} were synced"
+            segment = Segment(self.directory, base)
+        else:
+            reason = None
+        start = segment.size
+        self.result.scanned_bytes += size - start
+        if self.scan_bytes_max is not None and self.result.scanned_bytes > self.scan_bytes_max:
+            raise LongScan(f"{self.directory} has more than {self.scan_bytes_max} bytes to scan")
+        scanner = BatchScanner(file, start, size, min_offset=segment.end_offset, verify=True)
+        for _, header in scanner:
+            next_offset = header.next_offset
+            segment.note_batch(header.base_offset, next_offset, header.size_bytes, header.max_timestamp, self.interval)
+            if next_offset > self.result.snapshot_end:
+                self._replay(header.leader_epoch, header.base_offset)
+                self.result.producers.replay(header, self.now_ms)
+        self.result.segments.append(segment)
+        if scanner.position > start:
+            self.scanned.append(segment)
+        self.next_offset = segment.end_offset
+        reason = reason or scanner.reason
+        return reason is None or self._settle(file, segment, size, reason, later)
+
+    def _segment_to_scan(self, base: int) -> Segment:
+        entry = self.resume
+        if entry is None or entry.base_offset != base:
+            return Segment(self.directory, base)
+        segment = segment_from_entry(self.directory, entry)
+        segment.index_written = False
+        return segment
+
+    def _replay(self, leader_epoch: int, base_offset: int) -> None:
+        if leader_epoch > self.result.epochs.latest:
+            self.result.epochs.begin(leader_epoch, base_offset)
+
+    def _settle(self, file: File, segment: Segment, size: int, reason: str, later: Sequence[int]) -> bool:
+        """The bytes at the segment's end are bad: a torn tail or damage?"""
+        position = segment.size
+        lost = self.resume is not None and segment.base_offset == self.resume.base_offset
+        if lost and self.resume is not None and position < self.resume.size:
+            self._damaged(segment.base_offset, position, reason, segment.end_offset)
+            return False
+        found = find_batch(file, position, size, min_offset=segment.end_offset)
+        if found is None:
+            found = self._find_later(later, segment.end_offset)
+        if found is not None:
+            self._damaged(segment.base_offset, position, f"{reason}, and a valid batch after it")
+            return False
+        outcome = cut_tail(self.files, self.directory, file, segment.base_offset, position, size)
+        self.result.cut_bytes += size - position
+        self.result.notes.append(
+            f"cut {size - position} bytes at byte {position} of {segment.path}: {reason}; {outcome}"
+        )
+        self._remove_torn(later)
+        self.scanned.append(segment)
+        self._finish()
+        return False
+
+    def _remove_torn(self, bases: Sequence[int]) -> None:
+        """Segments without a single valid batch, created just before the power went."""
+        for base in bases:
+            path = layout.log_path(self.directory, base)
+            file = self.files.open(path, write=True)
+            try:
+                size = file.size()
+                if size:
+                    outcome = cut_tail(self.files, self.directory, file, base, 0, size)
+                    self.result.notes.append(f"cut all {size} bytes of {path}; {outcome}")
+                    self.result.cut_bytes += size
+            finally:
+                file.close()
+            self.files.remove(path)
+
+    def _find_later(self, later: Sequence[int], min_offset: int) -> int | None:
+        for base in later:
+            file = self.files.open(layout.log_path(self.directory, base), write=False)
+            try:
+                found = find_batch(file, 0, file.size(), min_offset=min_offset)
+            finally:
+                file.close()
+            if found is not None:
+                return found
+        return None
+
+    def _finish(self) -> None:
+        """All segments are known: each ends where the next begins."""
+        segments = self.result.segments
+        for segment, following in pairwise(segments):
+            segment.end_offset = following.base_offset
+        if segments:
+            self.result.log_end = max(segments[-1].end_offset, segments[-1].base_offset)
+
+    def _damaged(self, base_offset: int, position: int, reason: str, readable_end: int | None = None) -> None:
+        self._finish()
+        result = self.result
+        end = readable_end if readable_end is not None else self.next_offset
+        end = max(end, self.log_start)
+        result.damage = Damage(base_offset=base_offset, position=position, readable_end=end, reason=reason)
+        result.log_end = end
+
+    def sync(self) -> None:
+        """Recovered tails reach the disk before anybody can see them."""
+        for segment in self.scanned:
+            file = self.files.open(segment.path, write=True)
+            try:
+                file.datasync()
+            finally:
+                file.close()
+        if self.scanned:
+            self.files.sync_directory(self.directory)
+
+
+def segment_from_entry(directory: Path, entry: SegmentEntry) -> Segment:
+    segment = Segment(directory, entry.base_offset, known_bytes=entry.size)
+    segment.end_offset = entry.end_offset
+    segment.first_timestamp, segment.largest_timestamp, segment.largest_timestamp_offset = entry.times
+    segment.index_written = True
+    return segment

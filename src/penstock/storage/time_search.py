@@ -1,0 +1,99 @@
+"""Finding records by time: ListOffsets with a timestamp, and the largest timestamp of a log.
+
+The time index narrows a search to a part of one segment; headers narrow it to one batch; only that batch is
+decoded. May run in a thread. What it needs of a log is handed in, so that the same search serves disk and
+memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from penstock.model.batch import BatchHeader, Buffer
+from penstock.model.records import batch_records
+from penstock.storage.interface import TimestampOffset
+
+ReadBatch = Callable[[], Buffer]
+
+
+class TimedSegment(Protocol):
+    """A segment as far as times go."""
+
+    base_offset: int
+    end_offset: int
+    largest_timestamp: int
+
+
+class TimedLog(Protocol):
+    """Segments and their batches. Batches come from the one that holds `offset` on, to the segment's end."""
+
+    def timed_segments(self) -> Sequence[TimedSegment]: ...
+    def offset_before_time(self, segment: TimedSegment, timestamp_ms: int) -> int:
+        """An offset below which no timestamp of the segment reaches `timestamp_ms`."""
+        ...
+
+    def batches(self, segment: TimedSegment, offset: int) -> Iterator[tuple[BatchHeader, ReadBatch]]:
+        """Headers, each with the way to the bytes of its batch."""
+        ...
+
+
+class Range(NamedTuple):
+    """Offsets [start, end) that may be seen."""
+
+    start: int
+    end: int
+
+
+def find_timestamp(log: TimedLog, timestamp_ms: int, visible: Range) -> TimestampOffset | None:
+    """The first visible record whose timestamp is at least `timestamp_ms`."""
+    for segment in log.timed_segments():
+        if segment.end_offset <= visible.start or segment.largest_timestamp < timestamp_ms:
+            continue
+        if segment.base_offset >= visible.end:
+            return None
+        offset = max(visible.start, log.offset_before_time(segment, timestamp_ms))
+        for header, batch in log.batches(segment, offset):
+            if header.base_offset >= visible.end:
+                return None
+            if header.max_timestamp >= timestamp_ms and header.record_count:
+                found = _first_record(header, batch(), timestamp_ms, visible)
+                if found is not None:
+                    return found
+    return None
+
+
+def find_max_timestamp(log: TimedLog, visible: Range) -> TimestampOffset | None:
+    """The first visible record that has the largest timestamp of all visible ones."""
+    largest = -1
+    for segment in log.timed_segments():
+        if segment.end_offset <= visible.start or segment.largest_timestamp <= largest:
+            continue
+        if segment.base_offset >= visible.end:
+            break
+        if visible.start <= segment.base_offset and segment.end_offset <= visible.end:
+            largest = segment.largest_timestamp
+        else:
+            largest = max(largest, _largest_in_part(log, segment, visible))
+    return None if largest < 0 else find_timestamp(log, largest, visible)
+
+
+def _largest_in_part(log: TimedLog, segment: TimedSegment, visible: Range) -> int:
+    """The largest timestamp of a segment of which not everything is visible."""
+    largest = -1
+    for header, batch in log.batches(segment, max(visible.start, segment.base_offset)):
+        if header.base_offset >= visible.end:
+            break
+        if header.base_offset < visible.start:
+            times = [record.timestamp for record in batch_records(batch(), header) if record.offset >= visible.start]
+            largest = max(largest, *times) if times else largest
+        elif header.record_count:
+            largest = max(largest, header.max_timestamp)
+    return largest
+
+
+def _first_record(header: BatchHeader, batch: Buffer, timestamp_ms: int, visible: Range) -> TimestampOffset | None:
+    for record in batch_records(batch, header):
+        if record.timestamp >= timestamp_ms and visible.start <= record.offset < visible.end:
+            return TimestampOffset(record.timestamp, record.offset, header.leader_epoch)
+    return None

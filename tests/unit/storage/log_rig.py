@@ -1,0 +1,149 @@
+"""A log on a real directory, with flushes that happen when a test says so."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+from penstock.model.batch import check_batch, read_header
+from penstock.model.batch_builder import NewRecord, build_batch
+from penstock.model.ids import PartitionId
+from penstock.model.records import Record, iter_records
+from penstock.runtime.files import RealFiles
+from penstock.storage.commit import GroupCommit
+from penstock.storage.file_cache import LruFileCache
+from penstock.storage.interface import Appended, Log, LogConfig
+from penstock.storage.log import DiskLog
+from penstock.storage.log_reader import LogReader
+
+NOW = 1_700_000_000_000
+PARTITION = PartitionId(uuid.UUID(int=7), 0)
+
+
+class Journal:
+    """What the metadata store keeps for a log, in memory."""
+
+    def __init__(self) -> None:
+        self.log_start = 0
+        self.epochs: list[tuple[int, int]] = []
+
+    def set_log_start(self, partition: PartitionId, offset: int) -> None:
+        self.log_start = offset
+
+    def add_epoch(self, partition: PartitionId, epoch: int, start_offset: int) -> None:
+        self.epochs.append((epoch, start_offset))
+
+    def replace_epochs(self, partition: PartitionId, epochs: Sequence[tuple[int, int]]) -> None:
+        self.epochs = list(epochs)
+
+
+class Rig:
+    """Opens the same directory again and again, as restarts do."""
+
+    def __init__(self, root: Path, config: LogConfig | None = None, *, verify: str = "first") -> None:
+        self.files = RealFiles()
+        self.root = root
+        self.directory = root / "topics" / "t" / "0"
+        self.config = config or LogConfig()
+        self.verify = verify
+        self.journal = Journal()
+        self.epoch = -1
+        self.damage: list[tuple[int, str]] = []
+        self.log = self.open()
+
+    def open(self, *, now_ms: int = NOW) -> DiskLog:
+        """A process starts. What the one before had in memory is gone, its files are as it left them."""
+        self.epoch += 1
+        self.commit = GroupCommit(self.files, self.root)
+        self.commit.start(lambda log: None, lambda call, *args: call(*args), in_thread=False)
+        self.cache = LruFileCache(self.files, 100)
+        self.log = DiskLog(
+            files=self.files,
+            directory=self.directory,
+            topic="t",
+            partition=PARTITION,
+            config=self.config,
+            leader_epoch=self.epoch,
+            journal=self.journal,
+            commit=self.commit,
+            file_cache=self.cache,
+            verify_on_read=self.verify,
+            log_start=self.journal.log_start,
+            epochs=self.journal.epochs,
+            now_ms=now_ms,
+            on_damage=self._on_damage,
+        )
+        return self.log
+
+    def _on_damage(self, log: LogReader, position: int, reason: str) -> None:
+        self.damage.append((position, reason))
+
+    def flush(self) -> None:
+        while self.commit.run_round():
+            pass
+        self.commit.finish_rounds()
+
+    def checkpoint(self) -> None:
+        checkpoint = self.log.checkpoint()
+        if checkpoint is not None:
+            checkpoint.write()
+            self.log.checkpoint_written(checkpoint)
+
+    def close(self) -> None:
+        self.flush()
+        self.log.close()
+        self.cache.close()
+
+    def kill(self) -> None:
+        """The process goes without a word; the page cache stays."""
+        self.cache.close()
+
+    def reopen(self, *, clean: bool) -> DiskLog:
+        if clean:
+            self.close()
+        else:
+            self.kill()
+        return self.open()
+
+    def append(self, *values: bytes, **overrides: int) -> Appended:
+        appended = put(self.log, *values, **overrides)
+        self.flush()
+        return appended
+
+    def segment_file(self, index: int = -1) -> Path:
+        return sorted(self.directory.glob("*.log"))[index]
+
+    def names(self, suffix: str) -> list[str]:
+        return sorted(path.name for path in self.directory.glob("*" + suffix))
+
+
+def make_batch(*values: bytes, timestamp: int = NOW, **overrides: int) -> bytearray:
+    return build_batch([NewRecord(None, value) for value in values], timestamp=timestamp, **overrides)
+
+
+def put(log: Log, *values: bytes, now_ms: int = NOW, timestamp: int = NOW, **overrides: int) -> Appended:
+    batch = make_batch(*values, timestamp=timestamp, **overrides)
+    return log.append(batch, check_batch(batch), now_ms)
+
+
+def put_idempotent(log: Log, sequence: int, *values: bytes, producer_id: int = 9, epoch: int = 0) -> Appended:
+    return put(log, *values, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence)
+
+
+def read_all(log: Log, offset: int | None = None, *, max_bytes: int = 1 << 20) -> list[Record]:
+    """Every visible record from `offset` (the start) on, fetch by fetch."""
+    offset = log.log_start if offset is None else offset
+    records: list[Record] = []
+    while True:
+        found = log.read(offset, max_bytes, end=log.flushed, one_batch_at_least=True, wait=True)
+        if not found.records:
+            return records
+        assert read_header(found.records).base_offset == found.first_offset
+        assert found.next_offset > offset
+        records += [record for record in iter_records(found.records) if record.offset >= offset]
+        offset = found.next_offset
+
+
+def values_of(log: Log, offset: int | None = None) -> list[bytes | None]:
+    return [record.value for record in read_all(log, offset)]
