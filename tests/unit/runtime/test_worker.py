@@ -1,0 +1,95 @@
+"""The worker process: results, errors, death, and no survivors."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.runtime.worker import ProcessWorker, WorkerDied
+
+
+@pytest.fixture
+def worker() -> Iterator[ProcessWorker]:
+    process_worker = ProcessWorker()
+    yield process_worker
+    process_worker.close()
+
+
+def call(worker: ProcessWorker, function: Callable[..., Any], *args: Any) -> tuple[Any, BaseException | None]:
+    answered = threading.Event()
+    answer: list[tuple[Any, BaseException | None]] = []
+
+    def done(result: Any, error: BaseException | None) -> None:
+        answer.append((result, error))
+        answered.set()
+
+    worker.submit(done, function, *args)
+    assert answered.wait(30)
+    return answer[0]
+
+
+def test_results_and_errors_come_back(worker: ProcessWorker) -> None:
+    assert call(worker, math.sqrt, 9) == (3.0, None)
+    result, error = call(worker, math.sqrt, -1)
+    assert result is None
+    assert isinstance(error, ValueError)
+    assert call(worker, os.getppid) == (os.getpid(), None)
+
+
+def test_printing_does_not_mix_with_answers(worker: ProcessWorker) -> None:
+    assert call(worker, print, "a task that prints") == (None, None)
+
+
+def test_it_is_nicer_than_the_broker(worker: ProcessWorker) -> None:
+    assert call(worker, os.nice, 0)[0] >= os.nice(0) + 10
+
+
+def test_a_worker_that_was_killed_is_started_again(worker: ProcessWorker) -> None:
+    first, _ = call(worker, os.getpid)
+    _, error = call(worker, os.kill, first, signal.SIGKILL)
+    assert isinstance(error, WorkerDied)
+    second, error = call(worker, os.getpid)
+    assert error is None
+    assert second != first
+
+
+def test_closing_ends_a_running_task() -> None:
+    worker = ProcessWorker()
+    pid, _ = call(worker, os.getpid)
+    worker.submit(lambda *_: None, time.sleep, 3600)
+    worker.close()
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_it_dies_with_its_parent() -> None:
+    program = (
+        "import os, threading, time; from penstock.runtime.worker import ProcessWorker; w = ProcessWorker();"
+        "e = threading.Event();"
+        "w.submit(lambda pid, _: (print(pid, flush=True), e.set()), os.getpid); e.wait();"
+        "w.submit(lambda *_: None, time.sleep, 3600); time.sleep(3600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        parent.kill()
+    deadline = time.monotonic() + 10
+    while _is_running(pid):
+        assert time.monotonic() < deadline, "the worker outlived its parent"
+        time.sleep(0.01)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
