@@ -96,9 +96,9 @@ class ProcessWorker:
             assert process.stdout is not None
             _send(process.stdin, message)
             answer = _receive(process.stdout)
-        except OSError as error:
+        except OSError as broken:
             answer = None
-            _log.warning("worker process: %s", error)
+            _log.warning("worker process: %s", broken)
         if answer is None:
             self._end_process()
             return None, WorkerDied("the worker process ended in the middle of a task")
