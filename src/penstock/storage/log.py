@@ -38,7 +38,7 @@ class DiskLog(LogReader):
     """Implements `storage.interface.Log` and `storage.flush_queue.Flushable`."""
 
     __slots__ = (
-        "_commit", "_end_mark", "_epoch", "_epochs", "_flushing", "_journal", "_producers", "_synced_names",
+        "_checkpoint_running", "_commit", "_end_mark", "_epoch", "_epochs", "_flushing", "_journal", "_producers", "_synced_names",
         "_unflushed", "flushed", "partition", "snapshot_end", "topic", "unsnapshotted_bytes",
     )  # fmt: skip
 
@@ -70,6 +70,7 @@ class DiskLog(LogReader):
         self._verify = verify_on_read
         self.on_damage = on_damage
         self._unflushed = UnflushedFiles(file_cache)
+        self._checkpoint_running = False
         self._synced_names = False  # whether the active file's name is known to be on disk
         self.directory = directory
         self.topic = topic
@@ -133,6 +134,16 @@ class DiskLog(LogReader):
 
     def expire_producers(self, now_ms: int) -> int:
         return self._producers.expire(now_ms)
+
+    def drop_unused_indexes(self) -> None:
+        """Let go of the indexes of sealed segments that nobody used since the last call."""
+        for segment in self._segments[:-1]:
+            if not segment.index_written:
+                continue
+            if segment.index.used:
+                segment.index.used = False
+            elif segment.index.live is not None or segment.index.lower is not None:
+                segment.drop_index()
 
     # --- epochs ----------------------------------------------------------------------------------------
 
@@ -299,15 +310,14 @@ class DiskLog(LogReader):
         dropped, self._segments = self._segments[:count], self._segments[count:]
         self.log_start = max(self.log_start, log_start)
         self._epochs.cut_front(self.log_start)
-        paths = []
+        paths: list[Path] = []
         for segment in dropped:
             self._cache.forget(segment.path)
-            paths.append(segment.path)
-            if segment.index_written:
-                paths += (
-                    layout.index_path(self.directory, segment.base_offset),
-                    layout.time_index_path(self.directory, segment.base_offset),
-                )
+            paths += (
+                segment.path,
+                layout.index_path(self.directory, segment.base_offset),
+                layout.time_index_path(self.directory, segment.base_offset),
+            )
         return paths
 
     def replace_segments(self, replaced: Sequence[Segment], cleaned: Path, kept: SegmentEntry) -> None:
@@ -336,8 +346,11 @@ class DiskLog(LogReader):
     # --- checkpoint and close --------------------------------------------------------------------------
 
     def checkpoint(self) -> Checkpoint | None:
-        """Capture a new recovery point; None if there is nothing new. See `storage.checkpoint`."""
-        if self.state is not LogState.ONLINE or not self._segments:
+        """Capture a new recovery point; None if nothing is new or one is being written already.
+
+        Whoever gets one writes it and then calls `checkpoint_written`, or `flush_failed` if that raised.
+        """
+        if self.state is not LogState.ONLINE or not self._segments or self._checkpoint_running:
             return None
         if self.snapshot_end == self.log_end and not self.unsnapshotted_bytes:
             return None
@@ -349,9 +362,11 @@ class DiskLog(LogReader):
         active = self._segments[-1]
         checkpoint.cover([segment for segment in self._segments if segment is active or not segment.index_written])
         self.unsnapshotted_bytes = 0
+        self._checkpoint_running = True
         return checkpoint
 
     def checkpoint_written(self, checkpoint: Checkpoint) -> None:
+        self._checkpoint_running = False
         self.snapshot_end = max(self.snapshot_end, checkpoint.log_end)
         active = self._segments[-1] if self._segments else None
         for item in checkpoint.covered:

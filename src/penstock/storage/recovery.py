@@ -138,8 +138,12 @@ class _Recovery:
             if entry is not snapshot.segments[-1]:
                 result.segments.append(segment_from_entry(self.directory, entry))
             self.next_offset = entry.end_offset
-        self.resume = snapshot.segments[-1]
-        self.next_offset = self.resume.base_offset
+        last = snapshot.segments[-1]
+        if last.base_offset in present:
+            self.resume = last
+            self.next_offset = last.base_offset
+        else:
+            self.next_offset = -1  # retention took all of it; what is there begins at or below the log start
 
     def _drop_expired(self, first_base: int, bases: list[int]) -> None:
         """Retention forgot these but was stopped before it could remove them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from penstock.model.batch import check_batch, read_header
 from penstock.model.batch_builder import NewRecord, build_batch
@@ -106,7 +107,7 @@ class Rig:
             self.kill()
         return self.open()
 
-    def append(self, *values: bytes, **overrides: int) -> Appended:
+    def append(self, *values: bytes, **overrides: Any) -> Appended:
         appended = put(self.log, *values, **overrides)
         self.flush()
         return appended
@@ -118,11 +119,11 @@ class Rig:
         return sorted(path.name for path in self.directory.glob("*" + suffix))
 
 
-def make_batch(*values: bytes, timestamp: int = NOW, **overrides: int) -> bytearray:
+def make_batch(*values: bytes, timestamp: int = NOW, **overrides: Any) -> bytearray:
     return build_batch([NewRecord(None, value) for value in values], timestamp=timestamp, **overrides)
 
 
-def put(log: Log, *values: bytes, now_ms: int = NOW, timestamp: int = NOW, **overrides: int) -> Appended:
+def put(log: Log, *values: bytes, now_ms: int = NOW, timestamp: int = NOW, **overrides: Any) -> Appended:
     batch = make_batch(*values, timestamp=timestamp, **overrides)
     return log.append(batch, check_batch(batch), now_ms)
 

@@ -1,0 +1,129 @@
+"""Which segments a log may forget: by age, by size, and those wholly below its start. Kafka's rules.
+
+Whole segments go, oldest first, and only while everything before them goes, too. The active segment counts:
+when all of it is expired it is rolled first, so that even a topic nobody writes to gets empty. Nothing above
+the flushed end is ever touched.
+
+    plan (loop)            which segments; rolls the active one if it is due
+    make_durable (thread)  recovery point above them (their producers are nowhere else), log start, epochs
+    finish (loop)          they are gone for readers; returns the files, to be removed after a delay
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from penstock.storage.checkpoint import Checkpoint
+from penstock.storage.interface import LogConfig, LogState
+from penstock.storage.log import DiskLog
+from penstock.storage.segment import Segment
+
+
+class AgingSegment(Protocol):
+    """A segment, as far as retention goes."""
+
+    end_offset: int
+    size: int
+    largest_timestamp: int
+
+
+def count_expired(
+    segments: Sequence[AgingSegment], config: LogConfig, *, log_start: int, flushed: int, now_ms: int
+) -> int:
+    """How many of the oldest segments may go; all of them means that the active one is expired, too."""
+    excess = sum(segment.size for segment in segments) - config.retention_bytes
+    by_size = config.cleanup_delete and config.retention_bytes >= 0
+    by_time = config.cleanup_delete and config.retention_ms >= 0
+    count = 0
+    for segment in segments:
+        active = segment is segments[-1]
+        if segment.end_offset > flushed or (active and segment.size == 0):
+            break
+        below_start = segment.end_offset <= log_start and not active
+        too_old = by_time and 0 <= segment.largest_timestamp < now_ms - config.retention_ms
+        too_much = by_size and excess - segment.size >= 0
+        if not (below_start or too_old or too_much):
+            break
+        excess -= segment.size
+        count += 1
+    return count
+
+
+class RetentionPlan:
+    """Segments on their way out of one log."""
+
+    __slots__ = ("_checkpoint", "_log", "_log_start", "segments")
+
+    def __init__(
+        self, log: DiskLog, segments: Sequence[Segment], log_start: int, checkpoint: Checkpoint | None
+    ) -> None:
+        self._log = log
+        self._log_start = log_start
+        self._checkpoint = checkpoint
+        self.segments = segments
+
+    def make_durable(self) -> None:
+        """Any thread. OSError if a recovery point was needed and could not be written."""
+        if self._checkpoint is not None:
+            self._checkpoint.write()
+        self._log.save_front(self._log_start)
+
+    def finish(self) -> list[Path]:
+        """Loop thread, after `make_durable`. Nothing, if the log changed its segments meanwhile."""
+        if self._checkpoint is not None:
+            self._log.checkpoint_written(self._checkpoint)
+        count = len(self.segments)
+        if tuple(self._log.segments[:count]) != tuple(self.segments):
+            return []
+        return self._log.drop_front(count, self._log_start)
+
+
+def plan_retention(log: DiskLog, now_ms: int) -> RetentionPlan | None:
+    """Loop thread. None if nothing has to go. Also forgets idle producers and unused indexes."""
+    if log.state is not LogState.ONLINE:
+        return None
+    log.expire_producers(now_ms)
+    log.drop_unused_indexes()
+    segments = log.segments
+    count = count_expired(segments, log.config, log_start=log.log_start, flushed=log.flushed, now_ms=now_ms)
+    if count == 0:
+        return None
+    if count == len(segments):
+        try:
+            log.roll(log.log_end)
+        except OSError:
+            count -= 1  # a full disk: the active segment goes another time
+    if count == 0:
+        return None
+    end_offset = segments[count - 1].end_offset
+    checkpoint = None
+    if log.snapshot_end < end_offset:
+        checkpoint = log.checkpoint()
+        if checkpoint is None:
+            return None  # one is being written: next time it will cover these segments
+    return RetentionPlan(log, segments[:count], max(log.log_start, end_offset), checkpoint)
+
+
+def run_retention(log: DiskLog, now_ms: int) -> int:
+    """All of it at once, removing the files without delay. Waits for the disk. Returns segments removed."""
+    plan = plan_retention(log, now_ms)
+    if plan is None:
+        return 0
+    try:
+        plan.make_durable()
+    except OSError as error:
+        log.flush_failed(error)
+        return 0
+    for path in plan.finish():
+        remove_file(log, path)
+    return len(plan.segments)
+
+
+def remove_file(log: DiskLog, path: Path) -> None:
+    """Any thread. An index file may never have been written."""
+    try:
+        log.files.remove(path)
+    except FileNotFoundError:
+        pass
