@@ -7,7 +7,7 @@ import functools
 
 @functools.lru_cache(maxsize=1 << 16)
 def java_hash(text: str) -> int:
-    """`String.hashCode` of Java: over UTF-16 code units, in 32 bits."""
+    """`String.hashCode` of Java, taken as unsigned: over UTF-16 code units, in 32 bits."""
     value = 0
     if text.isascii():
         for unit in text.encode():
@@ -20,4 +20,8 @@ def java_hash(text: str) -> int:
 
 
 def partition_of(group_id: str, partition_count: int) -> int:
-    return (java_hash(group_id) & 0x7FFFFFFF) % partition_count
+    """The absolute value of the hash, not its lower 31 bits as for keys of messages; the smallest int32 counts as 0."""
+    value = java_hash(group_id)
+    if value > 0x7FFFFFFF:
+        value = (1 << 32) - value
+    return value % partition_count if value != 1 << 31 else 0

@@ -1,0 +1,187 @@
+"""A group under random events in random order, with random delays until its records are on disk.
+
+Whatever happens: generations never fall, one leader is in the group while it has members, nobody is answered twice,
+in a Stable group every member that was told an assignment was told the same generation, and in the end, when nobody
+speaks any more, everybody has been answered and the group is empty.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from penstock.broker.groups.exchange import Effects, GroupRecord, GroupState, JoinAnswer, JoinRequest, Now, SyncAnswer
+from penstock.broker.groups.group import Group, GroupLimits, Identity
+from penstock.model.errors import ErrorCode
+
+SESSION_MS, REBALANCE_MS = 1_000, 3_000
+PROTOCOLS = st.sampled_from(
+    [(("range", b"a"),), (("range", b"b"), ("sticky", b"b")), (("sticky", b"c"), ("range", b"c"))]
+)
+INSTANCES = st.sampled_from([None, None, None, "one", "two"])
+
+
+class GroupOrders(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.time_ms = 0
+        self.ids = itertools.count(1)
+        self.tickets = itertools.count(1)
+        self.asked: set[int] = set()
+        self.answers: dict[int, JoinAnswer | SyncAnswer] = {}
+        self.asking: dict[int, str] = {}
+        self.known: list[tuple[str, str | None]] = []  # members that clients believe to be
+        self.unstored: list[GroupRecord] = []
+        self.last_generation = 0
+        self.synced: dict[str, int] = {}
+        limits = GroupLimits(
+            initial_rebalance_delay_ms=500, members_max=4, new_member_id=lambda name: f"{name}-{next(self.ids)}"
+        )
+        self.group = Group("g", limits, self.now)
+
+    @property
+    def now(self) -> Now:
+        return Now(self.time_ms, self.time_ms)
+
+    def take(self, effects: Effects) -> None:
+        self.unstored += effects.records
+        for ticket, answer in effects.deliveries:
+            assert isinstance(ticket, int)
+            assert ticket in self.asked
+            assert ticket not in self.answers, "answered twice"
+            self.answers[ticket] = answer
+            if isinstance(answer, JoinAnswer):
+                if answer.error in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED):
+                    self.known.append((answer.member_id, None))
+                if answer.error is ErrorCode.NONE:
+                    assert answer.generation == self.group.generation
+                    assert (answer.leader == answer.member_id) >= bool(answer.members)
+            elif answer.error is ErrorCode.NONE:
+                assert self.group.state is GroupState.STABLE
+                self.synced[self.asking[ticket]] = self.group.generation
+
+    def ticket(self, member_id: str) -> int:
+        ticket = next(self.tickets)
+        self.asked.add(ticket)
+        self.asking[ticket] = member_id
+        return ticket
+
+    def pick(self, data: Any) -> tuple[str, str | None]:
+        member_id, _ = data.draw(st.sampled_from([*self.known, ("stranger", None)]))
+        instance = None
+        if member_id in self.group.members:
+            instance = self.group.members[member_id].instance_id
+        return member_id, instance
+
+    @rule(protocols=PROTOCOLS, instance=INSTANCES, needs_id=st.booleans(), can_skip=st.booleans())
+    def join_first(self, protocols: Any, instance: str | None, needs_id: bool, can_skip: bool) -> None:
+        self._join("", instance, protocols, needs_id, can_skip)
+
+    @rule(data=st.data(), protocols=PROTOCOLS)
+    def join_again(self, data: Any, protocols: Any) -> None:
+        member_id, instance = self.pick(data)
+        self._join(member_id, instance, protocols, True, True)
+
+    def _join(self, member_id: str, instance: str | None, protocols: Any, needs_id: bool, can_skip: bool) -> None:
+        request = JoinRequest(
+            member_id=member_id,
+            instance_id=instance,
+            client_id="c",
+            client_host="/h",
+            session_timeout_ms=SESSION_MS,
+            rebalance_timeout_ms=REBALANCE_MS,
+            protocol_type="consumer",
+            protocols=protocols,
+            needs_member_id=needs_id,
+            can_skip_assignment=can_skip,
+        )
+        self.take(self.group.join(request, self.ticket(member_id), self.now))
+
+    @rule(data=st.data(), off=st.sampled_from([0, 0, 0, 1]))
+    def sync(self, data: Any, off: int) -> None:
+        member_id, instance = self.pick(data)
+        assignments = {member.member_id: b"generation %d" % self.group.generation for member in self.group.members}
+        who = Identity(member_id, instance)
+        generation = self.group.generation - off
+        self.take(self.group.sync(who, generation, (None, None), assignments, self.ticket(member_id)))
+
+    @rule(data=st.data())
+    def heartbeat(self, data: Any) -> None:
+        self.group.heartbeat(Identity(*self.pick(data)), self.group.generation, self.now)
+
+    @rule(data=st.data())
+    def leave(self, data: Any) -> None:
+        codes, effects = self.group.leave([Identity(*self.pick(data))], self.now)
+        assert len(codes) == 1
+        self.take(effects)
+
+    @rule(span_ms=st.sampled_from([0, 100, 500, 999, 1000, 3000]))
+    def pass_time(self, span_ms: int) -> None:
+        self.time_ms += span_ms
+        self.take(self.group.advance(self.now))
+
+    @rule(is_refused=st.sampled_from([False, False, False, True]))
+    def store_next(self, is_refused: bool) -> None:
+        if self.unstored:
+            record = self.unstored.pop(0)
+            if is_refused and record.refused is not None:
+                self.take(record.refused(ErrorCode.UNKNOWN_SERVER_ERROR, self.now))
+            elif record.stored is not None:
+                self.take(record.stored(self.now))
+
+    @invariant()
+    def generations_never_fall(self) -> None:
+        assert self.group.generation >= self.last_generation
+        self.last_generation = self.group.generation
+
+    @invariant()
+    def one_leader(self) -> None:
+        leader = self.group.members.leader_id
+        assert (leader is not None) == (len(self.group.members) > 0)
+        assert leader is None or leader in self.group.members
+
+    @invariant()
+    def empty_means_nobody(self) -> None:
+        if self.group.state is GroupState.EMPTY:
+            assert not len(self.group.members)
+        if self.group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
+            assert len(self.group.members)
+
+    @invariant()
+    def stable_members_have_one_generation(self) -> None:
+        if self.group.state is GroupState.STABLE:
+            for member in self.group.members:
+                assert member.assignment in (b"", b"generation %d" % self.group.generation)
+                assert member.sync_ticket is None
+
+    @invariant()
+    def counts_are_right(self) -> None:
+        waiting = sum(member.join_ticket is not None for member in self.group.members)
+        assert waiting == self.group.members.waiting_to_join
+
+    @invariant()
+    def nobody_waits_without_a_clock(self) -> None:
+        waiting = self.asked - self.answers.keys()
+        assert not waiting or self.group.wake_ms is not None or self.unstored
+
+    def teardown(self) -> None:
+        """Everybody falls silent: time alone must answer all and empty the group."""
+        for _ in range(2_000):
+            while self.unstored:
+                record = self.unstored.pop(0)
+                if record.stored is not None:
+                    self.take(record.stored(self.now))
+            if self.group.wake_ms is None:
+                break
+            self.time_ms = max(self.time_ms, self.group.wake_ms)
+            self.take(self.group.advance(self.now))
+        assert self.group.state is GroupState.EMPTY
+        assert self.asked == self.answers.keys()
+
+
+TestGroupOrders = GroupOrders.TestCase
+TestGroupOrders.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
