@@ -1,0 +1,148 @@
+"""A node: every part built in order, and torn down in reverse.
+
+Up:   storage (directory, lock, metadata, log engine) → topics and partitions → flush rounds → groups → Kafka door →
+      HTTP door → ready
+Down: not ready → no new connections or requests → waiting requests answered → groups → logs flushed, clean marker
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import AsyncExitStack
+
+from penstock.broker.broker import Broker
+from penstock.broker.dispatcher import Dispatcher
+from penstock.broker.fetch_sessions import FetchSessions
+from penstock.broker.groups.coordinator import GroupCoordinator
+from penstock.broker.producer_ids import ProducerIds
+from penstock.cluster.controller import Controller
+from penstock.cluster.partitions import PartitionTable
+from penstock.cluster.topics import TopicTable
+from penstock.config.settings import Settings
+from penstock.net.flow_control import FlowControl
+from penstock.net.listener import Listener
+from penstock.node.errors import StartError
+from penstock.node.http import HttpServer
+from penstock.node.kafka_door import listener_options
+from penstock.node.probes import connect_probes, lag_samples, log_samples
+from penstock.node.storage import Storage, open_storage
+from penstock.observability.health import Health, Phase
+from penstock.observability.metrics import BrokerMetrics
+from penstock.protocol.kafka.apis import APIS
+from penstock.runtime.clock import SystemClock
+
+log = logging.getLogger(__name__)
+
+
+class Node:
+    """One broker. `start` raises StartError with a message for whoever started it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.health = Health()
+        self.metrics = BrokerMetrics({api.key: api.name for api in APIS.values()}, settings.node.data_dir)
+        self._stack = AsyncExitStack()
+        self._listener: Listener | None = None
+        self._http: HttpServer | None = None
+
+    @property
+    def kafka_port(self) -> int:
+        assert self._listener is not None
+        return self._listener.port
+
+    async def start(self) -> None:
+        try:
+            await self._start()
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        self.health.phase = Phase.RUNNING
+        log.info("ready", extra={"node": self.settings.node.label, "kafka": self.kafka_port})
+
+    async def stop(self) -> None:
+        """Answer what is under way, flush, write the clean marker."""
+        log.info("stopping")
+        self.health.phase = Phase.STOPPING
+        await self._stack.aclose()
+        log.info("stopped")
+
+    async def _start(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.metrics.loop_lag.start(loop)
+        self._stack.callback(self.metrics.loop_lag.stop)
+        storage = open_storage(self.settings, self.metrics)
+        self._stack.push_async_callback(storage.close)
+        broker = self._build(storage)
+        storage.start(broker.partitions.on_flushed, loop)
+        await broker.groups.start()
+        self._stack.push_async_callback(broker.groups.stop)
+        await self._open_kafka_door(broker)
+        connect_probes(broker, self.metrics, self.health)
+        await self._open_http_door(broker)
+
+    def _build(self, storage: Storage) -> Broker:
+        settings = self.settings
+        clock = SystemClock()
+        topics = TopicTable()
+        controller = Controller(store=storage.metadata, engine=storage.engine, topics=topics, settings=settings)
+        self._stack.push_async_callback(controller.close)
+        controller.load()
+        partitions = PartitionTable(engine=storage.engine, topics=topics, boot=storage.metadata.boot)
+        groups = GroupCoordinator(
+            settings=settings, partitions=partitions, topics=topics, controller=controller, clock=clock
+        )
+
+        async def next_block(size: int) -> int:
+            return await asyncio.to_thread(storage.metadata.next_producer_id_block, size)
+
+        return Broker(
+            settings=settings,
+            node_id=settings.node.id,
+            cluster_id=storage.metadata.cluster_id,
+            clock=clock,
+            engine=storage.engine,
+            topics=topics,
+            partitions=partitions,
+            controller=controller,
+            groups=groups,
+            producer_ids=ProducerIds(next_block),
+            fetch_sessions=FetchSessions(settings.limits.fetch_sessions_max),
+            metrics=self.metrics,
+        )
+
+    async def _open_kafka_door(self, broker: Broker) -> None:
+        flow = FlowControl(self.settings.limits.queued_bytes_total_max)
+        listener = Listener(listener_options(self.settings), Dispatcher(broker), flow, self.metrics)
+        host, port = self.settings.kafka.host, self.settings.kafka.port
+        try:
+            await listener.start()
+        except OSError as error:
+            raise StartError(
+                f"cannot listen on {host}:{port} ({error.strerror}); stop what uses the port, or choose another"
+                " with --kafka-port and --host"
+            ) from error
+        self._listener = listener
+        self._stack.push_async_callback(self._close_kafka_door, listener, broker)
+        log.info("listening", extra={"host": host, "port": listener.port})
+
+    async def _close_kafka_door(self, listener: Listener, broker: Broker) -> None:
+        listener.stop_accepting()
+        for answer_now in tuple(broker.parked):
+            answer_now()
+        # Members of groups wait for each other, which may take minutes: they are told to come back.
+        await broker.groups.stop()
+        await listener.drain(self.settings.kafka.shutdown_timeout_ms / 1000)
+
+    async def _open_http_door(self, broker: Broker) -> None:
+        if not self.settings.http.enabled:
+            return
+        http = HttpServer(
+            settings=self.settings.http,
+            metrics=self.metrics,
+            health=self.health,
+            logs=lambda: log_samples(broker),
+            lags=lambda: lag_samples(broker),
+        )
+        await http.start()
+        self._stack.push_async_callback(http.stop)

@@ -1,0 +1,59 @@
+"""What the metrics page and the health report ask of the broker's parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.broker.broker import Broker
+from penstock.observability.exposition import LagSample, LogSample
+from penstock.observability.health import Health
+from penstock.observability.metrics import BrokerMetrics
+from penstock.storage.interface import LogState
+
+
+def log_samples(broker: Broker) -> Iterator[LogSample]:
+    """One line per partition that is open."""
+    for partition in broker.partitions.opened():
+        log = partition.log
+        yield LogSample(partition.topic, partition.index, log.log_start, log.flushed, log.size_bytes, log.segment_count)
+
+
+def lag_samples(broker: Broker) -> Iterator[LagSample]:
+    return broker.groups.lags()
+
+
+def damaged_count(broker: Broker) -> int:
+    return sum(partition.log.state is LogState.DAMAGED for partition in broker.partitions.opened())
+
+
+def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> None:
+    """Gauges that are read at a scrape, and the checks behind /health/ready."""
+    partitions = broker.partitions
+    metrics.add_gauge("penstock_topics", "Topics", lambda: len(broker.topics))
+    metrics.add_gauge("penstock_partitions", "Partitions", lambda: broker.topics.partition_count)
+    metrics.add_gauge(
+        "penstock_offline_partitions", "Partitions whose log has failed", lambda: partitions.offline_count
+    )
+    metrics.add_gauge(
+        "penstock_damaged_partitions", "Partitions with damaged bytes on disk", lambda: damaged_count(broker)
+    )
+    metrics.add_gauge("penstock_fetch_sessions", "Fetch sessions", lambda: len(broker.fetch_sessions))
+    metrics.add_gauge("penstock_waiting_fetches", "Fetches that wait for data", lambda: len(broker.parked))
+    metrics.add_gauge(
+        "penstock_writes_accepted", "1, or 0 while the disk is too full", lambda: broker.engine.accepts_writes()
+    )
+
+    def offline() -> str | None:
+        count = partitions.offline_count
+        return f"{count} partitions are offline after a failed write; restart to recover them" if count else None
+
+    def disk_full() -> str | None:
+        return None if broker.engine.accepts_writes() else "too little free disk: produce is refused"
+
+    def damaged() -> str | None:
+        count = damaged_count(broker)
+        return f"{count} partitions are damaged; see penstock log verify" if count else None
+
+    health.add_check("partitions", offline)
+    health.add_check("disk", disk_full)
+    health.add_warning("damage", damaged)

