@@ -61,10 +61,12 @@ class OwnBroker:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
-    parser.add_argument("work", nargs="*", choices=[*WORK], help="what to measure (all)")
+    parser.add_argument("work", nargs="*", help=f"what to measure, all by default: {', '.join(WORK)}")
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--against", metavar="HOST:PORT")
     options = parser.parse_args()
+    if unknown := set(options.work) - set(WORK):
+        parser.error(f"unknown work {', '.join(sorted(unknown))}; there is {', '.join(WORK)}")
     figures: dict[str, Figures] = {}
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as directory:
         broker = None if options.against else OwnBroker(directory)

@@ -75,8 +75,6 @@ class Node:
         self._stack.push_async_callback(storage.close)
         broker = self._build(storage)
         storage.start(broker.partitions.on_flushed, loop)
-        await broker.groups.start()
-        self._stack.push_async_callback(broker.groups.stop)
         await self._open_kafka_door(broker)
         connect_probes(broker, self.metrics, self.health)
         await self._open_http_door(broker)
@@ -112,8 +110,12 @@ class Node:
         )
 
     async def _open_kafka_door(self, broker: Broker) -> None:
+        """Closing it goes the other way round: nothing new, waiting requests answered, the last answers sent."""
         flow = FlowControl(self.settings.limits.queued_bytes_total_max)
-        listener = Listener(listener_options(self.settings), Dispatcher(broker), flow, self.metrics)
+        listener = self._listener = Listener(listener_options(self.settings), Dispatcher(broker), flow, self.metrics)
+        self._stack.push_async_callback(listener.drain, self.settings.kafka.shutdown_timeout_ms / 1000)
+        await broker.groups.start()
+        self._stack.push_async_callback(broker.groups.stop)
         host, port = self.settings.kafka.host, self.settings.kafka.port
         try:
             await listener.start()
@@ -122,17 +124,8 @@ class Node:
                 f"cannot listen on {host}:{port} ({error.strerror}); stop what uses the port, or choose another"
                 " with --kafka-port and --host"
             ) from error
-        self._listener = listener
-        self._stack.push_async_callback(self._close_kafka_door, listener, broker)
+        self._stack.callback(_stop_taking_requests, listener, broker)
         log.info("listening", extra={"host": host, "port": listener.port})
-
-    async def _close_kafka_door(self, listener: Listener, broker: Broker) -> None:
-        listener.stop_accepting()
-        for answer_now in tuple(broker.parked):
-            answer_now()
-        # Members of groups wait for each other, which may take minutes: they are told to come back.
-        await broker.groups.stop()
-        await listener.drain(self.settings.kafka.shutdown_timeout_ms / 1000)
 
     async def _open_http_door(self, broker: Broker) -> None:
         if not self.settings.http.enabled:
@@ -146,3 +139,9 @@ class Node:
         )
         await http.start()
         self._stack.push_async_callback(http.stop)
+
+
+def _stop_taking_requests(listener: Listener, broker: Broker) -> None:
+    listener.stop_accepting()
+    for answer_now in tuple(broker.parked):
+        answer_now()

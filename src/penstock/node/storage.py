@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from penstock.config.settings import Settings, StorageEngine
+from penstock.config.settings import Settings
 from penstock.observability.metrics import BrokerMetrics
 from penstock.storage.interface import FlushListener, LogEngine
 from penstock.storage.memory import MemoryEngine
