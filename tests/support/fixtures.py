@@ -23,6 +23,9 @@ from tests.support.raw_client import RawClient
 PENSTOCK_CONFIG = """\
 groups:
   initial_rebalance_delay_ms: 0
+storage:
+  retention_check_interval_ms: 500
+  compaction_check_interval_ms: 500
 """
 
 

@@ -51,6 +51,9 @@ class KafkaProcess(BrokerProcess):
             "share.coordinator.state.topic.replication.factor": "1",
             "share.coordinator.state.topic.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
+            "log.initial.task.delay.ms": "500",
+            "log.retention.check.interval.ms": "500",
+            "log.cleaner.backoff.ms": "500",
             **self._settings,
         }
         self._properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))

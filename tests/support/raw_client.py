@@ -198,13 +198,14 @@ class RawClient(Connection):
         return answer.topics[0].partitions[0]
 
     def new_producer_id(self, version: int = 4) -> tuple[int, int]:
-        answer = self.call(
-            "init_producer_id",
-            version,
-            transactional_id=None,
-            transaction_timeout=60_000,
-            producer_id=-1,
-            producer_epoch=-1,
-        )
-        assert answer.error_code == ErrorCode.none, answer
+        """A producer id and its epoch, as soon as the broker has a block of them."""
+
+        def given() -> Any:
+            answer = self.call("init_producer_id", version, transactional_id=None, transaction_timeout=60_000)
+            if answer.error_code == ErrorCode.coordinator_load_in_progress:
+                return None
+            assert answer.error_code == ErrorCode.none, answer
+            return answer
+
+        answer = wait_until(given, what="the broker gives out a producer id")
         return int(answer.producer_id), int(answer.producer_epoch)
