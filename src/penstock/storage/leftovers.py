@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from penstock.runtime.files import Files
+from penstock.runtime.files import File, Files
 from penstock.storage import layout
-from penstock.storage.scan import CHUNK_BYTES
+from penstock.storage.scan import CHUNK_BYTES, BatchScanner
+from penstock.storage.snapshot import SegmentEntry, newest_snapshot, rewrite_segments
+from penstock.storage.time_index import Times
 
 
 def clear_leftovers(files: Files, directory: Path, names: list[str]) -> list[str]:
@@ -26,8 +28,35 @@ def clear_leftovers(files: Files, directory: Path, names: list[str]) -> list[str
             files.remove(directory / name)
     for name in sorted(names):
         if (swapped := layout.swap_range(name)) is not None:
+            _note_swap(files, directory, names, *swapped)
             finish_swap(files, directory, *swapped)
     return files.list_names(directory)
+
+
+def _note_swap(files: Files, directory: Path, names: Sequence[str], base_offset: int, end_offset: int) -> None:
+    """Make the snapshot speak of the new segment, if compaction was stopped before it could."""
+    snapshot, is_newest = newest_snapshot(files, directory, names)
+    if snapshot is None or not is_newest:
+        return
+    file = files.open(layout.swap_path(directory, base_offset, end_offset), write=False)
+    try:
+        entry = describe_segment(file, base_offset, end_offset)
+    finally:
+        file.close()
+    others = [one for one in snapshot.segments if not base_offset <= one.base_offset < end_offset]
+    rewrite_segments(files, directory, snapshot.log_end, sorted([*others, entry]))
+
+
+def describe_segment(file: File, base_offset: int, end_offset: int) -> SegmentEntry:
+    """A sealed segment's entry, from its headers."""
+    size = file.size()
+    first, largest, largest_offset = Times()
+    for _, header in BatchScanner(file, 0, size, min_offset=base_offset, verify=False):
+        if first < 0:
+            first = header.max_timestamp
+        if header.max_timestamp > largest:
+            largest, largest_offset = header.max_timestamp, header.base_offset
+    return SegmentEntry(base_offset, end_offset, size, Times(first, largest, largest_offset))
 
 
 def finish_swap(files: Files, directory: Path, base_offset: int, end_offset: int) -> list[Path]:

@@ -38,8 +38,8 @@ class DiskLog(LogReader):
     """Implements `storage.interface.Log` and `storage.flush_queue.Flushable`."""
 
     __slots__ = (
-        "_checkpoint_running", "_commit", "_end_mark", "_epoch", "_epochs", "_flushing", "_journal", "_producers", "_synced_names",
-        "_unflushed", "flushed", "partition", "snapshot_end", "topic", "unsnapshotted_bytes",
+        "_checkpoint_running", "_commit", "_end_mark", "_epoch", "_epochs", "_flushing", "_journal", "_producers",
+        "_synced_names", "_unflushed", "flushed", "partition", "snapshot_end", "topic", "unsnapshotted_bytes",
     )  # fmt: skip
 
     def __init__(

@@ -113,6 +113,7 @@ class MemoryLog:
         return self._producers.views()
 
     def append(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
+        self._check_online()
         config = self._config
         size = len(batch)
         check_batch_fits(config, header, size, now_ms)
@@ -138,6 +139,10 @@ class MemoryLog:
 
     append_trusted = append
 
+    def _check_online(self) -> None:
+        if self.state is not LogState.ONLINE:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "the log was removed")
+
     def show_all(self) -> None:
         """What a flush does."""
         self.flushed = self.log_end
@@ -150,7 +155,8 @@ class MemoryLog:
         segments = self._segments
         segment = segments[max(0, bisect_right(segments, offset, key=lambda one: one.base_offset) - 1)]
         index = bisect_right(segment.last_offsets, offset - 1)
-        first, room, taken = index, max_bytes, []
+        first, room = index, max_bytes
+        taken: list[bytes] = []
         while index < len(segment.batches) and segment.last_offsets[index] < end:
             batch = segment.batches[index]
             if len(batch) > room and (taken or not one_batch_at_least):
