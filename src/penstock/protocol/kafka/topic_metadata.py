@@ -45,7 +45,11 @@ class TopicMetadataWriter:
         """An array of partitions that one node leads; those in `offline` have lost their log, and their leader."""
         online = self._around(ErrorCode.NONE, node_id, leader_epoch, node_id, gone=False)
         lost = self._around(ErrorCode.LEADER_NOT_AVAILABLE, -1, leader_epoch, node_id, gone=True)
-        pieces = [write_count(len(indexes), self.flexible)]
+        count = write_count(len(indexes), self.flexible)
+        if indexes and not offline:
+            before, after = online
+            return b"".join((count, before, (after + before).join(map(INT32.pack, indexes)), after))
+        pieces = [count]
         for index in indexes:
             before, after = lost if index in offline else online
             pieces += (before, INT32.pack(index), after)

@@ -231,9 +231,7 @@ def test_describe_topic_partitions_page_by_page(node: AdminBroker) -> None:
     seen: list[tuple[str, int]] = []
     cursor = None
     for _ in range(10):
-        answer = node.call(
-            "describe_topic_partitions", 0, topics=[], response_partition_limit=2, cursor=cursor
-        )
+        answer = node.call("describe_topic_partitions", 0, topics=[], response_partition_limit=2, cursor=cursor)
         seen += [(topic.name, part.partition_index) for topic in answer.topics for part in topic.partitions]
         if answer.next_cursor is None:
             break
