@@ -6,10 +6,12 @@ and commits what it has printed, never more.
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,14 +27,14 @@ from penstock.cli.client import (
     translated,
 )
 from penstock.cli.errors import CommandError, ExitCode
-from penstock.cli.message_text import to_json, to_text
+from penstock.cli.message_text import to_json_line, to_text
 from penstock.cli.moment import parse_moment
-from penstock.cli.output import print_json_line
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
 
 Ends = dict[tuple[str, int], int]
+Line = Callable[[Any], str]
 
 BATCH_MESSAGES = 500
 POLL_S = 0.1
@@ -80,6 +82,7 @@ def consume(
     if group and (partition or start.position is None):
         hint = f"use `penstock group reset-offsets {group}` to say where a group starts"
         raise CommandError("a group decides itself about partitions and offsets", ExitCode.USAGE, hint=hint)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # `kill` ends it like Ctrl-C: with a commit
     cluster = connect(bootstrap_server, properties)
     admin = cluster.admin()
     metadata = cluster.check_topics(topics, admin)
@@ -92,7 +95,8 @@ def consume(
             wanted = _partitions(metadata, topics, partition)
             ends = _assign(consumer, wanted, start)
             messages = _follow(consumer) if follow else _to_snapshot(consumer, ends)
-        _print(consumer, messages, count, output, verbose, commit=group is not None)
+        line: Line = to_json_line if output is Shape.JSON else partial(to_text, verbose=verbose)
+        _print(consumer, messages, count, line, live=follow, commit=group is not None)
     except KeyboardInterrupt:
         pass  # the ordinary end of --follow; what was printed is committed below
     finally:
@@ -103,7 +107,9 @@ def _consumer(cluster: Cluster, group: str | None, start: Start) -> Consumer:
     return cluster.consumer(
         **{
             "group.id": group or "penstock-cli",
-            "enable.auto.commit": False,
+            # Only what was printed is stored, and what is stored is committed every second and at the end.
+            "enable.auto.commit": group is not None,
+            "auto.commit.interval.ms": 1_000,
             "enable.auto.offset.store": False,
             "enable.partition.eof": True,
             "auto.offset.reset": start.position or "earliest",
@@ -206,19 +212,17 @@ def _is_end(message: Message) -> bool:
 
 
 def _print(
-    consumer: Consumer, messages: Iterator[Message], count: int | None, output: Shape, verbose: bool, *, commit: bool
+    consumer: Consumer, messages: Iterator[Message], count: int | None, line: Line, *, live: bool, commit: bool
 ) -> None:
+    """With `live` each line is out before the next is read: somebody may be watching."""
     for printed, message in enumerate(messages, start=1):
-        if output is Shape.JSON:
-            print_json_line(to_json(message))
-        else:
-            sys.stdout.write(to_text(message, verbose) + "\n")
+        sys.stdout.write(line(message) + "\n")
+        if live:
+            sys.stdout.flush()
         if commit:
             consumer.store_offsets(message)
         if count is not None and printed >= count:
             break
-        if printed % BATCH_MESSAGES == 0 or sys.stdout.isatty():
-            sys.stdout.flush()
     sys.stdout.flush()
 
 

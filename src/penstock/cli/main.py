@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from penstock import __version__
-from penstock.cli import config, topic
+from penstock.cli import config, group, topic
 from penstock.cli.consume import consume
 from penstock.cli.errors import CommandError
 from penstock.cli.produce import produce
@@ -30,6 +30,7 @@ app.command()(serve)
 app.command()(produce)
 app.command()(consume)
 app.add_typer(topic.app, name="topic")
+app.add_typer(group.app, name="group")
 app.add_typer(config.app, name="config")
 
 

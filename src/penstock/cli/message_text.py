@@ -102,6 +102,10 @@ def to_json(message: Any) -> dict[str, Any]:
     return document
 
 
+def to_json_line(message: Any) -> str:
+    return json.dumps(to_json(message), ensure_ascii=False)
+
+
 def _text(name: str, value: bytes | None) -> dict[str, str | None]:
     if value is None:
         return {name: None}

@@ -33,10 +33,6 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=2, default=str, ensure_ascii=False) + "\n")
 
 
-def print_json_line(value: Any) -> None:
-    sys.stdout.write(json.dumps(value, default=str, ensure_ascii=False) + "\n")
-
-
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str | None = None, numbers: Iterable[str] = ()
 ) -> None:
