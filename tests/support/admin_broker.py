@@ -7,7 +7,7 @@ version, or writes bytes that do not decode, fails here.
 import asyncio
 import importlib
 import inspect
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -110,7 +110,7 @@ class AdminBroker:
         assert answer.error_code == 0, answer
 
     def create_answer(
-        self, name: str, partitions: int = 1, configs: dict[str, str | None] | dict[str, str] | None = None, **more: Any
+        self, name: str, partitions: int = 1, configs: Mapping[str, str | None] | None = None, **more: Any
     ) -> Any:
         validate_only = more.pop("validate_only", False)
         (result,) = self.call(
@@ -124,7 +124,7 @@ class AdminBroker:
 
 
 def new_topic(
-    name: str, partitions: int = 1, configs: dict[str, str | None] | dict[str, str] | None = None, **more: Any
+    name: str, partitions: int = 1, configs: Mapping[str, str | None] | None = None, **more: Any
 ) -> dict[str, Any]:
     """One topic of a CreateTopics request."""
     return {

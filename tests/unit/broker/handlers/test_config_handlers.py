@@ -1,4 +1,4 @@
-"""DescribeConfigs, IncrementalAlterConfigs, AlterConfigs, ListConfigResources: every version, every kind of resource."""
+"""The APIs over configs at every version: describe, change, replace, list, for every kind of resource."""
 
 from collections.abc import Iterator
 from typing import Any
