@@ -123,6 +123,41 @@ class ProcessWorker:
                     stream.close()
 
 
+class ThreadWorker:
+    """One thread for calls that wait for the disk and release the interpreter while they do. No Python at length."""
+
+    def __init__(self, name: str) -> None:
+        self._tasks: SimpleQueue[tuple[Done, Callable[..., Any], tuple[Any, ...]] | None] = SimpleQueue()
+        self._name = name
+        self._thread: threading.Thread | None = None
+
+    def submit(self, done: Done, function: Callable[..., Any], *args: Any) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+            self._thread.start()
+        self._tasks.put((done, function, args))
+
+    def close(self) -> None:
+        """Waits for what was submitted: unlike a process, a thread cannot be ended from outside."""
+        if self._thread is not None:
+            self._tasks.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def _run(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            done, function, args = task
+            outcome: tuple[Any, BaseException | None]
+            try:
+                outcome = function(*args), None
+            except Exception as error:
+                outcome = None, error
+            try:
+                done(*outcome)
+            except Exception:
+                _log.exception("after a task of the thread %s", self._name)
+
+
 def serve_tasks() -> None:
     """The worker process: tasks from standard input, answers to standard output, until either is closed."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

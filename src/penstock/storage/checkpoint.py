@@ -40,7 +40,7 @@ class CoveredSegment(NamedTuple):
 class Checkpoint:
     """One recovery point on its way to the disk."""
 
-    __slots__ = ("_cache", "_directory", "_files", "_interval", "_snapshot", "covered", "log_end")
+    __slots__ = ("_cache", "_directory", "_files", "_interval", "_snapshot", "covered", "data_is_synced", "log_end")
 
     def __init__(
         self, files: Files, cache: FileCache, directory: Path, log_end: int, snapshot: bytes, interval: int
@@ -52,6 +52,7 @@ class Checkpoint:
         self._interval = interval
         self.log_end = log_end
         self.covered: list[CoveredSegment] = []
+        self.data_is_synced = False  # if `write` fails afterwards, only the recovery point is missing
 
     def cover(self, segments: Sequence[Segment]) -> None:
         """Loop thread. Pin the segments that were written to since the last recovery point."""
@@ -69,6 +70,7 @@ class Checkpoint:
                 for item in self.covered:
                     item.file.datasync()
                 self._files.sync_directory(self._directory)
+            self.data_is_synced = True
             for item in self.covered:
                 self._write_index(item)
             path = layout.snapshot_path(self._directory, self.log_end)

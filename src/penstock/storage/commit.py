@@ -24,10 +24,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from queue import SimpleQueue
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from penstock.runtime.files import File, Files
 from penstock.storage.flush_queue import Flushable
+from penstock.storage.observer import EngineObserver, SilentObserver
 from penstock.storage.sync_cost import SyncCost
 
 _log = logging.getLogger(__name__)
@@ -40,12 +41,6 @@ class FlushMode(enum.Enum):
     ALWAYS = "always"
     INTERVAL = "interval"
     OS = "os"
-
-
-class FlushObserver(Protocol):
-    """Where the figures of a round go. Called on the event loop."""
-
-    def flush_round(self, seconds: float, file_count: int, log_count: int, failed_count: int) -> None: ...
 
 
 class _Waiting(NamedTuple):
@@ -72,14 +67,14 @@ class GroupCommit:
         *,
         mode: FlushMode = FlushMode.ALWAYS,
         interval_ms: int = 1000,
-        observer: FlushObserver | None = None,
+        observer: EngineObserver | None = None,
         cost: SyncCost | None = None,
     ) -> None:
         self.accepts_writes = True
         self._files = files
         self._mode = mode
         self._interval_s = interval_ms / 1000
-        self._observer = observer
+        self._observer = observer or SilentObserver()
         self._cost = cost or SyncCost()
         # Opened before any write and kept: errors of syncfs are reported once per open file.
         self._root = files.open_directory(root)
@@ -176,7 +171,12 @@ class GroupCommit:
                 except Exception:  # one log's waiters must not keep the others waiting
                     _log.exception("after a flush")
             self._rounds_done += 1
-            self._observe(finished)
+            self._observer.flush_round(
+                finished.seconds,
+                len(finished.waiting),
+                sum(len(item.files) for item in finished.waiting),
+                any(finished.errors),
+            )
             while self._when_done and self._when_done[0][0] <= self._rounds_done:
                 self._when_done.popleft()[1]()
 
@@ -228,15 +228,6 @@ class GroupCommit:
                 log.made_visible(end)
             if self._on_flushed is not None:
                 self._on_flushed(log)
-
-    def _observe(self, finished: _Round) -> None:
-        if self._observer is not None:
-            self._observer.flush_round(
-                finished.seconds,
-                sum(len(item.files) for item in finished.waiting),
-                len(finished.waiting),
-                sum(error is not None for error in finished.errors),
-            )
 
 
 def _sync_each(files: Sequence[File]) -> OSError | None:

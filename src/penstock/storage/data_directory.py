@@ -120,9 +120,13 @@ class DataDirectory:
     def mark_clean(self) -> None:
         self._files.write_durably(self._clean, b"stopped cleanly\n")
 
+    def new_trash(self) -> Path:
+        """A name for something to be renamed into the trash."""
+        return self.trash / uuid.uuid4().hex
+
     def move_to_trash(self, directory: Path) -> Path:
-        """Take a directory out of the tree in one step that a crash cannot halve; emptying comes later."""
-        target = self.trash / uuid.uuid4().hex
+        """Take a directory out of the tree in one durable step that a crash cannot halve; emptying comes later."""
+        target = self.new_trash()
         self._files.rename(directory, target)
         self._files.sync_directory(directory.parent)
         self._files.sync_directory(self.trash)

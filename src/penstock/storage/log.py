@@ -365,6 +365,11 @@ class DiskLog(LogReader):
         self._checkpoint_running = True
         return checkpoint
 
+    def checkpoint_not_written(self, covered_bytes: int) -> None:
+        """The data was synced but its recovery point could not be saved, say on a full disk: to be tried again."""
+        self._checkpoint_running = False
+        self.unsnapshotted_bytes += covered_bytes
+
     def checkpoint_written(self, checkpoint: Checkpoint) -> None:
         self._checkpoint_running = False
         self.snapshot_end = max(self.snapshot_end, checkpoint.log_end)

@@ -64,6 +64,11 @@ class RetentionPlan:
         self._checkpoint = checkpoint
         self.segments = segments
 
+    @property
+    def sync_failed(self) -> bool:
+        """After a failed `make_durable`: whether the data of the log is in doubt, and not only its recovery point."""
+        return self._checkpoint is not None and not self._checkpoint.data_is_synced
+
     def make_durable(self) -> None:
         """Any thread. OSError if a recovery point was needed and could not be written."""
         if self._checkpoint is not None:

@@ -14,6 +14,7 @@ import pytest
 from penstock.runtime.files import File, Files, RealFiles
 from penstock.storage.commit import FlushMode, GroupCommit
 from penstock.storage.flush_queue import Flushable
+from penstock.storage.observer import SilentObserver
 from penstock.storage.sync_cost import FixedThreshold, SyncCost
 from penstock.testing.faulty_files import FaultyFiles, Kind
 
@@ -64,13 +65,13 @@ class OneFile:
         self.visible = end
 
 
-class Figures:
+class Figures(SilentObserver):
     def __init__(self) -> None:
-        self.rounds: list[tuple[int, int, int]] = []
+        self.rounds: list[tuple[int, int, bool]] = []
 
-    def flush_round(self, seconds: float, file_count: int, log_count: int, failed_count: int) -> None:
+    def flush_round(self, seconds: float, logs: int, files: int, failed: bool = False) -> None:
         assert seconds >= 0
-        self.rounds.append((file_count, log_count, failed_count))
+        self.rounds.append((logs, files, failed))
 
 
 @pytest.mark.feature("X-01")
@@ -85,7 +86,7 @@ def test_what_is_marked_gets_flushed(tmp_path: Path) -> None:
             log.append(commit)
     loop.run_until(lambda: all(log.flushed == 3 for log in logs))
     assert set(told) == set(logs)
-    assert sum(files for files, _, _ in figures.rounds) >= 5
+    assert sum(files for _, files, _ in figures.rounds) >= 5
     commit.stop()
 
 

@@ -1,0 +1,348 @@
+"""All logs of a node: declared cheaply, opened on first use, flushed together, looked after in the background.
+
+    declare   a partition exists: an entry in a dictionary, no file touched
+    log       the open log; the first call recovers it, which is short (see `storage.startup`)
+    remove    the topic's directory goes to the trash in one rename, and is emptied by a thread
+
+The engine drives itself: a thread brings a tick onto the event loop four times a second, in which `upkeep` starts what
+is due. Everything else happens on the event loop, except what waits for the disk (thread) or runs Python at length
+(worker process). Built by `DiskEngine.open`, which takes the directory's lock; ended by `close`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from penstock.config.settings import StorageSettings
+from penstock.model.ids import PartitionId
+from penstock.runtime.clock import Clock, SystemClock
+from penstock.runtime.files import Files, RealFiles
+from penstock.runtime.worker import ProcessWorker, ThreadWorker, Worker
+from penstock.storage.commit import FlushMode, GroupCommit
+from penstock.storage.data_directory import DataDirectory
+from penstock.storage.file_cache import LruFileCache
+from penstock.storage.flush_queue import Flushable
+from penstock.storage.interface import FlushListener, LogConfig, LogState
+from penstock.storage.lock import DirectoryLock
+from penstock.storage.log import DiskLog
+from penstock.storage.log_reader import LogReader
+from penstock.storage.metadata import MetadataStore
+from penstock.storage.observer import EngineObserver, SilentObserver
+from penstock.storage.recovery import RecoveredLog, recover
+from penstock.storage.startup import INLINE_SCAN_BYTES, TailRequest, recover_tails, tail_bytes, trash_orphans
+from penstock.storage.sync_cost import SyncCost
+from penstock.storage.upkeep import Upkeep
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Declared:
+    topic: str
+    config: LogConfig
+    leader_epoch: int
+
+
+class DiskEngine:
+    """Implements `storage.interface.LogEngine`."""
+
+    def __init__(
+        self,
+        *,
+        data: DataDirectory,
+        files: Files,
+        metadata: MetadataStore,
+        settings: StorageSettings,
+        clock: Clock,
+        worker: Worker,
+        disk_thread: Worker,
+        observer: EngineObserver | None = None,
+        cost: SyncCost | None = None,
+    ) -> None:
+        """The directory is adopted and locked. `worker` runs Python at length, `disk_thread` waits for the disk."""
+        self.data = data
+        self.metadata = metadata
+        self.settings = settings
+        self.clock = clock
+        self.worker = worker
+        self.disk_thread = disk_thread
+        self.observer = observer or SilentObserver()
+        self.files = files
+        self.file_cache = LruFileCache(files, settings.open_files_max)
+        self.commit = GroupCommit(
+            files,
+            data.root,
+            mode=FlushMode(settings.flush.value),
+            interval_ms=settings.flush_interval_ms,
+            observer=self.observer,
+            cost=cost,
+        )
+        self.damaged: dict[PartitionId, str] = {}
+        self._lock: DirectoryLock | None = None
+        self._declared: dict[PartitionId, _Declared] = {}
+        self._logs: dict[PartitionId, DiskLog] = {}
+        self._recovered: dict[PartitionId, RecoveredLog] = {}
+        self._log_starts = metadata.log_starts()
+        self._on_flushed: FlushListener | None = None
+        self._call_soon: Callable[..., object] | None = None
+        self._upkeep = Upkeep(self)
+
+    @classmethod
+    def open(
+        cls,
+        root: Path,
+        settings: StorageSettings,
+        *,
+        clock: Clock | None = None,
+        files: Files | None = None,
+        observer: EngineObserver | None = None,
+    ) -> Self:
+        """Take over a data directory. DataDirectoryError with a message for people if that cannot be."""
+        files = files or RealFiles()
+        data = DataDirectory(files, root)
+        data.create()
+        lock = DirectoryLock(data.lock)
+        metadata = None
+        try:
+            data.adopt()
+            metadata = MetadataStore(data.metadata)
+            engine = cls(
+                data=data,
+                files=files,
+                metadata=metadata,
+                settings=settings,
+                clock=clock or SystemClock(),
+                worker=ProcessWorker(),
+                disk_thread=ThreadWorker("penstock-disk"),
+                observer=observer,
+            )
+        except BaseException:
+            if metadata is not None:
+                metadata.close()
+            lock.release()
+            raise
+        engine._lock = lock
+        return engine
+
+    # --- partitions ------------------------------------------------------------------------------------
+
+    def declare(self, topic: str, partition: PartitionId, config: LogConfig, leader_epoch: int) -> None:
+        self._declared[partition] = _Declared(topic, config, leader_epoch)
+
+    def configure(self, partition: PartitionId, config: LogConfig) -> None:
+        self._declared[partition].config = config
+        log = self._logs.get(partition)
+        if log is not None:
+            log.set_config(config)
+
+    def log(self, partition: PartitionId) -> DiskLog:
+        return self._logs.get(partition) or self._open_log(partition)
+
+    def remove(self, partition: PartitionId) -> None:
+        """The files of the whole topic go with the first of its partitions: only topics are deleted."""
+        declared = self._declared.pop(partition)
+        self._recovered.pop(partition, None)
+        self._log_starts.pop(partition, None)
+        self.damaged.pop(partition, None)
+        log = self._logs.pop(partition, None)
+        directory = self.data.topic(declared.topic, partition.topic_id)
+        if log is not None:
+            log.state = LogState.OFFLINE
+            self._upkeep.forget(log)
+            self.commit.forget(log, lambda: self.file_cache.forget_below(log.directory))
+        if self.files.exists(directory):
+            # No sync: the metadata store has forgotten the topic, so a directory that comes back is an orphan.
+            self.files.rename(directory, self.data.new_trash())
+            self._upkeep.trash_is_full = True
+
+    def declared_partitions(self) -> Iterable[PartitionId]:
+        return self._declared
+
+    def open_logs(self) -> Iterable[DiskLog]:
+        return self._logs.values()
+
+    def is_declared(self, partition: PartitionId) -> bool:
+        return partition in self._declared
+
+    def has_files(self, partition: PartitionId) -> bool:
+        return self.files.exists(self.data.partition(self._declared[partition].topic, partition))
+
+    def is_open(self, partition: PartitionId) -> bool:
+        return partition in self._logs
+
+    def accepts_writes(self) -> bool:
+        return self.commit.accepts_writes
+
+    # --- running ---------------------------------------------------------------------------------------
+
+    def start(self, on_flushed: FlushListener, call_soon: Callable[..., object], *, background: bool = True) -> None:
+        """Waits for the disk if the last stop was not clean. Without `background` the caller ticks and flushes."""
+        self._on_flushed = on_flushed
+        self._call_soon = call_soon
+        trash_orphans(self.files, self.data, self._declared)
+        if not self.data.was_stopped_cleanly():
+            self._recover_tails()
+        self.data.mark_running()
+        self.commit.start(self._flushed, call_soon, in_thread=background)
+        self._upkeep.start(in_thread=background)
+
+    def call_soon(self, function: Callable[..., object], *args: Any) -> None:
+        """Bring a call onto the event loop; dropped when the loop has ended."""
+        assert self._call_soon is not None
+        try:
+            self._call_soon(function, *args)
+        except RuntimeError:
+            _log.debug("the event loop is closed")
+
+    def tick(self) -> None:
+        """Loop thread: start what is due. Called by the engine's own thread, or by a test."""
+        self._upkeep.tick()
+
+    def run_retention(self, now_ms: int) -> int:
+        """Start deleting what retention allows, in all open logs; returns the segments that are on their way out."""
+        return self._upkeep.run_retention(now_ms)
+
+    def close(self) -> None:
+        """Flush everything, write recovery points and the clean marker, release the lock. Waits for the disk."""
+        self._upkeep.stop()
+        self.worker.close()
+        self.disk_thread.close()
+        self._upkeep.go_on()
+        self.commit.stop()
+        clean = self._close_logs()
+        self.file_cache.close()
+        self.metadata.close()
+        if clean:
+            self.data.mark_clean()
+        if self._lock is not None:
+            self._lock.release()
+
+    # --- internals -------------------------------------------------------------------------------------
+
+    def _open_log(self, partition: PartitionId) -> DiskLog:
+        declared = self._declared[partition]
+        started = time.perf_counter()
+        directory = self.data.partition(declared.topic, partition)
+        recovered = self._recovered.pop(partition, None)
+        log_start = self._log_starts.get(partition, 0)
+        epochs = self.metadata.epochs(partition)
+        if recovered is None:
+            recovered = recover(
+                self.files,
+                directory,
+                log_start=log_start,
+                now_ms=self.clock.now_ms(),
+                epochs=epochs,
+                compacted=declared.config.cleanup_compact,
+                index_interval_bytes=declared.config.index_interval_bytes,
+                tail_is_synced=True,
+            )
+        log = DiskLog(
+            files=self.files,
+            directory=directory,
+            topic=declared.topic,
+            partition=partition,
+            config=declared.config,
+            leader_epoch=declared.leader_epoch,
+            journal=self.metadata,
+            commit=self.commit,
+            file_cache=self.file_cache,
+            verify_on_read=self.settings.verify_on_read.value,
+            log_start=log_start,
+            epochs=epochs,
+            recovered=recovered,
+            on_damage=self._found_damage,
+        )
+        self._logs[partition] = log
+        self._report(log, recovered, time.perf_counter() - started)
+        if log.unsnapshotted_bytes:
+            self._upkeep.written(log)
+        return log
+
+    def _report(self, log: DiskLog, recovered: RecoveredLog, seconds: float) -> None:
+        self.observer.recovered(seconds, recovered.scanned_bytes, recovered.cut_bytes)
+        for note in recovered.notes:
+            _log.warning("%s-%d: %s", log.topic, log.partition.partition, note)
+        if recovered.damage is not None:
+            self._damage(log, recovered.damage.reason)
+
+    def _found_damage(self, log: LogReader, position: int, reason: str) -> None:
+        """Any thread: a read found bytes that are not what was written."""
+        assert isinstance(log, DiskLog)
+        self.call_soon(self._damage, log, f"{reason} at byte {position}")
+
+    def _damage(self, log: DiskLog, reason: str) -> None:
+        if self._logs.get(log.partition) is not log:
+            return  # its topic was deleted
+        self.observer.corrupt_batch()
+        if log.partition not in self.damaged:
+            self.damaged[log.partition] = reason
+            _log.error(
+                "%s-%d is damaged: %s; it is readable up to offset %d and refuses writes, see `penstock log verify`",
+                log.topic, log.partition.partition, reason, log.readable_end,
+            )  # fmt: skip
+
+    def _flushed(self, log: Flushable) -> None:
+        assert isinstance(log, DiskLog)
+        if log.state is LogState.OFFLINE:
+            self.report_failed(log)
+            return
+        self._upkeep.written(log)
+        if self._on_flushed is not None:
+            self._on_flushed(log)
+
+    def report_failed(self, log: DiskLog) -> None:
+        """Loop thread: a sync of this log failed."""
+        _log.error("%s-%d is offline: a flush failed; a restart recovers it", log.topic, log.partition.partition)
+        if self._on_flushed is not None:
+            self._on_flushed(log)
+
+    def _recover_tails(self) -> None:
+        """Long tails, one after the other in the worker process; short ones are left to the first use."""
+        handle = self.files.open_directory(self.data.root)
+        try:
+            self.files.sync_all(handle)
+        finally:
+            handle.close()
+        requests = {}
+        for partition, declared in self._declared.items():
+            directory = self.data.partition(declared.topic, partition)
+            if tail_bytes(self.files, directory) > INLINE_SCAN_BYTES:
+                requests[partition] = TailRequest(
+                    directory,
+                    self._log_starts.get(partition, 0),
+                    self.clock.now_ms(),
+                    self.metadata.epochs(partition),
+                    declared.config.cleanup_compact,
+                    declared.config.index_interval_bytes,
+                )
+        for partition, report, error in recover_tails(self.worker, self.files, requests):
+            name = f"{self._declared[partition].topic}-{partition.partition}"
+            if report is None:
+                _log.error("%s: recovery in the worker process failed: %r", name, error)
+                continue
+            self.observer.recovered(report.seconds, report.scanned_bytes, report.cut_bytes)
+            for note in report.notes:
+                _log.warning("%s: %s", name, note)
+            if report.recovered is not None:
+                self._recovered[partition] = report.recovered
+
+    def _close_logs(self) -> bool:
+        """Two syncs of the whole file system instead of several per log. False if something could not be saved."""
+        handle = self.files.open_directory(self.data.root)
+        try:
+            self.files.sync_all(handle)
+            for log in self._logs.values():
+                log.close(synced=True)
+            self.files.sync_all(handle)
+        except OSError as error:
+            _log.error("not a clean stop: %s", error)
+            return False
+        finally:
+            handle.close()
+        return not any(log.state is LogState.OFFLINE for log in self._logs.values())

@@ -1,0 +1,132 @@
+"""What has to happen between finding a data directory and serving from it.
+
+After a clean stop: nothing but emptying the trash. Otherwise one syncfs, which makes everything that the dead process
+left in the page cache durable (so that no recovered tail has to be synced by itself), and logs with a long tail above
+their recovery point are brought into order by the worker process, each ending with a new recovery point. What remains
+for the first use of a log is short enough to be done on the event loop.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from queue import SimpleQueue
+from typing import NamedTuple
+
+from penstock.model.ids import PartitionId
+from penstock.runtime.files import Files
+from penstock.runtime.worker import Worker
+from penstock.storage import layout
+from penstock.storage.data_directory import DataDirectory
+from penstock.storage.epochs import EpochEntry
+from penstock.storage.recovery import RecoveredLog, recover
+from penstock.storage.snapshot import encode_snapshot, newest_snapshot
+
+# Batches of 100 bytes are checked at 30 MB/s, so this is at most 10 ms on the event loop, and far less as a rule.
+INLINE_SCAN_BYTES = 256 * 1024
+
+
+class TailRequest(NamedTuple):
+    """All that the worker process needs to recover one log."""
+
+    directory: Path
+    log_start: int
+    now_ms: int
+    epochs: Sequence[EpochEntry]
+    compacted: bool
+    index_interval_bytes: int
+
+
+class TailReport(NamedTuple):
+    """What came of it. `recovered` is kept only for a damaged log; for others the new recovery point says it all."""
+
+    seconds: float
+    scanned_bytes: int
+    cut_bytes: int
+    notes: Sequence[str]
+    recovered: RecoveredLog | None
+
+
+TailAnswer = tuple[PartitionId, TailReport | None, BaseException | None]
+
+
+def trash_orphans(files: Files, data: DataDirectory, known: Collection[PartitionId]) -> int:
+    """Move directories of topics that the metadata store does not know out of the way; returns how many.
+
+    They belong to topics that were deleted just before a crash. A topic made again under the name has another id.
+    """
+    topic_ids = {partition.topic_id.hex for partition in known}
+    count = 0
+    for name in files.list_names(data.topics):
+        for topic_id in files.list_names(data.topics / name):
+            if topic_id not in topic_ids:
+                data.move_to_trash(data.topics / name / topic_id)
+                count += 1
+    return count
+
+
+def tail_bytes(files: Files, directory: Path) -> int:
+    """How many bytes lie above the newest recovery point; 0 if there is no such log."""
+    try:
+        names = files.list_names(directory)
+    except FileNotFoundError:
+        return 0
+    sizes = {
+        base: files.file_size(directory / name)
+        for name in names
+        if (base := layout.offset_of(name, layout.LOG)) is not None
+    }
+    total = sum(sizes.values())
+    if total <= INLINE_SCAN_BYTES or layout.FLUSH_FAILED in names:
+        return total  # short, or to be rewritten as a whole
+    snapshot, is_newest = newest_snapshot(files, directory, names)
+    if snapshot is None or not is_newest:
+        return total
+    active = snapshot.segments[-1]
+    above = sum(size for base, size in sizes.items() if base >= active.base_offset)
+    return max(0, above - active.size)
+
+
+def recover_tail(files: Files, request: TailRequest) -> TailReport:
+    """Worker process. Recover one log and leave a recovery point at its end."""
+    started = time.perf_counter()
+    recovered = recover(
+        files,
+        request.directory,
+        log_start=request.log_start,
+        now_ms=request.now_ms,
+        epochs=request.epochs,
+        compacted=request.compacted,
+        index_interval_bytes=request.index_interval_bytes,
+        tail_is_synced=True,
+    )
+    damaged = recovered.damage is not None
+    if recovered.segments and not damaged:
+        snapshot = encode_snapshot(
+            recovered.log_end,
+            [segment.entry() for segment in recovered.segments],
+            recovered.epochs.entries,
+            recovered.producers.encode(),
+        )
+        files.write_durably(layout.snapshot_path(request.directory, recovered.log_end), snapshot)
+    return TailReport(
+        time.perf_counter() - started,
+        recovered.scanned_bytes,
+        recovered.cut_bytes,
+        recovered.notes,
+        recovered if damaged else None,
+    )
+
+
+def recover_tails(worker: Worker, files: Files, requests: Mapping[PartitionId, TailRequest]) -> Iterator[TailAnswer]:
+    """Have the worker recover all of these; waits for each."""
+    answers: SimpleQueue[TailAnswer] = SimpleQueue()
+    for partition, request in requests.items():
+
+        def answer(report: TailReport | None, error: BaseException | None, partition: PartitionId = partition) -> None:
+            answers.put((partition, report, error))
+
+        worker.submit(answer, recover_tail, files, request)
+    for _ in requests:
+        yield answers.get()

@@ -1,0 +1,276 @@
+"""The disk engine as a whole: partitions come and go, survive restarts, and damage is told apart from loss."""
+
+from __future__ import annotations
+
+import errno
+import uuid
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.config.settings import StorageSettings
+from penstock.model.batch import read_header
+from penstock.model.batch_builder import NewRecord, build_batch
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.ids import PartitionId
+from penstock.model.records import iter_records
+from penstock.runtime.files import Files, RealFiles
+from penstock.storage.data_directory import DataDirectory, DirectoryLocked
+from penstock.storage.interface import Log, LogConfig, LogState
+from penstock.storage.manager import DiskEngine
+from penstock.storage.metadata import MetadataStore, TopicRow
+from penstock.testing.clock import ManualClock
+from penstock.testing.faulty_files import FaultyFiles, Kind
+from penstock.testing.inline_worker import InlineWorker
+
+TOPIC = uuid.UUID(int=1)
+
+
+class Bench:
+    """An engine without threads: calls onto the loop wait in a queue until `settle`."""
+
+    def __init__(self, root: Path, files: Files | None = None, **settings: Any) -> None:
+        self.root = root
+        self.files = files or RealFiles()
+        self.clock = ManualClock()
+        self.calls: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
+        self.flushed: list[Log] = []
+        data = DataDirectory(self.files, root)
+        data.create()
+        data.adopt()
+        self.engine = DiskEngine(
+            data=data,
+            files=self.files,
+            metadata=MetadataStore(root / "meta.db"),
+            settings=StorageSettings(**settings),
+            clock=self.clock,
+            worker=InlineWorker(),
+            disk_thread=InlineWorker(),
+        )
+
+    def create(self, topic: str, topic_id: uuid.UUID, partitions: int = 1) -> None:
+        row = TopicRow(topic, topic_id, partitions, self.engine.metadata.boot, False, 1)
+        self.engine.metadata.create_topics([(row, {})])
+        self.declare(topic, topic_id, partitions)
+
+    def declare(self, topic: str, topic_id: uuid.UUID, partitions: int = 1, **config: Any) -> None:
+        for index in range(partitions):
+            self.engine.declare(topic, PartitionId(topic_id, index), LogConfig(**config), self.engine.metadata.boot)
+
+    def start(self) -> Bench:
+        def on_flushed(log: Log) -> None:
+            self.flushed.append(log)
+
+        self.engine.start(on_flushed, lambda function, *args: self.calls.append((function, args)), background=False)
+        return self
+
+    def settle(self) -> None:
+        """Flush rounds and calls until nothing is left to do."""
+        while self.calls or self.engine.commit.run_round():
+            self.engine.commit.finish_rounds()
+            while self.calls:
+                function, args = self.calls.popleft()
+                function(*args)
+
+    def append(self, value: str, index: int = 0, topic_id: uuid.UUID = TOPIC) -> int:
+        batch = build_batch([NewRecord(b"k", value.encode())], timestamp=self.clock.now_ms())
+        log = self.engine.log(PartitionId(topic_id, index))
+        return log.append(batch, read_header(batch), self.clock.now_ms()).base_offset
+
+    def values(self, index: int = 0, topic_id: uuid.UUID = TOPIC) -> list[str]:
+        log = self.engine.log(PartitionId(topic_id, index))
+        found, offset = [], log.log_start
+        while offset < log.flushed:
+            piece = log.read(offset, 1 << 20, end=log.flushed, one_batch_at_least=True, wait=True)
+            found += [
+                (record.value or b"").decode() for record in iter_records(piece.records) if record.offset >= offset
+            ]
+            offset = piece.next_offset
+        return found
+
+
+def test_written_flushed_and_there_after_a_restart(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.create("prices", TOPIC, 3)
+    bench.start()
+    assert [bench.append(f"v{n}", index=n % 2) for n in range(6)] == [0, 0, 1, 1, 2, 2]
+    assert bench.values() == []
+    bench.settle()
+    assert bench.values() == ["v0", "v2", "v4"]
+    assert len(bench.flushed) == 2
+    bench.engine.close()
+    assert (tmp_path / "clean").exists()
+    again = Bench(tmp_path)
+    again.declare("prices", TOPIC, 3)
+    again.start()
+    assert not (tmp_path / "clean").exists()
+    assert [again.values(index) for index in range(3)] == [["v0", "v2", "v4"], ["v1", "v3", "v5"], []]
+    again.engine.close()
+
+
+@pytest.mark.feature("P-05")
+def test_after_a_crash_the_tail_is_found(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.create("prices", TOPIC)
+    bench.start()
+    for n in range(20):
+        bench.append("x" * 40_000 + str(n))  # more than is recovered inline
+    bench.settle()
+    again = Bench(tmp_path)
+    again.declare("prices", TOPIC)
+    again.start()
+    assert [value[-2:].strip("x") for value in again.values()] == [str(n) for n in range(20)]
+    log = again.engine.log(PartitionId(TOPIC, 0))
+    assert log.unsnapshotted_bytes == 0  # the worker left a recovery point
+    again.engine.close()
+
+
+def test_nothing_exists_before_the_first_record(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.create("prices", TOPIC, 100)
+    bench.start()
+    assert bench.values(57) == []
+    bench.engine.tick()
+    assert list((tmp_path / "topics").iterdir()) == []
+    with pytest.raises(KeyError):
+        bench.engine.log(PartitionId(TOPIC, 100))
+    bench.engine.close()
+
+
+def test_a_deleted_topic_goes_and_its_name_may_come_back(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.create("prices", TOPIC, 2)
+    bench.start()
+    bench.append("old", 0)
+    bench.append("old", 1)
+    bench.settle()
+    for index in range(2):
+        bench.engine.remove(PartitionId(TOPIC, index))
+    other = uuid.UUID(int=2)
+    bench.engine.metadata.delete_topic(TOPIC)
+    bench.create("prices", other, 2)
+    assert bench.values(0, other) == []
+    bench.append("new", 0, other)
+    bench.settle()
+    bench.engine.tick()
+    assert list((tmp_path / "trash").iterdir()) == []
+    assert bench.values(0, other) == ["new"]
+    bench.engine.close()
+
+
+def test_a_directory_that_nobody_knows_is_never_adopted(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.create("prices", TOPIC)
+    bench.start()
+    bench.append("old")
+    bench.settle()
+    bench.engine.close()
+    again = Bench(tmp_path)
+    other = uuid.UUID(int=2)
+    again.declare("prices", other)
+    again.start()
+    assert again.values(0, other) == []
+    assert list((tmp_path / "topics" / "prices").iterdir()) == []
+    again.engine.close()
+
+
+@pytest.mark.feature("X-01")
+def test_a_failed_flush_takes_one_log_offline_and_a_restart_recovers(tmp_path: Path) -> None:
+    files = FaultyFiles(tmp_path)
+    bench = Bench(tmp_path, files)
+    bench.create("prices", TOPIC, 2)
+    bench.start()
+    bench.append("good", 0)
+    bench.append("good", 1)
+    bench.settle()
+    files.fail(Kind.SYNC_ALL, errno.EIO)
+    files.fail(Kind.SYNC, errno.EIO, path="/1/")
+    bench.append("fine", 0)
+    bench.append("lost?", 1)
+    bench.settle()
+    broken = bench.engine.log(PartitionId(TOPIC, 1))
+    assert broken.state is LogState.OFFLINE
+    assert bench.flushed[-1] is broken
+    with pytest.raises(KafkaError) as caught:
+        bench.append("more", 1)
+    assert caught.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+    assert bench.values(0) == ["good", "fine"]
+    bench.engine.close()
+    assert not (tmp_path / "clean").exists()
+    again = Bench(tmp_path)
+    again.declare("prices", TOPIC, 2)
+    again.start()
+    assert again.values(1)[0] == "good"
+    again.append("back", 1)
+    again.settle()
+    assert again.values(1)[-1] == "back"
+    again.engine.close()
+
+
+def test_recovery_points_by_bytes_and_by_time(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, checkpoint_bytes=65536, checkpoint_interval_ms=60_000)
+    bench.create("prices", TOPIC, 2)
+    bench.start()
+    bench.append("x" * 70_000, 0)
+    bench.append("small", 1)
+    bench.settle()
+    bench.engine.tick()
+    bench.settle()
+    logs = [bench.engine.log(PartitionId(TOPIC, index)) for index in range(2)]
+    assert [log.snapshot_end for log in logs] == [1, -1]
+    bench.clock.advance(60_000)
+    bench.engine.tick()
+    bench.settle()
+    assert [log.snapshot_end for log in logs] == [1, 1]
+    bench.engine.close()
+
+
+def test_no_room_for_a_recovery_point_is_no_reason_to_go_offline(tmp_path: Path) -> None:
+    files = FaultyFiles(tmp_path)
+    bench = Bench(tmp_path, files, checkpoint_bytes=65536)
+    bench.create("prices", TOPIC)
+    bench.start()
+    bench.append("x" * 70_000)
+    bench.settle()
+    files.fail(Kind.WRITE, errno.ENOSPC, path=".snapshot")
+    bench.engine.tick()
+    bench.settle()
+    log = bench.engine.log(PartitionId(TOPIC, 0))
+    assert (log.state, log.snapshot_end) == (LogState.ONLINE, -1)
+    bench.engine.tick()
+    bench.settle()
+    assert log.snapshot_end == 1
+    bench.engine.close()
+
+
+def test_retention_removes_old_segments(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.create("prices", TOPIC)
+    bench.declare("prices", TOPIC, segment_bytes=100_000, retention_ms=1000)
+    bench.start()
+    for _ in range(3):
+        bench.append("x" * 90_000)
+        bench.clock.advance(600)
+    bench.settle()
+    assert bench.engine.run_retention(bench.clock.now_ms()) == 2
+    bench.settle()
+    assert len(bench.values()) == 1
+    assert len(list(tmp_path.rglob("*.log"))) == 1
+    bench.engine.close()
+    again = Bench(tmp_path)
+    again.declare("prices", TOPIC)
+    again.start()
+    assert again.engine.log(PartitionId(TOPIC, 0)).log_start == 2
+    again.engine.close()
+
+
+def test_the_real_engine_opens_locks_and_closes(tmp_path: Path) -> None:
+    engine = DiskEngine.open(tmp_path / "data", StorageSettings())
+    with pytest.raises(DirectoryLocked):
+        DiskEngine.open(tmp_path / "data", StorageSettings())
+    engine.start(lambda log: None, lambda *_: None)
+    engine.close()
+    DiskEngine.open(tmp_path / "data", StorageSettings()).close()
