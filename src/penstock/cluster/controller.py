@@ -10,6 +10,7 @@ The handlers of the Kafka APIs translate; what is allowed is decided in `new_top
 from __future__ import annotations
 
 import asyncio
+import logging
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,8 @@ from penstock.model.topic_name import CONSUMER_OFFSETS, INTERNAL_NAMES
 from penstock.runtime.turns import Turns
 from penstock.storage.interface import LogConfig, LogEngine
 from penstock.storage.metadata import MetadataStore, TopicRow
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 ConfigUpdate = Callable[[Mapping[str, str]], dict[str, str]]
@@ -231,7 +234,11 @@ class Controller:
             return error
         self._topics.remove(topic.topic_id)
         for index in range(topic.partition_count):
-            self._engine.remove(PartitionId(topic.topic_id, index))
+            try:
+                self._engine.remove(PartitionId(topic.topic_id, index))
+            except OSError as error:
+                # The topic is gone for good; the next start finds its files without an owner and removes them.
+                log.warning("files of a deleted topic stay", extra={"topic": topic.name, "error": str(error)})
             await turns.pause()
         return topic
 

@@ -16,7 +16,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from penstock.config.config_layers import ConfigLayers
 from penstock.model import limits
+from penstock.model.errors import KafkaError
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 _UNITS = {"": 1, "b": 1, "kib": KIB, "mib": MIB, "gib": GIB, "kb": 1000, "mb": 1000**2, "gb": 1000**3}
@@ -233,6 +235,15 @@ class TopicSettings(Section):
     """Check batches by header and CRC, or decode every record. Compacted topics always decode."""
     defaults: Texts = Field(default_factory=dict)
     """Node-wide defaults of topic configs by Kafka's names, such as retention.ms."""
+
+    @field_validator("defaults")
+    @classmethod
+    def _known_configs(cls, value: dict[str, str]) -> dict[str, str]:
+        try:
+            ConfigLayers(value)
+        except KafkaError as error:
+            raise ValueError(str(error)) from error
+        return value
 
 
 class GroupSettings(Section):

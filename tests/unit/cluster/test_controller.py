@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from penstock.cluster.controller import BROKER, GROUP, ConfigUpdate
 from penstock.cluster.new_topic import NewTopic
 from penstock.cluster.topics import Topic
+from penstock.config.config_layers import ConfigLayers
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
 from penstock.storage.metadata import MetadataStore
@@ -227,6 +229,8 @@ def test_limits_of_the_node() -> None:
 
 def test_bad_node_defaults_are_found_at_the_start() -> None:
     for configs in ({"retention.ms": "soon"}, {"retenton.ms": "5"}, {"remote.storage.enable": "false"}):
-        with pytest.raises(KafkaError) as error:
+        with pytest.raises(ValidationError, match=next(iter(configs))):
             AdminBroker(topics={"defaults": configs})
+        with pytest.raises(KafkaError) as error:
+            ConfigLayers(configs)
         assert error.value.code is ErrorCode.INVALID_CONFIG
