@@ -149,8 +149,8 @@ class GroupCoordinator:
 
     def committed(self, group_id: str) -> Table:
         """What a group has committed and is on disk, by topic and partition; empty for a group we do not know."""
-        found = self.shards.find(group_id)
-        offsets = None if found is None else found[0].offsets.get(group_id)
+        shard = self.shards.shard(group_id)
+        offsets = None if shard is None else shard.offsets.get(group_id)
         return _NOTHING if offsets is None else offsets.visible
 
     async def delete_offsets(

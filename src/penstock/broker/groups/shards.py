@@ -133,17 +133,17 @@ class Shards:
 
     async def to_write(self, group_id: str) -> Shard:
         await self.prepare()
-        shard = self._shard(group_id)
+        shard = self.shard(group_id)
         if shard is None:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         return shard
 
     def find(self, group_id: str) -> tuple[Shard, Group] | None:
-        shard = self._shard(group_id)
+        shard = self.shard(group_id)
         group = None if shard is None else shard.groups.get(group_id)
         return None if shard is None or group is None else (shard, group)
 
-    def _shard(self, group_id: str) -> Shard | None:
+    def shard(self, group_id: str) -> Shard | None:
         """Where a group lives; None as long as no group has lived anywhere."""
         if not self._running:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
