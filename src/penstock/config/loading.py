@@ -114,7 +114,5 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> list[str]:
             sentences.append(reason)
         else:
             origin = origins.get(key, "settings")
-            sentences.append(
-                f"{origin}: {name} is {finding['input']!r}, but {reason[:1].lower()}{reason[1:]}"
-            )
+            sentences.append(f"{origin}: {name} is {finding['input']!r}, but {reason[:1].lower()}{reason[1:]}")
     return sentences

@@ -99,9 +99,7 @@ def _check_single_underscore(name: str, value: str, variables: Mapping[str, str]
     """PENSTOCK_KAFKA_PORT is a typing error, unless it is what Kubernetes sets for a service of that name."""
     meant = {variable.replace("__", "_"): variable for variable in variables}
     if name in meant and not value.startswith("tcp://"):
-        problems.append(
-            f"environment variable {name}: write two underscores between section and name: {meant[name]}"
-        )
+        problems.append(f"environment variable {name}: write two underscores between section and name: {meant[name]}")
 
 
 def from_reference_environment(environ: Mapping[str, str]) -> Iterator[Given]:
@@ -115,9 +113,7 @@ def from_file(path: Path, environ: Mapping[str, str], problems: Problems) -> Ite
     tree = _read_yaml(path, problems)
     if not isinstance(tree, dict):
         if tree is not None:
-            problems.append(
-                f"{path}: expected sections such as kafka: and storage:, not a {type(tree).__name__}"
-            )
+            problems.append(f"{path}: expected sections such as kafka: and storage:, not a {type(tree).__name__}")
         return
     tree = _fill_in(tree, environ, path, problems)
     provider = tree.pop("broker", None)
