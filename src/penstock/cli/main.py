@@ -14,6 +14,7 @@ import typer
 from penstock import __version__
 from penstock.cli import config, group, topic
 from penstock.cli.consume import consume
+from penstock.cli.demo import demo
 from penstock.cli.errors import CommandError
 from penstock.cli.produce import produce
 from penstock.cli.serve import serve
@@ -26,6 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(demo)
 app.command()(serve)
 app.command()(produce)
 app.command()(consume)

@@ -1,0 +1,207 @@
+"""`penstock demo`: the whole of it in a few seconds, on free ports and in a temporary directory.
+
+A broker is started as its own process, exactly as `penstock serve` would be; a topic is created, a stream of stock
+prices published with an ordinary Kafka client and read back by a consumer group. Nothing is left behind.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from penstock.cli.client import REQUEST_TIMEOUT_S, Cluster, connect, explain, translated
+from penstock.cli.errors import CommandError
+from penstock.cli.output import Output, console, print_json, print_table
+from penstock.cli.subprocess_broker import SubprocessBroker
+
+if TYPE_CHECKING:
+    from confluent_kafka import Message
+
+TOPIC = "prices"
+GROUP = "price-watchers"
+PARTITIONS = 3
+OPENING = {"AAPL": 227.5, "GOOGL": 181.2, "MSFT": 431.8, "TSLA": 342.1, "AMZN": 204.6}
+READ_TIMEOUT_S = 60.0
+
+
+@dataclass(slots=True)
+class Symbol:
+    """What the consumer saw of one symbol."""
+
+    count: int = 0
+    low: float = float("inf")
+    high: float = 0.0
+    last: float = 0.0
+    partition: int = -1
+    offsets: list[int] = field(default_factory=list)
+
+    def see(self, message: Message) -> None:
+        price = json.loads(message.value() or b"{}")["price"]
+        self.count += 1
+        self.low, self.high, self.last = min(self.low, price), max(self.high, price), price
+        self.partition = message.partition() or 0
+        self.offsets.append(message.offset() or 0)
+
+
+def demo(
+    messages: Annotated[int, typer.Option("--messages", "-n", min=5, help="Prices to stream.")] = 20_000,
+    output: Annotated[
+        Output, typer.Option("--output", "-o", help="table for people, json for programs.")
+    ] = Output.TABLE,
+) -> None:
+    """Start a broker, stream stock prices through it, show what happened, stop."""
+    screen = console(stderr=output is Output.JSON)
+    times: dict[str, float] = {}
+    with tempfile.TemporaryDirectory(prefix="penstock-demo-") as directory:
+        started = time.monotonic()
+        with SubprocessBroker(Path(directory)) as broker:
+            times["start"] = time.monotonic() - started
+            screen.print(f"A broker is running at [bold]{broker.bootstrap}[/], its data in {directory}")
+            cluster = connect(broker.bootstrap)
+            _create_topic(cluster)
+            screen.print(f"Topic [bold]{TOPIC}[/] has {PARTITIONS} partitions; prices of a symbol stay in one of them")
+            times["publish"] = _publish(cluster, messages)
+            seen, times["read"] = _read(cluster, messages)
+            stopping = time.monotonic()
+        times["stop"] = time.monotonic() - stopping
+    _check(seen, messages)
+    if output is Output.JSON:
+        print_json(_document(seen, times))
+    else:
+        _show(seen, times, messages)
+
+
+def _create_topic(cluster: Cluster) -> None:
+    from confluent_kafka.admin import NewTopic
+
+    admin = cluster.admin()
+    with translated(f"topic {TOPIC}"):
+        admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)], request_timeout=REQUEST_TIMEOUT_S)[TOPIC].result()
+
+
+def _prices(count: int) -> Iterator[tuple[str, float]]:
+    """A random walk for each symbol in turn; the same every time."""
+    chance = random.Random(2026)
+    prices = dict(OPENING)
+    symbols = list(prices)
+    for number in range(count):
+        symbol = symbols[number % len(symbols)]
+        prices[symbol] = round(prices[symbol] * (1 + chance.gauss(0, 0.0008)), 2)
+        yield symbol, prices[symbol]
+
+
+def _publish(cluster: Cluster, count: int) -> float:
+    """Every message is acknowledged when this returns: it is on the disk."""
+    failures = []
+
+    def on_delivery(error: object, _: object) -> None:
+        if error is not None:
+            failures.append(error)
+
+    producer = cluster.producer(**{"enable.idempotence": True, "linger.ms": 5, "on_delivery": on_delivery})
+    started = time.monotonic()
+    for symbol, price in _prices(count):
+        body = json.dumps({"symbol": symbol, "price": price})
+        while True:
+            try:
+                producer.produce(TOPIC, body, symbol)
+                break
+            except BufferError:
+                producer.poll(0.1)
+        producer.poll(0)
+    producer.flush()
+    if failures:
+        raise explain(failures[0], "publishing")
+    return time.monotonic() - started
+
+
+def _read(cluster: Cluster, count: int) -> tuple[dict[str, Symbol], float]:
+    from confluent_kafka import KafkaException
+
+    consumer = cluster.consumer(
+        **{"group.id": GROUP, "auto.offset.reset": "earliest", "enable.auto.commit": False, "fetch.wait.max.ms": 50}
+    )
+    seen = {symbol: Symbol() for symbol in OPENING}
+    started = time.monotonic()
+    received = 0
+    try:
+        consumer.subscribe([TOPIC])
+        while received < count and time.monotonic() - started < READ_TIMEOUT_S:
+            for message in consumer.consume(1000, 0.1):
+                if (error := message.error()) is not None:
+                    raise explain(error, "reading")
+                seen[(message.key() or b"").decode()].see(message)
+                received += 1
+        elapsed = time.monotonic() - started
+        consumer.commit(asynchronous=False)
+    except KafkaException as error:
+        raise explain(error.args[0], "reading") from error
+    finally:
+        consumer.close()
+    return seen, elapsed
+
+
+def _check(seen: dict[str, Symbol], count: int) -> None:
+    """The demo is a test, too: everything is there, once, and in order."""
+    received = sum(symbol.count for symbol in seen.values())
+    if received != count:
+        raise CommandError(f"{count} prices were published but {received} came back", hint="this is a bug: report it")
+    if any(symbol.offsets != sorted(set(symbol.offsets)) for symbol in seen.values()):
+        raise CommandError("prices came back out of order", hint="this is a bug: report it")
+
+
+def _document(seen: dict[str, Symbol], times: dict[str, float]) -> dict[str, object]:
+    symbols = [
+        {
+            "symbol": name,
+            "messages": symbol.count,
+            "low": symbol.low,
+            "high": symbol.high,
+            "last": symbol.last,
+            "partition": symbol.partition,
+            "first_offset": symbol.offsets[0],
+            "last_offset": symbol.offsets[-1],
+        }
+        for name, symbol in seen.items()
+    ]
+    return {"symbols": symbols, "seconds": {name: round(value, 3) for name, value in times.items()}}
+
+
+def _show(seen: dict[str, Symbol], times: dict[str, float], count: int) -> None:
+    rows = [
+        (
+            name,
+            symbol.count,
+            f"{symbol.low:.2f}",
+            f"{symbol.high:.2f}",
+            f"{symbol.last:.2f}",
+            symbol.partition,
+            f"{symbol.offsets[0]} to {symbol.offsets[-1]}",
+        )
+        for name, symbol in seen.items()
+    ]
+    columns = ["symbol", "prices", "low", "high", "last", "partition", "offsets"]
+    title = f"What the group {GROUP} read back"
+    print_table(columns, rows, title=title, numbers=["prices", "low", "high", "last", "partition", "offsets"])
+    screen = console()
+    screen.print(
+        f"Started in {times['start']:.2f} s; {count:,} prices published and on disk in {times['publish']:.2f} s"
+        f" ({count / times['publish']:,.0f} a second), read back in {times['read']:.2f} s; stopped in"
+        f" {times['stop']:.2f} s."
+    )
+    screen.print(
+        "\nWhere to go next\n"
+        "  penstock serve                                    a broker on 127.0.0.1:9092, data in ./data\n"
+        "  echo hello | penstock produce greetings           send a message\n"
+        "  penstock consume greetings --follow               read, and wait for more\n"
+        "  penstock bench                                    how fast it is on this machine\n"
+        "  any Kafka client with bootstrap.servers=127.0.0.1:9092"
+    )
