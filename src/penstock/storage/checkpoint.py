@@ -4,7 +4,7 @@ Captured on the event loop, written by any thread: the bytes of the snapshot are
 because producers change with every append. Index files are written on the way, without syncs: they can be
 rebuilt.
 
-    capture (loop)    log end, segments, producers, epochs; files pinned
+    capture (loop)    log end, segments, producers, epochs
     write (thread)    datasync segments, index files, sync directory, snapshot durably, older snapshots away
     done (loop)       `DiskLog.checkpoint_written`; if `write` raised, `DiskLog.flush_failed`: an error that
     a sync
@@ -31,7 +31,6 @@ class CoveredSegment(NamedTuple):
     """A segment with what was in it at the capture; it may grow while the checkpoint is written."""
 
     segment: Segment
-    file: File
     size: int
     end_offset: int
     times: Times
@@ -55,39 +54,46 @@ class Checkpoint:
         self.data_is_synced = False  # if `write` fails afterwards, only the recovery point is missing
 
     def cover(self, segments: Sequence[Segment]) -> None:
-        """Loop thread. Pin the segments that were written to since the last recovery point."""
-        for segment in segments:
-            file = self._cache.acquire(segment.path, write=True)
-            self.covered.append(CoveredSegment(segment, file, segment.size, segment.end_offset, segment.times))
+        """Loop thread. The segments that were written to since the last recovery point."""
+        self.covered = [CoveredSegment(one, one.size, one.end_offset, one.times) for one in segments]
 
     def write(self, *, synced: bool = False) -> None:
         """Any thread. Raises OSError if the disk does.
 
         `synced`: all data is on disk and the caller will sync the file system afterwards, as at a clean stop.
         """
+        for item in self.covered:
+            if not synced or item.size > SMALL_BYTES:
+                self._write_segment(item, synced)
+        if not synced:
+            self._files.sync_directory(self._directory)
+        self.data_is_synced = True
+        path = layout.snapshot_path(self._directory, self.log_end)
+        if synced:
+            write_whole(self._files, path, self._snapshot)
+        else:
+            self._files.write_durably(path, self._snapshot)
+        self._remove_older()
+
+    def _write_segment(self, item: CoveredSegment, synced: bool) -> None:
+        try:
+            file = self._cache.acquire(item.segment.path, write=True)
+        except FileNotFoundError:
+            return  # retention was faster
         try:
             if not synced:
-                for item in self.covered:
-                    item.file.datasync()
-                self._files.sync_directory(self._directory)
-            self.data_is_synced = True
-            for item in self.covered:
-                self._write_index(item)
-            path = layout.snapshot_path(self._directory, self.log_end)
-            if synced:
-                write_whole(self._files, path, self._snapshot)
-            else:
-                self._files.write_durably(path, self._snapshot)
-            self._remove_older()
+                file.datasync()
+            if item.size > SMALL_BYTES:
+                try:
+                    self._write_index(item, file)
+                except OSError:
+                    pass  # no room, say; it can be rebuilt, and the data is not in doubt
         finally:
-            for item in self.covered:
-                self._cache.release(item.file)
+            self._cache.release(file)
 
-    def _write_index(self, item: CoveredSegment) -> None:
-        if item.size <= SMALL_BYTES:
-            return
+    def _write_index(self, item: CoveredSegment, file: File) -> None:
         index = item.segment.index
-        index.load(self._files, self._directory, item.file, self._interval)
+        index.load(self._files, self._directory, file, self._interval)
         offsets, times = index.encode(item.size, item.end_offset, item.times)
         base_offset = item.segment.base_offset
         write_whole(self._files, layout.index_path(self._directory, base_offset), offsets)

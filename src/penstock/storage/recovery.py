@@ -161,12 +161,12 @@ class _Recovery:
             self._damaged(todo[0], 0, f"segments before {todo[0]} are missing", self.log_start)
             return
         for index, base in enumerate(todo):
-            path = layout.log_path(self.directory, base)
             if self.next_offset >= 0 and not self._follows(base, todo[index:]):
                 return
-            file = self.files.open(path, write=True)
+            segment = self._segment_to_scan(base)
+            file = self.files.open(segment.path, write=True)
             try:
-                good = self._scan_segment(file, base, todo[index + 1 :])
+                good = self._scan_segment(file, segment, todo[index + 1 :])
             finally:
                 file.close()
             if not good:
@@ -186,12 +186,11 @@ class _Recovery:
             self._damaged(base, 0, reason, self.next_offset)
         return False
 
-    def _scan_segment(self, file: File, base: int, later: Sequence[int]) -> bool:
+    def _scan_segment(self, file: File, segment: Segment, later: Sequence[int]) -> bool:
         size = file.size()
-        segment = self._segment_to_scan(base)
         if size < segment.size:
             reason = f"{size} bytes, {segment.size} were synced"
-            segment = Segment(self.directory, base)
+            segment = Segment(self.directory, segment.base_offset)
         else:
             reason = None
         start = segment.size
