@@ -13,6 +13,7 @@ import typer
 
 from penstock import __version__
 from penstock.cli import config, group, topic
+from penstock.cli.bench import bench
 from penstock.cli.consume import consume
 from penstock.cli.demo import demo
 from penstock.cli.errors import CommandError
@@ -31,6 +32,7 @@ app.command()(demo)
 app.command()(serve)
 app.command()(produce)
 app.command()(consume)
+app.command()(bench)
 app.add_typer(topic.app, name="topic")
 app.add_typer(group.app, name="group")
 app.add_typer(config.app, name="config")
