@@ -25,8 +25,8 @@ from penstock.model.ids import PartitionId, TopicId
 from penstock.runtime.files import Files
 
 FORMAT_VERSION = 1
-# Left behind by file systems and tools in an otherwise empty directory; they make it nobody's.
-_HARMLESS = {"lost+found", ".gitkeep", ".DS_Store", "penstock.lock"}
+# Left behind by file systems, tools and a start that was cut short; a directory with only these is nobody's.
+_HARMLESS = {"lost+found", ".gitkeep", ".DS_Store", "penstock.lock", "format.json.tmp"}
 
 
 class DataDirectoryError(Exception):

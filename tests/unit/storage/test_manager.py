@@ -4,106 +4,32 @@ from __future__ import annotations
 
 import errno
 import uuid
-from collections import deque
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from penstock.config.settings import StorageSettings
-from penstock.model.batch import read_header
-from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
-from penstock.model.records import iter_records
-from penstock.runtime.files import Files, RealFiles
-from penstock.storage.data_directory import DataDirectory, DirectoryLocked
-from penstock.storage.interface import Log, LogConfig, LogState
+from penstock.storage.data_directory import DirectoryLocked
+from penstock.storage.interface import LogState
 from penstock.storage.manager import DiskEngine
-from penstock.storage.metadata import MetadataStore, TopicRow
-from penstock.testing.clock import ManualClock
 from penstock.testing.faulty_files import FaultyFiles, Kind
-from penstock.testing.inline_worker import InlineWorker
-
-TOPIC = uuid.UUID(int=1)
-
-
-class Bench:
-    """An engine without threads: calls onto the loop wait in a queue until `settle`."""
-
-    def __init__(self, root: Path, files: Files | None = None, **settings: Any) -> None:
-        self.root = root
-        self.files = files or RealFiles()
-        self.clock = ManualClock()
-        self.calls: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
-        self.flushed: list[Log] = []
-        data = DataDirectory(self.files, root)
-        data.create()
-        data.adopt()
-        self.engine = DiskEngine(
-            data=data,
-            files=self.files,
-            metadata=MetadataStore(root / "meta.db"),
-            settings=StorageSettings(**settings),
-            clock=self.clock,
-            worker=InlineWorker(),
-            disk_thread=InlineWorker(),
-        )
-
-    def create(self, topic: str, topic_id: uuid.UUID, partitions: int = 1) -> None:
-        row = TopicRow(topic, topic_id, partitions, self.engine.metadata.boot, False, 1)
-        self.engine.metadata.create_topics([(row, {})])
-        self.declare(topic, topic_id, partitions)
-
-    def declare(self, topic: str, topic_id: uuid.UUID, partitions: int = 1, **config: Any) -> None:
-        for index in range(partitions):
-            self.engine.declare(topic, PartitionId(topic_id, index), LogConfig(**config), self.engine.metadata.boot)
-
-    def start(self) -> Bench:
-        def on_flushed(log: Log) -> None:
-            self.flushed.append(log)
-
-        self.engine.start(on_flushed, lambda function, *args: self.calls.append((function, args)), background=False)
-        return self
-
-    def settle(self) -> None:
-        """Flush rounds and calls until nothing is left to do."""
-        while self.calls or self.engine.commit.run_round():
-            self.engine.commit.finish_rounds()
-            while self.calls:
-                function, args = self.calls.popleft()
-                function(*args)
-
-    def append(self, value: str, index: int = 0, topic_id: uuid.UUID = TOPIC) -> int:
-        batch = build_batch([NewRecord(b"k", value.encode())], timestamp=self.clock.now_ms())
-        log = self.engine.log(PartitionId(topic_id, index))
-        return log.append(batch, read_header(batch), self.clock.now_ms()).base_offset
-
-    def values(self, index: int = 0, topic_id: uuid.UUID = TOPIC) -> list[str]:
-        log = self.engine.log(PartitionId(topic_id, index))
-        found, offset = [], log.log_start
-        while offset < log.flushed:
-            piece = log.read(offset, 1 << 20, end=log.flushed, one_batch_at_least=True, wait=True)
-            found += [
-                (record.value or b"").decode() for record in iter_records(piece.records) if record.offset >= offset
-            ]
-            offset = piece.next_offset
-        return found
+from tests.support.engine_bench import TOPIC, EngineBench
 
 
 def test_written_flushed_and_there_after_a_restart(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+    bench = EngineBench(tmp_path)
     bench.create("prices", TOPIC, 3)
     bench.start()
-    assert [bench.append(f"v{n}", index=n % 2) for n in range(6)] == [0, 0, 1, 1, 2, 2]
+    assert [bench.append(f"v{n}", index=n % 2).base_offset for n in range(6)] == [0, 0, 1, 1, 2, 2]
     assert bench.values() == []
     bench.settle()
     assert bench.values() == ["v0", "v2", "v4"]
     assert len(bench.flushed) == 2
     bench.engine.close()
     assert (tmp_path / "clean").exists()
-    again = Bench(tmp_path)
+    again = EngineBench(tmp_path)
     again.declare("prices", TOPIC, 3)
     again.start()
     assert not (tmp_path / "clean").exists()
@@ -113,13 +39,13 @@ def test_written_flushed_and_there_after_a_restart(tmp_path: Path) -> None:
 
 @pytest.mark.feature("P-05")
 def test_after_a_crash_the_tail_is_found(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+    bench = EngineBench(tmp_path)
     bench.create("prices", TOPIC)
     bench.start()
     for n in range(20):
         bench.append("x" * 40_000 + str(n))  # more than is recovered inline
     bench.settle()
-    again = Bench(tmp_path)
+    again = EngineBench(tmp_path)
     again.declare("prices", TOPIC)
     again.start()
     assert [value[-2:].strip("x") for value in again.values()] == [str(n) for n in range(20)]
@@ -129,7 +55,7 @@ def test_after_a_crash_the_tail_is_found(tmp_path: Path) -> None:
 
 
 def test_nothing_exists_before_the_first_record(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+    bench = EngineBench(tmp_path)
     bench.create("prices", TOPIC, 100)
     bench.start()
     assert bench.values(57) == []
@@ -141,7 +67,7 @@ def test_nothing_exists_before_the_first_record(tmp_path: Path) -> None:
 
 
 def test_a_deleted_topic_goes_and_its_name_may_come_back(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+    bench = EngineBench(tmp_path)
     bench.create("prices", TOPIC, 2)
     bench.start()
     bench.append("old", 0)
@@ -162,13 +88,13 @@ def test_a_deleted_topic_goes_and_its_name_may_come_back(tmp_path: Path) -> None
 
 
 def test_a_directory_that_nobody_knows_is_never_adopted(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+    bench = EngineBench(tmp_path)
     bench.create("prices", TOPIC)
     bench.start()
     bench.append("old")
     bench.settle()
     bench.engine.close()
-    again = Bench(tmp_path)
+    again = EngineBench(tmp_path)
     other = uuid.UUID(int=2)
     again.declare("prices", other)
     again.start()
@@ -180,7 +106,7 @@ def test_a_directory_that_nobody_knows_is_never_adopted(tmp_path: Path) -> None:
 @pytest.mark.feature("X-01")
 def test_a_failed_flush_takes_one_log_offline_and_a_restart_recovers(tmp_path: Path) -> None:
     files = FaultyFiles(tmp_path)
-    bench = Bench(tmp_path, files)
+    bench = EngineBench(tmp_path, files)
     bench.create("prices", TOPIC, 2)
     bench.start()
     bench.append("good", 0)
@@ -200,7 +126,7 @@ def test_a_failed_flush_takes_one_log_offline_and_a_restart_recovers(tmp_path: P
     assert bench.values(0) == ["good", "fine"]
     bench.engine.close()
     assert not (tmp_path / "clean").exists()
-    again = Bench(tmp_path)
+    again = EngineBench(tmp_path)
     again.declare("prices", TOPIC, 2)
     again.start()
     assert again.values(1)[0] == "good"
@@ -211,7 +137,7 @@ def test_a_failed_flush_takes_one_log_offline_and_a_restart_recovers(tmp_path: P
 
 
 def test_recovery_points_by_bytes_and_by_time(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, checkpoint_bytes=65536, checkpoint_interval_ms=60_000)
+    bench = EngineBench(tmp_path, checkpoint_bytes=65536, checkpoint_interval_ms=60_000)
     bench.create("prices", TOPIC, 2)
     bench.start()
     bench.append("x" * 70_000, 0)
@@ -230,7 +156,7 @@ def test_recovery_points_by_bytes_and_by_time(tmp_path: Path) -> None:
 
 def test_no_room_for_a_recovery_point_is_no_reason_to_go_offline(tmp_path: Path) -> None:
     files = FaultyFiles(tmp_path)
-    bench = Bench(tmp_path, files, checkpoint_bytes=65536)
+    bench = EngineBench(tmp_path, files, checkpoint_bytes=65536)
     bench.create("prices", TOPIC)
     bench.start()
     bench.append("x" * 70_000)
@@ -247,7 +173,7 @@ def test_no_room_for_a_recovery_point_is_no_reason_to_go_offline(tmp_path: Path)
 
 
 def test_retention_removes_old_segments(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+    bench = EngineBench(tmp_path)
     bench.create("prices", TOPIC)
     bench.declare("prices", TOPIC, segment_bytes=100_000, retention_ms=1000)
     bench.start()
@@ -260,7 +186,7 @@ def test_retention_removes_old_segments(tmp_path: Path) -> None:
     assert len(bench.values()) == 1
     assert len(list(tmp_path.rglob("*.log"))) == 1
     bench.engine.close()
-    again = Bench(tmp_path)
+    again = EngineBench(tmp_path)
     again.declare("prices", TOPIC)
     again.start()
     assert again.engine.log(PartitionId(TOPIC, 0)).log_start == 2

@@ -1,0 +1,182 @@
+"""The power fails at every single change of a run, and nothing that was promised is missing afterwards.
+
+A failure names the seed, the change and the mode; `CUT=seed:change:mode pytest tests/crash/test_power_cut.py -k replay`
+plays just that one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from penstock.model.ids import PartitionId
+from penstock.storage.interface import LogState
+from penstock.testing.power_cut import CutDisk, Mode
+from tests.crash.workload import CONFIGS, Diary, Workload
+from tests.support.engine_bench import EngineBench
+
+CHANGE_COUNT = 900
+
+
+@pytest.fixture
+def scratch() -> Iterator[Path]:
+    """Thousands of small disks are written and thrown away: in memory, if there is a place for that."""
+    shared = Path("/dev/shm")
+    root = Path(tempfile.mkdtemp(dir=shared if os.access(shared, os.W_OK) else None))
+    yield root
+    shutil.rmtree(root)
+
+
+class Lost(AssertionError):
+    """A promise was broken."""
+
+
+def check_cuts(scratch: Path, seed: int, modes: list[Mode], *, flush: str = "always", only: int | None = None) -> int:
+    """Cut at every change, with the modes in turn; returns the number of cuts."""
+    workload = Workload(scratch / "run", seed, flush)
+    workload.run(CHANGE_COUNT)
+    disk = CutDisk()
+    for count, change in enumerate(workload.files.changes, start=1):
+        disk.advance(change)
+        if only in (None, count):
+            mode = modes[count % len(modes)]
+            image = scratch / "image"
+            image.mkdir()
+            disk.write_image(image, mode, Random(f"{seed}:{count}"))
+            try:
+                damaged = check_image(image, workload, count)
+                if damaged and mode is not Mode.RANDOM:
+                    raise Lost("damage where nothing can be torn")
+            except Exception as error:
+                raise Lost(f"CUT={seed}:{count}:{mode.value} after {change.kind} {change.path}: {error}") from error
+            shutil.rmtree(image)
+    return len(workload.files.changes)
+
+
+def check_image(image: Path, workload: Workload, count: int) -> int:
+    """Returns the number of damaged partitions."""
+    if not (image / "meta.db").exists():
+        return 0  # the power failed before the first promise could be given
+    bench = EngineBench(image, clock=workload.bench.clock)
+    known = {row.topic_id: row for row in bench.engine.metadata.topics()}
+    for row in known.values():
+        bench.declare(row.name, row.topic_id, row.partitions, **CONFIGS[row.name])
+    bench.start()
+    for partition, diary in workload.diaries.items():
+        if partition.topic_id in known:
+            check_partition(bench, partition, diary, count)
+        elif diary.created < count and (diary.deleted is None or diary.deleted >= count):
+            raise Lost(f"topic {diary.topic} is gone")
+    bench.engine.close()
+    return len(bench.engine.damaged)
+
+
+def check_partition(bench: EngineBench, partition: PartitionId, diary: Diary, count: int) -> None:
+    """A hole among unflushed batches with a whole batch after it looks like damage, and is reported as such: nobody
+    can know that the hole was never promised. But what was promised can be read even then.
+    """
+    log = bench.engine.log(partition)
+    name = f"{diary.topic}-{partition.partition}"
+    if log.state is LogState.OFFLINE or (log.state is LogState.DAMAGED and partition not in bench.engine.damaged):
+        raise Lost(f"{name} is {log.state.value}")
+    end = diary.promised_end(count)
+    if min(log.log_end, log.readable_end) < end:
+        raise Lost(f"{name} ends at {log.log_end}, {end} was promised; {bench.engine.damaged.get(partition)}")
+    if log.log_start < diary.promised_start(count):
+        raise Lost(f"{name} starts at {log.log_start}, {diary.promised_start(count)} was promised")
+    if log.log_start > log.log_end:
+        raise Lost(f"{name} starts at {log.log_start} and ends at {log.log_end}")
+    check_records(bench, partition, diary, name)
+    if log.state is LogState.DAMAGED:
+        return
+    check_producer(bench, partition, diary, log.log_end)
+    appended = bench.append("after the cut", partition.partition, partition.topic_id)
+    bench.settle()
+    if log.flushed != appended.base_offset + 1:
+        raise Lost(f"{name} does not take new records")
+
+
+def check_records(bench: EngineBench, partition: PartitionId, diary: Diary, name: str) -> None:
+    """Every record is the one that was written at its offset, and none is missing that compaction may not take."""
+    log = bench.engine.log(partition)
+    records = bench.records(partition.partition, partition.topic_id)
+    for record in records:
+        if record.offset >= len(diary.written):
+            raise Lost(f"{name} has offset {record.offset}, which was never written")
+        written = diary.written[record.offset]
+        if (record.key, record.value) != (written.key, written.value):
+            raise Lost(f"{name} has something else at offset {record.offset}")
+    offsets = [record.offset for record in records]
+    if offsets != sorted(set(offsets)):
+        raise Lost(f"{name} has offsets {offsets}")
+    if diary.topic != "keyed":
+        if offsets != list(range(log.log_start, log.log_end)):
+            raise Lost(f"{name} has offsets {offsets} of {log.log_start} to {log.log_end}")
+        return
+    latest = {written.key: offset for offset, written in enumerate(diary.written[: log.log_end])}
+    for key, offset in latest.items():
+        if offset not in offsets and diary.written[offset].value is not None:
+            raise Lost(f"{name} has lost the last value of {key!r}, at offset {offset}")
+        if offset not in offsets and any(record.key == key for record in records):
+            raise Lost(f"{name} has an old value of {key!r}, which was deleted at offset {offset}")
+
+
+def check_producer(bench: EngineBench, partition: PartitionId, diary: Diary, log_end: int) -> None:
+    """The last batch sent again is recognised; the next one is taken."""
+    if diary.topic != "plain" or log_end == 0:
+        return
+    last = diary.written[log_end - 1]
+    again = bench.append(last.value, partition.partition, partition.topic_id, last.key, last.producer)
+    if not again.duplicate or again.base_offset != log_end - 1:
+        raise Lost(f"{diary.topic}: a batch sent again was written again: {again}")
+
+
+@pytest.mark.crash
+@pytest.mark.feature("P-05", "X-01", "X-02")
+def test_nothing_promised_is_lost_at_any_change(scratch: Path) -> None:
+    assert check_cuts(scratch, 1, [Mode.RANDOM, Mode.NOTHING]) >= 500
+
+
+@pytest.mark.crash
+@pytest.mark.feature("P-05")
+def test_a_kill_loses_nothing_at_any_change(scratch: Path) -> None:
+    """Everything written is kept, as after kill -9; every tenth change is enough, the page cache is no adversary."""
+    workload = Workload(scratch / "run", 2)
+    workload.run(CHANGE_COUNT)
+    disk = CutDisk()
+    for count, change in enumerate(workload.files.changes, start=1):
+        disk.advance(change)
+        if count % 10 == 0:
+            image = scratch / "image"
+            image.mkdir()
+            disk.write_image(image, Mode.EVERYTHING, Random(0))
+            assert check_image(image, workload, count) == 0
+            shutil.rmtree(image)
+
+
+@pytest.mark.crash
+def test_the_check_sees_loss_when_nothing_is_synced(scratch: Path) -> None:
+    """The same run with `flush: os` must fail, or the tests above would prove nothing."""
+    with pytest.raises(Lost):
+        check_cuts(scratch, 1, [Mode.NOTHING, Mode.RANDOM], flush="os")
+
+
+@pytest.mark.crash
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("seed", range(10, 18))
+def test_many_runs(scratch: Path, seed: int) -> None:
+    modes = [Mode.RANDOM] * 3 + [Mode.NOTHING]
+    check_cuts(scratch, seed, modes[seed % 2 :] + modes[: seed % 2])
+
+
+@pytest.mark.skipif("CUT" not in os.environ, reason="CUT=seed:change:mode is not set")
+def test_replay(scratch: Path) -> None:
+    seed, change, mode = os.environ["CUT"].split(":")
+    check_cuts(scratch, int(seed), [Mode(mode)], only=int(change))

@@ -1,0 +1,176 @@
+"""A run of everything that changes a data directory, written down change by change.
+
+`Workload` drives an engine on `FaultyFiles` with seeded choices and keeps a diary: what was appended where, and after
+how many changes each promise was given (a flush reported, a log start made durable, a topic created or deleted). The
+checks compare what a power cut leaves with the promises that were given before it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from penstock.model.ids import PartitionId
+from penstock.storage.interface import Log
+from penstock.storage.metadata import MetadataStore
+from penstock.storage.sync_cost import FixedThreshold
+from penstock.testing.faulty_files import FaultyFiles
+from tests.support.engine_bench import EngineBench
+
+# Small segments roll every few batches; "keyed" is compacted, "short" loses its front to retention.
+CONFIGS: dict[str, dict[str, Any]] = {
+    "plain": {"segment_bytes": 4000},
+    "short": {"segment_bytes": 2000, "retention_bytes": 6000},
+    "keyed": {
+        "segment_bytes": 3000,
+        "cleanup_compact": True,
+        "cleanup_delete": False,
+        "min_cleanable_dirty_ratio": 0.1,
+        "delete_retention_ms": 5000,
+    },
+    "passing": {"segment_bytes": 4000},
+}
+
+
+class RecordedMetadata(MetadataStore):
+    """A metadata store whose every commit is a change of the recorded disk."""
+
+    def __init__(self, files: FaultyFiles) -> None:
+        self._recorder = files
+        super().__init__(None)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[Any]:
+        with super()._writing() as database:
+            yield database
+        self._recorder.record_durable(self._recorder.root / "meta.db", self._database.serialize())
+
+
+@dataclass(slots=True)
+class Written:
+    """One record that was appended."""
+
+    key: bytes
+    value: bytes | None
+    producer: tuple[int, int]
+
+
+@dataclass(slots=True)
+class Diary:
+    """What happened to one partition. Promises are (number of changes at the time, value)."""
+
+    topic: str
+    written: list[Written] = field(default_factory=list)  # by offset
+    flushed: list[tuple[int, int]] = field(default_factory=list)
+    starts: list[tuple[int, int]] = field(default_factory=list)
+    created: int = 0
+    deleted: int | None = None  # the number of changes before the deletion began
+
+    def promised_end(self, change_count: int) -> int:
+        return max((end for count, end in self.flushed if count <= change_count), default=0)
+
+    def promised_start(self, change_count: int) -> int:
+        return max((start for count, start in self.starts if count <= change_count), default=0)
+
+
+class Recording(EngineBench):
+    """An engine whose flush reports go into the diaries."""
+
+    workload: Workload
+
+    def on_flushed(self, log: Log) -> None:
+        diary = self.workload.diaries[log.partition]
+        diary.flushed.append((len(self.workload.files.changes), log.flushed))
+
+
+class Workload:
+    def __init__(self, root: Path, seed: int, flush: str = "always") -> None:
+        root.mkdir()
+        self.files = FaultyFiles(root)
+        self.random = Random(seed)
+        self.diaries: dict[PartitionId, Diary] = {}
+        self._next_topic = 1
+        self._sequences: dict[PartitionId, int] = {}
+        self.bench = Recording(
+            root,
+            self.files,
+            metadata=lambda: RecordedMetadata(self.files),
+            cost=FixedThreshold(2),
+            flush=flush,
+            checkpoint_bytes=65536,
+            checkpoint_interval_ms=3000,
+            retention_check_interval_ms=2000,
+            compaction_check_interval_ms=2500,
+        )
+        self.bench.workload = self
+        self.topics = {name: self._create(name, partitions) for name, partitions in
+                       (("plain", 2), ("short", 1), ("keyed", 1), ("passing", 1))}  # fmt: skip
+        self.bench.start()
+
+    def run(self, change_count: int) -> None:
+        """Go on until so many changes were made."""
+        steps = [self._append] * 12 + [self._flush] * 4 + [self._tick] * 3 + [self._delete_records]
+        while len(self.files.changes) < change_count:
+            self.random.choice(steps)()
+            if self.random.random() < 0.01:
+                self._replace_passing()
+        self._flush()
+
+    def _create(self, name: str, partitions: int) -> uuid.UUID:
+        topic_id = uuid.UUID(int=self._next_topic)
+        self._next_topic += 1
+        self.bench.create(name, topic_id, partitions, **CONFIGS[name])
+        for index in range(partitions):
+            self.diaries[PartitionId(topic_id, index)] = Diary(name, created=len(self.files.changes))
+        return topic_id
+
+    def _pick(self) -> tuple[PartitionId, Diary]:
+        alive = [item for item in self.diaries.items() if item[1].deleted is None]
+        return self.random.choice(alive)
+
+    def _append(self) -> None:
+        partition, diary = self._pick()
+        for _ in range(self.random.choice((1, 1, 2, 5))):
+            key = f"key-{self.random.randrange(8)}".encode()
+            value: bytes | None = f"{len(diary.written)}:".encode() + self.random.randbytes(
+                self.random.choice((5, 60, 400, 900))
+            )
+            if diary.topic == "keyed" and self.random.random() < 0.15:
+                value = None
+            producer = (-1, -1)
+            if diary.topic == "plain":
+                producer = (7, self._sequences.get(partition, 0))
+                self._sequences[partition] = producer[1] + 1
+            appended = self.bench.append(value, partition.partition, partition.topic_id, key, producer)
+            assert appended.base_offset == len(diary.written)
+            diary.written.append(Written(key, value, producer))
+
+    def _flush(self) -> None:
+        self.bench.settle()
+
+    def _tick(self) -> None:
+        self.bench.clock.advance(self.random.randrange(1500))
+        self.bench.engine.tick()
+        self.bench.settle()
+
+    def _delete_records(self) -> None:
+        partition, diary = self._pick()
+        log = self.bench.engine.log(partition)
+        if diary.topic != "keyed" and log.flushed > log.log_start:
+            before = self.random.randint(log.log_start, log.flushed)
+            log.delete_records(before)
+            diary.starts.append((len(self.files.changes), before))
+
+    def _replace_passing(self) -> None:
+        """Delete a topic and create another of the same name."""
+        topic_id = self.topics["passing"]
+        partition = PartitionId(topic_id, 0)
+        self.diaries[partition].deleted = len(self.files.changes)
+        self.bench.engine.metadata.delete_topic(topic_id)
+        self.bench.engine.remove(partition)
+        self.topics["passing"] = self._create("passing", 1)

@@ -1,0 +1,117 @@
+"""A disk engine without threads: what would come onto the event loop waits in a queue until `settle`."""
+
+from __future__ import annotations
+
+import uuid
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from penstock.config.settings import StorageSettings
+from penstock.model.batch import read_header
+from penstock.model.batch_builder import NewRecord, build_batch
+from penstock.model.ids import PartitionId
+from penstock.model.records import Record, iter_records
+from penstock.runtime.files import Files, RealFiles
+from penstock.storage.data_directory import DataDirectory
+from penstock.storage.interface import Appended, Log, LogConfig
+from penstock.storage.manager import DiskEngine
+from penstock.storage.metadata import MetadataStore, TopicRow
+from penstock.storage.sync_cost import SyncCost
+from penstock.testing.clock import ManualClock
+from penstock.testing.inline_worker import InlineWorker
+
+TOPIC = uuid.UUID(int=1)
+
+
+class EngineBench:
+    def __init__(
+        self,
+        root: Path,
+        files: Files | None = None,
+        *,
+        metadata: Callable[[], MetadataStore] | None = None,
+        clock: ManualClock | None = None,
+        cost: SyncCost | None = None,
+        **settings: Any,
+    ) -> None:
+        self.root = root
+        self.files = files or RealFiles()
+        self.clock = clock or ManualClock()
+        self.calls: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
+        self.flushed: list[Log] = []
+        data = DataDirectory(self.files, root)
+        data.create()
+        data.adopt()
+        self.engine = DiskEngine(
+            data=data,
+            files=self.files,
+            metadata=MetadataStore(root / "meta.db") if metadata is None else metadata(),
+            settings=StorageSettings(min_free_bytes=0, reserve_bytes=0, **settings),
+            clock=self.clock,
+            worker=InlineWorker(),
+            disk_thread=InlineWorker(),
+            cost=cost,
+        )
+
+    def create(self, topic: str, topic_id: uuid.UUID, partitions: int = 1, **config: Any) -> None:
+        row = TopicRow(topic, topic_id, partitions, self.engine.metadata.boot, False, 1)
+        self.engine.metadata.create_topics([(row, {})])
+        self.declare(topic, topic_id, partitions, **config)
+
+    def declare(self, topic: str, topic_id: uuid.UUID, partitions: int = 1, **config: Any) -> None:
+        for index in range(partitions):
+            self.engine.declare(topic, PartitionId(topic_id, index), LogConfig(**config), self.engine.metadata.boot)
+
+    def start(self) -> EngineBench:
+        self.engine.start(
+            self.on_flushed, lambda function, *args: self.calls.append((function, args)), background=False
+        )
+        return self
+
+    def on_flushed(self, log: Log) -> None:
+        self.flushed.append(log)
+
+    def settle(self) -> None:
+        """Flush rounds and calls until nothing is left to do."""
+        while self.calls or self.engine.commit.run_round():
+            self.engine.commit.finish_rounds()
+            while self.calls:
+                function, args = self.calls.popleft()
+                function(*args)
+
+    def append(
+        self,
+        value: str | bytes | None,
+        index: int = 0,
+        topic_id: uuid.UUID = TOPIC,
+        key: bytes | None = b"k",
+        producer: tuple[int, int] = (-1, -1),
+    ) -> Appended:
+        """One record in a batch; `producer` is its id and the batch's sequence."""
+        content = value.encode() if isinstance(value, str) else value
+        batch = build_batch(
+            [NewRecord(key, content)],
+            timestamp=self.clock.now_ms(),
+            producer_id=producer[0],
+            producer_epoch=0 if producer[0] >= 0 else -1,
+            base_sequence=producer[1],
+        )
+        log = self.engine.log(PartitionId(topic_id, index))
+        return log.append(batch, read_header(batch), self.clock.now_ms())
+
+    def records(self, index: int = 0, topic_id: uuid.UUID = TOPIC) -> list[Record]:
+        log = self.engine.log(PartitionId(topic_id, index))
+        found: list[Record] = []
+        offset = log.log_start
+        while offset < log.flushed:
+            piece = log.read(offset, 1 << 20, end=log.flushed, one_batch_at_least=True, wait=True)
+            if piece.first_offset < 0:
+                break
+            found += [record for record in iter_records(piece.records) if record.offset >= offset]
+            offset = piece.next_offset
+        return found
+
+    def values(self, index: int = 0, topic_id: uuid.UUID = TOPIC) -> list[str]:
+        return [(record.value or b"").decode() for record in self.records(index, topic_id)]
