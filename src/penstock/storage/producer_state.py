@@ -125,6 +125,13 @@ class Producers:
             del self._by_id[key]
         return len(old)
 
+    def add_newer(self, other: Producers) -> None:
+        """Take over what another state knows and this one does not: batches may be lost that it has seen."""
+        mine = self.last_offsets()
+        for key, last_offset in other.last_offsets().items():
+            if last_offset > mine.get(key, -1):
+                self._by_id[key] = other._by_id[key]
+
     def last_offsets(self) -> dict[int, int]:
         """Last offset of each producer: compaction must keep those batches, even when they are empty."""
         return {key: producer.batches[-1].last_offset for key, producer in self._by_id.items() if producer.batches}
