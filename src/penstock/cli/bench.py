@@ -50,6 +50,7 @@ class Side:
     error_text: str = ""
     latencies: Latencies = field(default_factory=Latencies)
     finished: int = 0
+    last_message: float = 0.0
     # The last second, for the display.
     recent: list[tuple[float, int, int, Counter[int]]] = field(default_factory=list)
 
@@ -60,6 +61,8 @@ class Side:
         self.error_text = report.error_text or self.error_text
         self.latencies.counts.update(report.latencies)
         self.finished += report.finished
+        if report.messages:
+            self.last_message = now
         self.recent.append((now, report.messages, report.size_bytes, report.latencies))
 
     def rate(self, now: float) -> tuple[float, float, Latencies]:
@@ -182,7 +185,7 @@ def _run(
             for role in sides:
                 stops[role].set()
                 gathering.until_finished(role)
-                seconds[role] = time.monotonic() - started
+                seconds[role] = max(sides[role].last_message - started, duration)
     except KeyboardInterrupt:
         note("interrupted")
         raise

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 REPORT_INTERVAL_S = 0.25
 DRAIN_TIMEOUT_S = 30.0
+# A consumer that is told to stop ends when nothing has come for so long; that time is not counted.
+QUIET_S = 1.0
 _STAMP = Struct(">q")
 STAMP_BYTES = _STAMP.size
 # Buckets grow by 5 %: a percentile is right to within that, and a histogram is a few hundred numbers.
@@ -150,12 +152,14 @@ def run_consumer(plan: Plan, reports: Queue[Report], stop: Event, starts: dict[i
     reporter = _Reporter("consumer", reports)
     consumer = Consumer({**plan.client, "group.id": "penstock-bench", "enable.auto.commit": False})
     consumer.assign([TopicPartition(plan.topic, partition, offset) for partition, offset in starts.items()])
+    last_message = time.monotonic()
     while True:
         # One first: asking for many at once would wait for them, and that would be our latency, not the broker's.
         messages = consumer.consume(1, 0.1)
         if messages:
             messages += consumer.consume(1000, 0)
-        if not messages and stop.is_set():
+            last_message = time.monotonic()
+        elif stop.is_set() and time.monotonic() - last_message > QUIET_S:
             break
         now = time.time_ns()
         for message in messages:

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from penstock import __version__
-from penstock.cli import config, group, topic
+from penstock.cli import config, group, log, topic
 from penstock.cli.bench import bench
 from penstock.cli.consume import consume
 from penstock.cli.demo import demo
@@ -35,6 +35,7 @@ app.command()(consume)
 app.command()(bench)
 app.add_typer(topic.app, name="topic")
 app.add_typer(group.app, name="group")
+app.add_typer(log.app, name="log")
 app.add_typer(config.app, name="config")
 
 

@@ -1,0 +1,165 @@
+"""`penstock log`: look into stored logs, check them, settle damage. Works on directories, without a broker."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from penstock.cli import log_dump
+from penstock.cli.errors import CommandError, ExitCode
+from penstock.cli.log_targets import Target, data_root, exclusive, find_targets, is_in_use
+from penstock.cli.output import Output, note, print_json, print_table
+from penstock.cli.topic import OutputOption
+
+if TYPE_CHECKING:
+    from penstock.storage.verify import Report
+
+app = typer.Typer(no_args_is_help=True, help="Look into stored logs, check them, settle damage (offline).")
+
+Where = Annotated[Path, typer.Argument(metavar="PATH", help="A data directory, or one partition's directory.")]
+Topic = Annotated[str | None, typer.Option("--topic", "-t", help="Only this topic of a data directory.")]
+Partition = Annotated[int | None, typer.Option("--partition", "-p", min=0, help="Only this partition.")]
+
+
+@app.command()
+def dump(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A segment file, a partition's or a data directory.")],
+    topic: Topic = None,
+    partition: Partition = None,
+    records: Annotated[bool, typer.Option("--records", "-r", help="Show the records, too.")] = False,
+    from_offset: Annotated[int, typer.Option("--from", min=0, metavar="OFFSET", help="Start at this offset.")] = 0,
+    count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="Stop after so many lines.")] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show the record batches of segments."""
+    lines = islice(_dump_lines(_segments(path, topic, partition), from_offset, records, output), count)
+    for line in lines:
+        sys.stdout.write(line + "\n")
+
+
+def _segments(path: Path, topic: str | None, partition: int | None) -> list[tuple[str, Path]]:
+    if path.is_file():
+        return [(str(path), path)]
+    return [
+        (f"{target.name} {segment.name}", segment)
+        for target in find_targets(path, topic, partition)
+        for segment in log_dump.segment_files(target.directory)
+    ]
+
+
+def _dump_lines(segments: list[tuple[str, Path]], from_offset: int, records: bool, output: Output) -> Iterator[str]:
+    for name, segment in segments:
+        if output is Output.TABLE:
+            yield name
+            yield log_dump.heading()
+        for entry in log_dump.entries(segment, from_offset, records):
+            yield (
+                json.dumps({"kind": entry.kind, **entry.fields}, ensure_ascii=False)
+                if output is Output.JSON
+                else log_dump.text_line(entry)
+            )
+
+
+@app.command()
+def verify(path: Where, topic: Topic = None, partition: Partition = None, output: OutputOption = Output.TABLE) -> None:
+    """Check every batch of logs; nothing is changed. Exits with 5 if there is damage."""
+    root = data_root(path)
+    if root is not None and is_in_use(root):
+        note(f"a broker is using {root}; the newest batches of a log may look torn while it writes")
+    targets = find_targets(path, topic, partition)
+    reports = [_verify(target) for target in targets]
+    _show(targets, reports, output)
+    damaged = sum(not report.is_sound for report in reports)
+    if damaged:
+        hint = f"`penstock log repair {path}` shows what can be done"
+        raise CommandError(f"{damaged} of {len(reports)} logs are damaged", ExitCode.DAMAGED, hint=hint)
+    if output is Output.TABLE:
+        note(f"{len(reports)} logs are sound")
+
+
+def _verify(target: Target) -> Report:
+    from penstock.runtime.files import RealFiles
+    from penstock.storage.verify import verify_log
+
+    return verify_log(RealFiles(), target.directory, log_start=target.log_start, compacted=target.compacted)
+
+
+@app.command()
+def repair(
+    path: Where,
+    topic: Topic = None,
+    partition: Partition = None,
+    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this it is only shown.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Settle damage: bad bytes are moved aside into .damaged files, gaps accepted. Only shown unless --execute.
+
+    No broker may use the directory. A torn tail needs no repair: it is cut, and kept, when the broker starts.
+    """
+    from penstock.runtime.files import RealFiles
+    from penstock.storage.repair import repair_log
+
+    targets = find_targets(path, topic, partition)
+    with exclusive(data_root(path) if execute else None):
+        found = [(target, _verify(target)) for target in targets]
+        damaged = [(target, report) for target, report in found if not report.is_sound]
+        if execute:
+            now_ms = time.time_ns() // 1_000_000
+            for target, _ in damaged:
+                start, compacted = target.log_start, target.compacted
+                repair_log(RealFiles(), target.directory, now_ms=now_ms, log_start=start, compacted=compacted)
+    if output is Output.JSON:
+        print_json({"executed": execute, "logs": [_document(target, report) for target, report in damaged]})
+    else:
+        rows = [(target.name, step) for target, report in damaged for step in report.repair_steps]
+        if rows:
+            print_table(["log", "done" if execute else "would be done"], rows)
+    if not damaged:
+        note(f"nothing to repair in {len(targets)} logs")
+    elif not execute:
+        note("nothing was changed; add --execute to do it")
+
+
+def _show(targets: list[Target], reports: list[Report], output: Output) -> None:
+    pairs = list(zip(targets, reports, strict=True))
+    if output is Output.JSON:
+        print_json([_document(target, report) for target, report in pairs])
+        return
+    rows = [
+        (
+            target.name,
+            len(report.segments),
+            report.batches,
+            report.records,
+            sum(segment.size for segment in report.segments),
+            report.log_end,
+            "sound" if report.is_sound else "DAMAGED",
+        )
+        for target, report in pairs
+    ]
+    columns = ["log", "segments", "batches", "records", "bytes", "end", "state"]
+    print_table(columns, rows, numbers=["segments", "batches", "records", "bytes", "end"])
+    for target, report in pairs:
+        for region in report.bad:
+            print(f"{target.name}: {region.describe()}")
+        for first, end in report.missing:
+            print(f"{target.name}: offsets {first} to {end - 1} are missing")
+
+
+def _document(target: Target, report: Report) -> dict[str, Any]:
+    return {
+        "topic": target.topic,
+        "partition": target.partition,
+        "sound": report.is_sound,
+        **dataclasses.asdict(report),
+        "lost": report.lost,
+        "repair_steps": report.repair_steps,
+    }
