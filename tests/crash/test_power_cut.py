@@ -92,7 +92,7 @@ def check_partition(bench: EngineBench, partition: PartitionId, diary: Diary, co
         raise Lost(f"{name} starts at {log.log_start}, {diary.promised_start(count)} was promised")
     if log.log_start > log.log_end:
         raise Lost(f"{name} starts at {log.log_start} and ends at {log.log_end}")
-    check_records(bench, partition, diary, name)
+    check_records(bench, partition, diary, end, name)
     if log.state is LogState.DAMAGED:
         return
     check_producer(bench, partition, diary, log.log_end)
@@ -102,7 +102,7 @@ def check_partition(bench: EngineBench, partition: PartitionId, diary: Diary, co
         raise Lost(f"{name} does not take new records")
 
 
-def check_records(bench: EngineBench, partition: PartitionId, diary: Diary, name: str) -> None:
+def check_records(bench: EngineBench, partition: PartitionId, diary: Diary, promised_end: int, name: str) -> None:
     """Every record is the one that was written at its offset, and none is missing that compaction may not take."""
     log = bench.engine.log(partition)
     records = bench.records(partition.partition, partition.topic_id)
@@ -119,11 +119,12 @@ def check_records(bench: EngineBench, partition: PartitionId, diary: Diary, name
         if offsets != list(range(log.log_start, log.log_end)):
             raise Lost(f"{name} has offsets {offsets} of {log.log_start} to {log.log_end}")
         return
-    latest = {written.key: offset for offset, written in enumerate(diary.written[: log.log_end])}
+    latest = {written.key: offset for offset, written in enumerate(diary.written[:promised_end])}
     for key, offset in latest.items():
-        if offset not in offsets and diary.written[offset].value is not None:
+        found = [record.offset for record in records if record.key == key]
+        if diary.written[offset].value is not None and not any(other >= offset for other in found):
             raise Lost(f"{name} has lost the last value of {key!r}, at offset {offset}")
-        if offset not in offsets and any(record.key == key for record in records):
+        if diary.written[offset].value is None and any(other < offset for other in found) and offset not in found:
             raise Lost(f"{name} has an old value of {key!r}, which was deleted at offset {offset}")
 
 
