@@ -134,6 +134,8 @@ class Shard:
         def outcome(code: ErrorCode) -> None:
             self._finish(deliveries, done)
             if code is ErrorCode.NONE:
+                generation, members = record.value.generation, len(record.value.members)
+                log.info("group %s: generation %d with %d members", group.group_id, generation, members)
                 if record.stored is not None:
                     self.apply(group, record.stored(self._now()))
             elif record.refused is not None:

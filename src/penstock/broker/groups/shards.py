@@ -189,14 +189,16 @@ class Shards:
 
     def tick(self) -> None:
         """Let every group do what has become due."""
-        try:
-            now = self.now()
-            for group in tuple(self._schedule.due(now.monotonic_ms)):
-                shard = self._shards[partition_of(group.group_id, len(self._shards))]
-                if group.state is not GroupState.DEAD and shard is not None:
-                    shard.apply(group, group.advance(now))
-        finally:
-            self._set_timer()
+        now = self.now()
+        for group in tuple(self._schedule.due(now.monotonic_ms)):
+            shard = self._shards[partition_of(group.group_id, len(self._shards))]
+            if group.state is GroupState.DEAD or shard is None:
+                continue
+            try:
+                shard.apply(group, group.advance(now))
+            except Exception:  # a bug in one group must not stop the clocks of all others
+                log.exception("group %s could not go on", group.group_id)
+        self._set_timer()
 
     # --- what goes by itself -----------------------------------------------------------------------------------------
 
