@@ -23,6 +23,7 @@ from penstock.model.ids import PartitionId
 from penstock.runtime.clock import Clock, SystemClock
 from penstock.runtime.files import Files, RealFiles
 from penstock.runtime.worker import ProcessWorker, ThreadWorker, Worker
+from penstock.storage.catalog import Catalog, CataloguedLog
 from penstock.storage.commit import FlushMode, GroupCommit
 from penstock.storage.data_directory import DataDirectory
 from penstock.storage.file_cache import LruFileCache
@@ -63,6 +64,7 @@ class DiskEngine:
         disk_thread: Worker,
         observer: EngineObserver | None = None,
         cost: SyncCost | None = None,
+        catalog: Catalog | None = None,
     ) -> None:
         """The directory is adopted and locked. `worker` runs Python at length, `disk_thread` waits for the disk."""
         self.data = data
@@ -82,6 +84,7 @@ class DiskEngine:
             observer=self.observer,
             cost=cost,
         )
+        self.catalog = catalog or Catalog(None)
         self.damaged: dict[PartitionId, str] = {}
         self._lock: DirectoryLock | None = None
         self._declared: dict[PartitionId, _Declared] = {}
@@ -120,6 +123,7 @@ class DiskEngine:
                 worker=ProcessWorker(),
                 disk_thread=ThreadWorker("penstock-disk"),
                 observer=observer,
+                catalog=Catalog(data.catalog, trusted=data.was_stopped_cleanly()),
             )
         except BaseException:
             if metadata is not None:
@@ -149,6 +153,7 @@ class DiskEngine:
         self._recovered.pop(partition, None)
         self._log_starts.pop(partition, None)
         self.damaged.pop(partition, None)
+        self.catalog.forget(partition)
         log = self._logs.pop(partition, None)
         directory = self.data.topic(declared.topic, partition.topic_id)
         if log is not None:
@@ -165,6 +170,10 @@ class DiskEngine:
 
     def open_logs(self) -> Iterable[DiskLog]:
         return self._logs.values()
+
+    def is_current(self, log: DiskLog) -> bool:
+        """Whether the log is still in use; its topic may have been deleted."""
+        return self._logs.get(log.partition) is log
 
     def is_declared(self, partition: PartitionId) -> bool:
         return partition in self._declared
@@ -215,6 +224,11 @@ class DiskEngine:
         self._upkeep.go_on()
         self.commit.stop()
         clean = self._close_logs()
+        self.catalog.record(
+            CataloguedLog(log.topic, log.partition, [segment.entry() for segment in log.segments])
+            for log in self._logs.values()
+        )
+        self.catalog.close()
         self.file_cache.close()
         self.metadata.close()
         if clean:
@@ -277,8 +291,8 @@ class DiskEngine:
         self.call_soon(self._damage, log, f"{reason} at byte {position}")
 
     def _damage(self, log: DiskLog, reason: str) -> None:
-        if self._logs.get(log.partition) is not log:
-            return  # its topic was deleted
+        if not self.is_current(log):
+            return
         self.observer.corrupt_batch()
         if log.partition not in self.damaged:
             self.damaged[log.partition] = reason

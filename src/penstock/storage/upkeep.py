@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.model.ids import PartitionId
 from penstock.storage.checkpoint import Checkpoint
+from penstock.storage.cleaner import Cleaner
 from penstock.storage.interface import LogState
 from penstock.storage.log import DiskLog
 from penstock.storage.retention import RetentionPlan, plan_retention, remove_file
@@ -44,6 +45,7 @@ class Upkeep:
         self._completed: deque[tuple[Callable[[BaseException | None], None], BaseException | None]] = deque()
         self._retention_ms = 0
         self._unvisited: Iterator[PartitionId] = iter(())
+        self.cleaner = Cleaner(engine, self._busy.__contains__, self.checkpoint)
         self.trash_is_full = True  # what a crash left
 
     def start(self, *, in_thread: bool) -> None:
@@ -81,6 +83,7 @@ class Upkeep:
         if self.trash_is_full:
             self.trash_is_full = False
             self._in_thread(_ignore, self._empty_trash)
+        self.cleaner.tick(now_ms)
         self._open_some()
 
     # --- recovery points -------------------------------------------------------------------------------

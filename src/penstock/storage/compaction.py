@@ -1,0 +1,231 @@
+"""Rewriting sealed segments so that only the last record of each key is left. Runs in the worker process.
+
+    1  walk over the dirty part, remember for every key (as a digest) its last offset, until the map is full
+    2  copy the segments from the first on, group by group, without the records that have a later one
+
+Kafka's rules: base offsets and last offsets of batches stay, so do producer fields and leader epochs; a batch that
+loses all its records goes, unless it is the last of its producer (idempotence needs it), then it stays as an empty
+batch; a batch with a tombstone gets a delete horizon when it is first cleaned (KIP-534: attribute bit 6, the base
+timestamp is the horizon), after which its tombstones may go; records are compressed again with the codec they came
+with.
+
+What cannot be decoded is kept as it is, and reported. A wrong CRC ends the run: that is damage, not compaction's
+business. The output is `<base>.cleaned`, synced; putting it in place is `DiskLog.replace_segments`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from penstock.model.batch import BatchHeader
+from penstock.model.errors import KafkaError
+from penstock.model.records import RecordSpan, records_payload, scan_records
+from penstock.runtime.files import Files
+from penstock.storage import layout
+from penstock.storage.clean_batch import BatchCleaner, key_digest
+from penstock.storage.scan import BatchScanner
+from penstock.storage.snapshot import SegmentEntry
+from penstock.storage.time_index import NO_TIMESTAMP, Times
+
+_BUFFER_BYTES = 1 << 20
+_OFFSET_RANGE_MAX = (1 << 31) - 1  # offsets in index files are relative, 32 bits
+
+
+class CompactionRequest(NamedTuple):
+    """All that a run needs to know. `segments` are sealed neighbours from the first of the log on."""
+
+    directory: Path
+    segments: Sequence[SegmentEntry]
+    first_dirty: int
+    segment_bytes: int
+    delete_retention_ms: int
+    now_ms: int
+    producer_last_offsets: Mapping[int, int]
+    key_count_max: int = 500_000  # about 100 MB of the worker's memory
+
+
+class CleanedGroup(NamedTuple):
+    """Segments that become one; `path` is the output, `entry` describes it."""
+
+    base_offsets: Sequence[int]
+    path: Path
+    entry: SegmentEntry
+
+
+class CompactionReport(NamedTuple):
+    groups: Sequence[CleanedGroup]
+    clean_end: int  # everything below was compared with everything below
+    bytes_before: int
+    bytes_after: int
+    keyless_count: int
+    undecodable: Sequence[str]
+    seconds: float
+
+
+class DamagedSegment(Exception):
+    """Bytes that are not what was written: nothing may be derived from them."""
+
+    def __init__(self, base_offset: int, position: int, offset: int, reason: str) -> None:
+        super().__init__(base_offset, position, offset, reason)
+        self.base_offset = base_offset
+        self.position = position
+        self.offset = offset
+        self.reason = reason
+
+
+def compact(files: Files, request: CompactionRequest) -> CompactionReport:
+    started = time.perf_counter()
+    latest, clean_end = _map_keys(files, request)
+    cleaner = BatchCleaner(
+        latest, clean_end, request.producer_last_offsets, request.now_ms, request.delete_retention_ms
+    )
+    covered = [entry for entry in request.segments if entry.base_offset < clean_end]
+    groups = []
+    for group in _groups(covered, request.segment_bytes):
+        cleaned = _clean_group(files, request.directory, group, cleaner)
+        if cleaned is not None:
+            groups.append(cleaned)
+    replaced = {base for group in groups for base in group.base_offsets}
+    return CompactionReport(
+        groups,
+        clean_end,
+        sum(entry.size for entry in covered),
+        sum(entry.size for entry in covered if entry.base_offset not in replaced)
+        + sum(group.entry.size for group in groups),
+        cleaner.keyless_count,
+        cleaner.undecodable,
+        time.perf_counter() - started,
+    )
+
+
+def _map_keys(files: Files, request: CompactionRequest) -> tuple[dict[bytes, int], int]:
+    """The last offset of every key in the dirty part, and where the walk ended."""
+    latest: dict[bytes, int] = {}
+    clean_end = request.first_dirty
+    for entry in request.segments:
+        if entry.end_offset <= request.first_dirty:
+            continue
+        for header, batch in _batches(files, request.directory, entry):
+            if header.next_offset <= request.first_dirty:
+                continue
+            if len(latest) + header.record_count > request.key_count_max and latest:
+                return latest, clean_end
+            _map_batch(latest, header, batch)
+            clean_end = header.next_offset
+        clean_end = entry.end_offset
+    return latest, clean_end
+
+
+def _map_batch(latest: dict[bytes, int], header: BatchHeader, batch: memoryview) -> None:
+    if header.is_control:
+        return
+    try:
+        payload = records_payload(batch, header)
+        spans: Iterator[RecordSpan] = scan_records(payload, header.record_count)
+        found = [
+            (key_digest(span.key), header.base_offset + span.offset_delta) for span in spans if span.key is not None
+        ]
+    except (ValueError, KafkaError):
+        return  # kept as it is, and so is everything it may replace
+    latest.update(found)
+
+
+def _groups(segments: Sequence[SegmentEntry], segment_bytes: int) -> Iterator[list[SegmentEntry]]:
+    """Neighbours that fit into one segment, as small as they may have become in earlier runs."""
+    group: list[SegmentEntry] = []
+    size = 0
+    for entry in segments:
+        too_long = bool(group) and entry.end_offset - group[0].base_offset > _OFFSET_RANGE_MAX
+        if group and (size + entry.size > segment_bytes or too_long):
+            yield group
+            group, size = [], 0
+        group.append(entry)
+        size += entry.size
+    if group:
+        yield group
+
+
+def _clean_group(
+    files: Files, directory: Path, group: Sequence[SegmentEntry], cleaner: BatchCleaner
+) -> CleanedGroup | None:
+    """Write one output; None if it would be the only input over again."""
+    first, last = group[0], group[-1]
+    path = layout.cleaned_path(directory, first.base_offset)
+    output = _Output(files, path)
+    changed = len(group) > 1
+    try:
+        for entry in group:
+            for header, batch in _batches(files, directory, entry):
+                kept = cleaner.clean(header, batch)
+                changed = changed or kept is not batch
+                if kept is not None:
+                    output.add(header.base_offset, kept)
+        output.finish(sync=changed)
+    finally:
+        output.close()
+    if not changed:
+        files.remove(path)
+        return None
+    entry = SegmentEntry(first.base_offset, last.end_offset, output.size, output.times)
+    return CleanedGroup([entry.base_offset for entry in group], path, entry)
+
+
+def _batches(files: Files, directory: Path, entry: SegmentEntry) -> Iterator[tuple[BatchHeader, memoryview]]:
+    """The batches of a sealed segment, each checked."""
+    file = files.open(layout.log_path(directory, entry.base_offset), write=False)
+    try:
+        scanner = BatchScanner(file, 0, entry.size, min_offset=entry.base_offset, verify=True)
+        for position, header in scanner:
+            at = position - scanner.chunk_start
+            yield header, memoryview(scanner.chunk)[at : at + header.size_bytes]
+        if scanner.reason is not None:
+            raise DamagedSegment(entry.base_offset, scanner.position, scanner.next_offset, scanner.reason)
+    finally:
+        file.close()
+
+
+class _Output:
+    """A segment being written, with the numbers that describe it."""
+
+    def __init__(self, files: Files, path: Path) -> None:
+        self._file = files.open(path, create=True)
+        self._file.truncate(0)
+        self._buffer = bytearray()
+        self._first_timestamp = NO_TIMESTAMP
+        self._largest_timestamp = NO_TIMESTAMP
+        self._largest_offset = -1
+        self.size = 0
+
+    @property
+    def times(self) -> Times:
+        return Times(self._first_timestamp, self._largest_timestamp, self._largest_offset)
+
+    def add(self, base_offset: int, batch: memoryview | bytearray) -> None:
+        timestamp = max_timestamp(batch)
+        if timestamp > self._largest_timestamp:
+            self._largest_timestamp, self._largest_offset = timestamp, base_offset
+        if self._first_timestamp < 0:
+            self._first_timestamp = timestamp
+        self._buffer += batch
+        if len(self._buffer) >= _BUFFER_BYTES:
+            self._drain()
+
+    def finish(self, *, sync: bool) -> None:
+        self._drain()
+        if sync:
+            self._file.datasync()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _drain(self) -> None:
+        if self._buffer:
+            self.size += self._file.pwrite([self._buffer], self.size)
+            self._buffer = bytearray()
+
+
+def max_timestamp(batch: memoryview | bytearray) -> int:
+    return int.from_bytes(batch[35:43], "big", signed=True)
