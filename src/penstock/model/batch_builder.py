@@ -122,9 +122,7 @@ def append_record(payload: bytearray, record: NewRecord, timestamp_delta: int, o
 
 
 def record_size(record: NewRecord) -> int:
-    """About how many bytes `append_record` adds, deltas taken as small; for those who fill batches to a
-    size.
-    """
+    """About how many bytes `append_record` adds, deltas taken as small; for those who fill batches to a size."""
     size = 8 + len(record.key or b"") + len(record.value or b"") + signed_size(len(record.value or b""))
     return size + sum(len(name) + len(value or b"") + 4 for name, value in record.headers)
 

@@ -88,9 +88,7 @@ def _compress_xerial(data: memoryview) -> bytes:
 
 
 def _decompress_snappy(data: memoryview, limit: int) -> Buffer:
-    """A block says how long it will be, so that nothing is allocated for one that lies about it or is too
-    large.
-    """
+    """A block says how long it will be, so that nothing is allocated for one that lies about it or is too large."""
     if bytes(data[: len(_XERIAL_MAGIC)]) != _XERIAL_MAGIC:
         return _decompress_block(data, limit)
     output = bytearray()

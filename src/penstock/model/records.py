@@ -123,9 +123,7 @@ def _skip_headers(payload: Buffer, position: int, end: int) -> None:
 
 
 def read_headers(payload: Buffer, position: int) -> Headers:
-    """The headers at `position`, which `scan_records` has walked over. Names that are not UTF-8 keep
-    their bytes.
-    """
+    """The headers at `position`, which `scan_records` has walked over. Names that are not UTF-8 keep their bytes."""
     count, position = read_signed(payload, position)
     headers = []
     for _ in range(count):

@@ -6,9 +6,8 @@ rebuilt.
 
     capture (loop)    log end, segments, producers, epochs
     write (thread)    datasync segments, index files, sync directory, snapshot durably, older snapshots away
-    done (loop)       `DiskLog.checkpoint_written`; if `write` raised, `DiskLog.flush_failed`: an error that
-    a sync
-                      reported here will not be reported again
+    done (loop)       `DiskLog.checkpoint_written`; if `write` raised before `data_is_synced`,
+                      `DiskLog.flush_failed`: an error that a sync reported here is not reported again
 """
 
 from __future__ import annotations
@@ -85,19 +84,11 @@ class Checkpoint:
                 file.datasync()
             if item.size > SMALL_BYTES:
                 try:
-                    self._write_index(item, file)
+                    write_index_files(self._files, self._directory, item, file, self._interval)
                 except OSError:
                     pass  # no room, say; it can be rebuilt, and the data is not in doubt
         finally:
             self._cache.release(file)
-
-    def _write_index(self, item: CoveredSegment, file: File) -> None:
-        index = item.segment.index
-        index.load(self._files, self._directory, file, self._interval)
-        offsets, times = index.encode(item.size, item.end_offset, item.times)
-        base_offset = item.segment.base_offset
-        write_whole(self._files, layout.index_path(self._directory, base_offset), offsets)
-        write_whole(self._files, layout.time_index_path(self._directory, base_offset), times)
 
     def _remove_older(self) -> None:
         names = self._files.list_names(self._directory)
@@ -107,6 +98,28 @@ class Checkpoint:
                 self._files.remove(layout.snapshot_path(self._directory, end))
         for end in [end for end in ends if end <= self.log_end][:-SNAPSHOTS_KEPT]:
             self._files.remove(layout.snapshot_path(self._directory, end))
+
+
+def write_index_files(files: Files, directory: Path, item: CoveredSegment, file: File, interval: int) -> None:
+    """Both index files of a segment, up to what `item` says was in it."""
+    index = item.segment.index
+    index.load(files, directory, file, interval)
+    offsets, times = index.encode(item.size, item.end_offset, item.times)
+    base_offset = item.segment.base_offset
+    write_whole(files, layout.index_path(directory, base_offset), offsets)
+    write_whole(files, layout.time_index_path(directory, base_offset), times)
+
+
+def write_missing_indexes(files: Files, directory: Path, segments: Sequence[Segment], interval: int) -> None:
+    """The index files that a recovery could not find; whoever recovered has walked over the headers anyway."""
+    for segment in segments:
+        if not segment.index_written and segment.size > SMALL_BYTES:
+            file = files.open(segment.path, write=False)
+            try:
+                item = CoveredSegment(segment, segment.size, segment.end_offset, segment.times)
+                write_index_files(files, directory, item, file, interval)
+            finally:
+                file.close()
 
 
 def write_whole(files: Files, path: Path, data: Buffer) -> None:

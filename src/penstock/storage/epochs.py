@@ -15,9 +15,7 @@ EpochEntry = tuple[int, int]  # epoch, start offset
 
 
 class Epochs:
-    """Ascending epochs with ascending start offsets. The list is replaced, never changed: threads may
-    read it.
-    """
+    """Ascending epochs with ascending start offsets. The list is replaced, never changed: threads may read it."""
 
     __slots__ = ("entries",)
 

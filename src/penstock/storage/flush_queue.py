@@ -1,8 +1,7 @@
 """What a log needs from the engine around it, and what the engine needs from a log: small protocols, no code.
 
 `storage.commit.GroupCommit` is the flush queue, `storage.metadata.MetadataStore` the journal,
-`storage.file_cache` the cache of descriptors; `storage.log.DiskLog` is the flushable thing. The order of one
-write:
+`storage.file_cache` the cache of descriptors; `storage.log.DiskLog` is the flushable thing. The order of one write:
 
     append        file is in flush_targets, bytes are written, log_end rises, mark(log)
     flush round   targets = flush_targets() of each marked log; one sync; on the loop flush_completed(end)
@@ -36,15 +35,11 @@ class Flushable(Protocol):
         ...
 
     def flush_failed(self, error: OSError) -> None:
-        """Loop thread. The log goes OFFLINE and stays so; the failure is recorded beside it if the disk
-        allows.
-        """
+        """Loop thread. The log goes OFFLINE and stays so; the failure is recorded beside it if the disk allows."""
         ...
 
     def made_visible(self, end: int) -> None:
-        """Loop thread; `flush: interval`. Raise `flushed` before the sync; the files stay targets of the
-        next round.
-        """
+        """Loop thread; `flush: interval`. Raise `flushed` before the sync; the files stay targets of the next round."""
         ...
 
 

@@ -71,9 +71,7 @@ class OffsetIndex:
 
 
 def decode_offset_index(data: Buffer, base_offset: int) -> tuple[OffsetIndex, int]:
-    """The index and how many bytes of the log it covers. ValueError for anything but a whole, matching
-    file.
-    """
+    """The index and how many bytes of the log it covers. ValueError for anything but a whole, matching file."""
     count, covered, position = check_index_file(data, _HEADER, _MAGIC, _VERSION, base_offset, 8)
     index = OffsetIndex()
     index.offsets = from_little_endian("I", data[position : position + 4 * count])

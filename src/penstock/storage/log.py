@@ -1,5 +1,4 @@
-"""One partition's records on disk: append at the end, read anywhere, roll, flush, checkpoint, forget the
-front.
+"""One partition's records on disk: append at the end, read anywhere, roll, flush, checkpoint, forget the front.
 
     log_start ≤ … sealed segments … ≤ active segment: … flushed … log_end
                                                        visible    written, not yet synced
@@ -388,8 +387,11 @@ class DiskLog(LogReader):
             try:
                 checkpoint.write(synced=synced)
             except OSError as error:
-                self.flush_failed(error)
-                return
-            self.checkpoint_written(checkpoint)
+                if not checkpoint.data_is_synced:
+                    self.flush_failed(error)
+                    return
+                # Only the recovery point is missing: the next start scans a little more.
+            else:
+                self.checkpoint_written(checkpoint)
         self._unflushed.abandon()
         self.flushed = self.log_end

@@ -1,5 +1,4 @@
-"""The reading half of a log on disk: slices by offset, records by time, and what happens when bytes are
-wrong.
+"""The reading half of a log on disk: slices by offset, records by time, and what happens when bytes are wrong.
 
 Everything here may run in a thread. It looks at the tuple of segments once and goes on with that: a segment
 that retention or compaction takes away meanwhile stays readable through the pinned descriptor.

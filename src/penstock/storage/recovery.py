@@ -1,8 +1,7 @@
-"""Opening a log's directory: find the recovery point, scan what lies above it, and decide what each oddity
-is.
+"""Opening a log's directory: find the recovery point, scan what lies above it, and decide what each oddity is.
 
-    snapshot reads well           everything below it was synced; scan from there (nothing, after a clean
-    stop) no snapshot                   scan everything
+    snapshot reads well           everything below it was synced; scan from there (nothing, after a clean stop)
+    no snapshot                   scan everything
     bad bytes, nothing after      a torn tail: cut, the bytes kept beside the log, reported
     bad bytes, valid batch after  damage: never cut; readable up to it, no writes, `penstock log repair`
     a segment gone or too short   damage, likewise
@@ -72,9 +71,7 @@ def recover(
     tail_is_synced: bool = False,
     scan_bytes_max: int | None = None,
 ) -> RecoveredLog:
-    """Bring a log's directory into order. `tail_is_synced`: the caller has synced the whole file system
-    since.
-    """
+    """Bring a log's directory into order. `tail_is_synced`: the caller has synced the whole file system since."""
     try:
         names = files.list_names(directory)
     except FileNotFoundError:

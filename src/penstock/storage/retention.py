@@ -119,8 +119,9 @@ def run_retention(log: DiskLog, now_ms: int) -> int:
     try:
         plan.make_durable()
     except OSError as error:
-        log.flush_failed(error)
-        return 0
+        if plan.sync_failed:
+            log.flush_failed(error)
+        raise
     for path in plan.finish():
         remove_file(log, path)
     return len(plan.segments)

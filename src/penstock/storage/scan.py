@@ -96,9 +96,7 @@ def implausible(header: BatchHeader, min_offset: int, room: int) -> str | None:
 
 
 def find_batch(file: File, position: int, end: int, *, min_offset: int) -> int | None:
-    """Position of the first whole batch (CRC included) with an offset >= min_offset at or after
-    `position`.
-    """
+    """Position of the first whole batch (CRC included) with an offset >= min_offset at or after `position`."""
     while position + HEADER_BYTES <= end:
         chunk = file.pread(min(CHUNK_BYTES + HEADER_BYTES, end - position), position)
         for match in _LOOKS_LIKE_BATCH.finditer(chunk):

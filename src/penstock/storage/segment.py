@@ -41,9 +41,7 @@ class CorruptBatch(Exception):
 
 
 class ReadLimits(NamedTuple):
-    """How far a read may go: `end_position` is where the last batch below offset `end` ends, -1 if not
-    known.
-    """
+    """How far a read may go: `end_position` is where the last batch below offset `end` ends, -1 if not known."""
 
     max_bytes: int
     end: int
@@ -71,9 +69,7 @@ class Segment:
     )
 
     def __init__(self, directory: Path, base_offset: int, *, known_bytes: int = 0) -> None:
-        """`known_bytes`: how much of the file was there before this process; its index is loaded on
-        demand.
-        """
+        """`known_bytes`: how much of the file was there before this process; its index is loaded on demand."""
         self.path = layout.log_path(directory, base_offset)
         self.base_offset = base_offset
         self.end_offset = base_offset
@@ -166,9 +162,7 @@ class Segment:
 
 
 class _Window:
-    """The part of a segment that a read holds in memory: batches are looked for in it, and it moves if
-    need be.
-    """
+    """The part of a segment that a read holds in memory: batches are looked for in it, and it moves if need be."""
 
     __slots__ = ("_buffer", "_file", "_limit", "_segment", "_wait", "end", "start")
 
@@ -228,9 +222,7 @@ class _Window:
 
 
 def check_crc(records: memoryview, position: int) -> None:
-    """CorruptBatch at the first batch whose CRC is wrong; `position` is where the records lie in the
-    segment.
-    """
+    """CorruptBatch at the first batch whose CRC is wrong; `position` is where the records lie in the segment."""
     checked = 0
     for at, header in iter_headers(records):
         checked = at + header.size_bytes

@@ -40,9 +40,7 @@ class IndexPart:
 
 
 class SegmentIndex:
-    """Both parts of one segment's index. `live` belongs to the event loop, `lower` to whoever loads it
-    first.
-    """
+    """Both parts of one segment's index. `live` belongs to the event loop, `lower` to whoever loads it first."""
 
     __slots__ = ("base_offset", "live", "live_from", "lower", "used")
 

@@ -6,9 +6,8 @@ missing or has another size is damage, found without reading it. After a clean s
 to scan.
 
     magic 'PSSN' | version u16 | zero u16 | CRC-32C u32 of all that follows
-    log end i64 | segments u32 | { base i64 | end i64 | size u64 | first, largest timestamp i64, its offset
-    i64 }… epochs u32 | { epoch i32 | start offset i64 }… | producers u32 | …   (`producer_state`)
-    little-endian
+    log end i64 | segments u32 | { base i64 | end i64 | size u64 | first timestamp, largest, its offset i64 }… |
+    epochs u32 | { epoch i32 | start offset i64 }… | producers u32 | …   (`producer_state`)       little-endian
 
 The last segment is the one that was active: its size is the position to go on from. Snapshots are not
 derived any more once retention has removed segments (their producers are only here), so a new one is durable
@@ -59,9 +58,7 @@ class Snapshot(NamedTuple):
 def encode_snapshot(
     log_end: int, segments: Sequence[SegmentEntry], epochs: Sequence[EpochEntry], producers: Buffer
 ) -> bytes:
-    """The bytes of a snapshot; `producers` is already encoded, since only the event loop may walk over
-    them.
-    """
+    """The bytes of a snapshot; `producers` is already encoded, since only the event loop may walk over them."""
     parts: list[Buffer] = [_ENDS.pack(log_end, len(segments))]
     parts += [_SEGMENT.pack(*entry[:3], *entry.times) for entry in segments]
     parts.append(_COUNT.pack(len(epochs)))

@@ -18,6 +18,7 @@ from penstock.model.ids import PartitionId
 from penstock.runtime.files import Files
 from penstock.runtime.worker import Worker
 from penstock.storage import layout
+from penstock.storage.checkpoint import write_missing_indexes
 from penstock.storage.data_directory import DataDirectory
 from penstock.storage.epochs import EpochEntry
 from penstock.storage.recovery import RecoveredLog, recover
@@ -109,6 +110,7 @@ def recover_tail(files: Files, request: TailRequest) -> TailReport:
             recovered.epochs.entries,
             recovered.producers.encode(),
         )
+        write_missing_indexes(files, request.directory, recovered.segments, request.index_interval_bytes)
         files.write_durably(layout.snapshot_path(request.directory, recovered.log_end), snapshot)
     return TailReport(
         time.perf_counter() - started,

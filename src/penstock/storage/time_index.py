@@ -30,9 +30,7 @@ NO_TIMESTAMP = -1
 
 
 class Times(NamedTuple):
-    """The timestamps of a whole segment: of its first batch, the largest, and the base offset of its
-    batch.
-    """
+    """The timestamps of a whole segment: of its first batch, the largest, and the base offset of its batch."""
 
     first: int = NO_TIMESTAMP
     largest: int = NO_TIMESTAMP
@@ -78,9 +76,7 @@ class TimeIndex:
 
 
 def decode_time_index(data: Buffer, base_offset: int) -> tuple[TimeIndex, int, Times]:
-    """The index, the bytes it covers, the segment's times. ValueError for anything but a whole, matching
-    file.
-    """
+    """The index, the bytes it covers, the segment's times. ValueError for anything but a whole, matching file."""
     count, covered, position = check_index_file(data, _HEADER, _MAGIC, _VERSION, base_offset, 12)
     index = TimeIndex()
     index.timestamps = from_little_endian("q", data[position : position + 8 * count])

@@ -75,7 +75,12 @@ def find_max_timestamp(log: TimedLog, visible: Range) -> TimestampOffset | None:
             largest = segment.largest_timestamp
         else:
             largest = max(largest, _largest_in_part(log, segment, visible))
-    return None if largest < 0 else find_timestamp(log, largest, visible)
+    found = None if largest < 0 else find_timestamp(log, largest, visible)
+    if found is None and largest >= 0:
+        # Compaction emptied the batch with the largest timestamp: look at every batch that has records.
+        largest = max(_largest_in_part(log, segment, visible) for segment in log.timed_segments())
+        found = find_timestamp(log, largest, visible)
+    return found
 
 
 def _largest_in_part(log: TimedLog, segment: TimedSegment, visible: Range) -> int:

@@ -63,9 +63,7 @@ class UnflushedFiles:
         self.active: File | None = None
 
     def new_entry(self, files: Files, directory: Path, file: File, base_offset: int) -> None:
-        """A file was created for the segment at `base_offset`: its name must be synced with its first
-        batch.
-        """
+        """A file was created for the segment at `base_offset`: its name must be synced with its first batch."""
         entry = DirectoryEntry(files, directory, file)
         self._older = (*self._older, (entry, base_offset + 1, False))
 

@@ -20,9 +20,7 @@ from penstock.storage.snapshot import Snapshot, newest_snapshot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadRegion:
-    """Bytes [start, end) of a segment that are no batches; offsets [first_lost, end_lost) may have been
-    there.
-    """
+    """Bytes [start, end) of a segment that are no batches; offsets [first_lost, end_lost) may have been there."""
 
     base_offset: int
     start: int

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock.model.batch import iter_headers, read_header
+from penstock.model.batch_builder import assemble_batch
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.runtime.files import RealFiles
 from penstock.storage import layout
@@ -287,6 +288,28 @@ def test_compaction_is_finished_by_whoever_finds_its_swap_file(tmp_path: Path, s
         assert values_of(rig.log) == rest
         assert not rig.names(".swap")
         assert len(rig.names(".log")) == rig.log.segment_count
+
+
+def test_the_largest_timestamp_after_compaction_emptied_its_batch(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, LogConfig(index_interval_bytes=100, cleanup_compact=True))
+    for timestamp in (NOW, NOW + 500, NOW + 100):
+        rig.append(b"x", timestamp=timestamp)
+    rig.log.roll(3)
+    rig.append(b"active", timestamp=NOW + 50)
+    rig.checkpoint()
+    assert rig.log.find_max_timestamp(end=4) == (NOW + 500, 1, 0)
+    first = rig.log.segments[0]
+    data = first.path.read_bytes()
+    batches = [(header, data[at : at + header.size_bytes]) for at, header in iter_headers(data)]
+    emptied = assemble_batch(batches[1][0]._replace(record_count=0), b"")
+    cleaned = layout.cleaned_path(rig.directory, 0)
+    cleaned.write_bytes(batches[0][1] + emptied + batches[2][1])
+    rig.log.replace_segments([first], cleaned, first.entry()._replace(size=cleaned.stat().st_size))
+    assert rig.log.find_max_timestamp(end=4) == (NOW + 100, 2, 0)
+    found = rig.log.find_timestamp(NOW + 10, end=4)
+    assert found is not None
+    assert found.offset == 2
+    assert len(read_all(rig.log)) == 3
 
 
 def test_leader_epochs_come_back_from_the_batches(tmp_path: Path) -> None:
