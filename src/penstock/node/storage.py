@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from penstock.config.settings import Settings
+from penstock.config.settings import Settings, StorageEngine
+from penstock.node.errors import StartError
 from penstock.observability.metrics import BrokerMetrics
+from penstock.storage.data_directory import DataDirectoryError
 from penstock.storage.interface import FlushListener, LogEngine
+from penstock.storage.manager import DiskEngine
 from penstock.storage.memory import MemoryEngine
 from penstock.storage.metadata import MetadataStore
 
@@ -26,4 +29,11 @@ class Storage:
 
 
 def open_storage(settings: Settings, metrics: BrokerMetrics) -> Storage:
-    return Storage(MetadataStore(None), MemoryEngine())
+    """StartError if the data directory cannot be used; its message says why."""
+    if settings.storage.engine is StorageEngine.MEMORY:
+        return Storage(MetadataStore(None), MemoryEngine())
+    try:
+        engine = DiskEngine.open(settings.node.data_dir, settings.storage, observer=metrics)
+    except DataDirectoryError as error:
+        raise StartError(str(error)) from error
+    return Storage(engine.metadata, engine)
