@@ -130,10 +130,20 @@ class LogReader:
     # --- by time ---------------------------------------------------------------------------------------
 
     def find_timestamp(self, timestamp_ms: int, *, end: int) -> TimestampOffset | None:
-        return find_timestamp(self, timestamp_ms, self._visible(end))
+        return self._searched(lambda: find_timestamp(self, timestamp_ms, self._visible(end)))
 
     def find_max_timestamp(self, *, end: int) -> TimestampOffset | None:
-        return find_max_timestamp(self, self._visible(end))
+        return self._searched(lambda: find_max_timestamp(self, self._visible(end)))
+
+    def _searched(self, search: Callable[[], TimestampOffset | None]) -> TimestampOffset | None:
+        """Search again if retention or compaction took a segment away before it could be opened."""
+        while True:
+            segments = self._segments
+            try:
+                return search()
+            except FileNotFoundError as error:
+                if segments is self._segments:
+                    raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from None
 
     def _visible(self, end: int) -> Range:
         if self.state is LogState.OFFLINE:
