@@ -56,7 +56,7 @@ def _common(
 
 def main() -> None:
     try:
-        app()
+        app(prog_name="penstock")
     except CommandError as error:
         sys.stdout.flush()
         sys.stderr.write(f"penstock: {error}\n")

@@ -1,0 +1,85 @@
+"""The command line as users meet it: real processes against a real broker process."""
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.support.fixtures import running
+from tests.support.penstock_process import PenstockProcess
+
+TIMEOUT_S = 60
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def json_lines(self) -> list[Any]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+
+class CommandLine:
+    """Runs `penstock …`; settings of the surrounding shell are left out."""
+
+    def __init__(self, bootstrap: str | None) -> None:
+        self.environ = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
+        self.environ["COLUMNS"] = "200"
+        if bootstrap is not None:
+            self.environ["PENSTOCK_BOOTSTRAP_SERVER"] = bootstrap
+
+    def __call__(self, *args: object, stdin: str | bytes = b"", code: int = 0, **environ: str) -> Outcome:
+        done = subprocess.run(
+            [sys.executable, "-m", "penstock", *map(str, args)],
+            input=stdin.encode() if isinstance(stdin, str) else stdin,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            env=self.environ | environ,
+            check=False,
+        )
+        outcome = Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+        assert outcome.code == code, f"exit code {outcome.code}, not {code}\n{outcome.out}\n{outcome.err}"
+        assert "Traceback" not in outcome.err, outcome.err
+        return outcome
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PenstockProcess]:
+    process = PenstockProcess(tmp_path_factory.mktemp("node"), "groups:\n  initial_rebalance_delay_ms: 0\n")
+    for _ in running(process):
+        yield process
+
+
+@pytest.fixture
+def penstock(node: PenstockProcess) -> CommandLine:
+    """The command, with a running broker as its default."""
+    return CommandLine(node.bootstrap)
+
+
+@pytest.fixture
+def alone() -> CommandLine:
+    """The command without any broker."""
+    return CommandLine(None)
+
+
+@pytest.fixture
+def name() -> str:
+    """A name that no other test uses."""
+    return f"t-{uuid.uuid4().hex[:12]}"

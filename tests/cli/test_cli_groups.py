@@ -1,0 +1,91 @@
+"""`penstock group` against a running broker."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.conftest import CommandLine
+from tests.support.penstock_process import PenstockProcess
+
+
+@pytest.fixture
+def group(penstock: CommandLine, name: str) -> str:
+    """A group of the same name as its topic: 10 records, 4 of them read."""
+    lines = "".join(f'{{"value": "{n}", "timestamp": {1700000000000 + n * 1000}}}\n' for n in range(10))
+    penstock("produce", name, "--format", "json", stdin=lines)
+    penstock("consume", name, "--group", name, "--count", 4)
+    return name
+
+
+def committed(penstock: CommandLine, group: str) -> list[int]:
+    (found,) = penstock("group", "describe", group, "--output", "json").json
+    return [partition["committed"] for partition in found["partitions"]]
+
+
+def test_lag_is_shown(penstock: CommandLine, group: str) -> None:
+    assert group in penstock("group", "list").out
+    assert {"group": group, "state": "empty", "simple": False} in penstock("group", "list", "--output", "json").json
+    assert "empty, 0 members, lag 6" in penstock("group", "describe", group).out
+    (found,) = penstock("group", "describe", group, "--output", "json").json
+    (partition,) = found["partitions"]
+    assert (partition["committed"], partition["end"], partition["lag"], found["lag"]) == (4, 10, 6, 6)
+
+
+@pytest.mark.feature("K-08")
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        (["--to-earliest"], 0),
+        (["--to-latest"], 10),
+        (["--to-offset", "7"], 7),
+        (["--to-offset", "700"], 10),
+        (["--shift-by", "-3"], 1),
+        (["--shift-by", "2"], 6),
+        (["--to-datetime", "2023-11-14T22:13:25Z"], 5),
+        (["--to-datetime", "@1700000006500"], 7),
+    ],
+)
+def test_offsets_are_reset_only_when_told(penstock: CommandLine, group: str, option: list[str], expected: int) -> None:
+    plan = penstock("group", "reset-offsets", group, *option, "--output", "json")
+    assert plan.json["offsets"] == [{"topic": group, "partition": 0, "from": 4, "to": expected}]
+    assert "--execute" in plan.err
+    assert committed(penstock, group) == [4]
+    penstock("group", "reset-offsets", group, *option, "--execute")
+    assert committed(penstock, group) == [expected]
+
+
+def test_a_new_group_can_be_placed(penstock: CommandLine, group: str) -> None:
+    other = f"{group}-other"
+    penstock("group", "reset-offsets", other, "--topic", f"{group}:0", "--to-offset", 8, "--execute")
+    assert penstock("consume", group, "--group", other).lines == ["8", "9"]
+
+
+def test_a_group_is_deleted(penstock: CommandLine, group: str) -> None:
+    penstock("group", "delete", group)
+    assert group not in penstock("group", "list").out
+    penstock("group", "delete", group, code=4)
+
+
+def test_a_group_with_members_is_left_alone(penstock: CommandLine, node: PenstockProcess, group: str) -> None:
+    command = [sys.executable, "-m", "penstock", "consume", group, "--follow", "--group", group, "-b", node.bootstrap]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=penstock.environ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"4\n"
+        (found,) = penstock("group", "describe", group, "--output", "json").json
+        assert (found["state"], [member["client"] for member in found["members"]]) == ("stable", ["penstock-cli"])
+        assert found["partitions"][0]["member"] == "penstock-cli"
+        refused = penstock("group", "reset-offsets", group, "--to-earliest", "--execute", code=1)
+        assert "stop its consumers first" in refused.err
+        assert "stop its consumers first" in penstock("group", "delete", group, code=1).err
+        process.terminate()
+        assert process.wait(30) == 0
+
+
+def test_mistakes_are_explained(penstock: CommandLine, group: str) -> None:
+    assert f"did you mean {group}?" in penstock("group", "describe", group + "x", code=4).err
+    assert "exactly one of" in penstock("group", "reset-offsets", group, code=2).err
+    assert "exactly one of" in penstock("group", "reset-offsets", group, "--to-latest", "--to-earliest", code=2).err
+    assert "only 0 to 0" in penstock("group", "reset-offsets", group, "--to-latest", "-t", f"{group}:4", code=4).err
+    assert "PARTITION" in penstock("group", "reset-offsets", group, "--to-latest", "-t", f"{group}:x", code=2).err
+    assert "date and time" in penstock("group", "reset-offsets", group, "--to-datetime", "soon", code=2).err

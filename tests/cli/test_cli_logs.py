@@ -1,0 +1,122 @@
+"""`penstock log` over directories that a broker could have written, without a broker."""
+
+import json
+import uuid
+from pathlib import Path
+
+import pytest
+
+from penstock.model.batch_builder import NewRecord, build_batch
+from tests.cli.conftest import CommandLine
+from tests.support.penstock_process import PenstockProcess
+
+TIME = 1_700_000_000_000
+
+
+def batch(offset: int, *values: str) -> bytes:
+    records = [NewRecord(b"k", value.encode(), (("h", b"1"),)) for value in values]
+    return bytes(build_batch(records, timestamp=TIME, base_offset=offset, leader_epoch=3))
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data directory with orders-0 (offsets 0 to 5 in two segments) and an empty-handed clicks-1."""
+    (tmp_path / "format.json").write_text('{"penstock": 1}')
+    for topic, partition, segments in (
+        ("orders", 0, {0: batch(0, "a", "b") + batch(2, "c"), 3: batch(3, "d") + batch(4, "e", "f")}),
+        ("clicks", 1, {0: batch(0, "x")}),
+    ):
+        directory = tmp_path / "topics" / topic / uuid.uuid4().hex / str(partition)
+        directory.mkdir(parents=True)
+        for base, content in segments.items():
+            (directory / f"{base:020d}.log").write_bytes(content)
+    return tmp_path
+
+
+def orders(data: Path) -> Path:
+    return next((data / "topics" / "orders").glob("*/0"))
+
+
+def flip(path: Path, position: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[position] ^= 0x40
+    path.write_bytes(content)
+
+
+def test_batches_and_records_are_shown(alone: CommandLine, data: Path) -> None:
+    shown = alone("log", "dump", data, "--topic", "orders", "--records", "--output", "json").json_lines
+    batches = [entry for entry in shown if entry["kind"] == "batch"]
+    records = [entry for entry in shown if entry["kind"] == "record"]
+    assert [(b["first_offset"], b["last_offset"], b["records"]) for b in batches] == [
+        (0, 1, 2),
+        (2, 2, 1),
+        (3, 3, 1),
+        (4, 5, 2),
+    ]
+    assert [(r["offset"], r["value"]) for r in records] == list(enumerate("abcdef"))
+    assert records[0]["headers"] == [["h", "1"]]
+    assert batches[0]["leader_epoch"] == 3
+
+
+def test_a_single_segment_or_partition_can_be_shown_from_an_offset(alone: CommandLine, data: Path) -> None:
+    segment = orders(data) / f"{3:020d}.log"
+    from_file = alone("log", "dump", segment, "--records", "--from", 5)
+    assert "value=f" in from_file.out
+    assert "value=e" not in from_file.out
+    assert "4-5" in from_file.out
+    assert len(alone("log", "dump", orders(data), "--count", 3).lines) == 3
+
+
+def test_sound_logs_are_sound(alone: CommandLine, data: Path) -> None:
+    assert "2 logs are sound" in alone("log", "verify", data).err
+    found = {f"{log['topic']}-{log['partition']}": log for log in alone("log", "verify", data, "-o", "json").json}
+    assert {name: (log["sound"], log["log_end"]) for name, log in found.items()} == {
+        "orders-0": (True, 6),
+        "clicks-1": (True, 1),
+    }
+    assert "nothing to repair" in alone("log", "repair", data).err
+
+
+def test_damage_is_found_shown_and_settled_only_when_told(alone: CommandLine, data: Path) -> None:
+    segment = orders(data) / f"{0:020d}.log"
+    flip(segment, 80)
+    before = segment.read_bytes()
+    damaged = alone("log", "verify", data, code=5)
+    assert "offsets 0 to 1" in damaged.out
+    assert "penstock log repair" in damaged.err
+    assert "bad bytes" in alone("log", "dump", segment).out
+    plan = alone("log", "repair", data)
+    assert "move aside" in plan.out
+    assert "--execute" in plan.err
+    assert segment.read_bytes() == before
+    alone("log", "repair", data, "--execute")
+    alone("log", "verify", data)
+    assert list(orders(data).glob("*.damaged"))
+    left = alone("log", "dump", data, "-t", "orders", "--records", "-o", "json").json_lines
+    assert [entry["value"] for entry in left if entry["kind"] == "record"] == ["c", "d", "e", "f"]
+
+
+def test_a_running_broker_keeps_repair_out(penstock: CommandLine, node: PenstockProcess, name: str) -> None:
+    penstock("produce", name, stdin="x\n")
+    assert "a broker is using" in penstock("log", "verify", node.data_directory, "--topic", name).err
+    refused = penstock("log", "repair", node.data_directory, "--topic", name, "--execute", code=1)
+    assert str(node.pid) in refused.err
+
+
+def test_what_was_produced_is_in_the_files(penstock: CommandLine, node: PenstockProcess, name: str) -> None:
+    penstock("produce", name, "--key", "k", stdin="one\ntwo\n")
+    dumped = penstock("log", "dump", node.data_directory, "--topic", name, "--records", "--output", "json")
+    assert [entry["value"] for entry in dumped.json_lines if entry["kind"] == "record"] == ["one", "two"]
+
+
+def test_what_is_not_there_is_not_found(alone: CommandLine, data: Path, tmp_path: Path) -> None:
+    alone("log", "verify", tmp_path / "absent", code=4)
+    assert "neither" in alone("log", "verify", data / "topics", code=4).err
+    assert "did you mean orders?" in alone("log", "verify", data, "--topic", "order", code=4).err
+    assert "orders-7" in alone("log", "dump", data, "--topic", "orders", "--partition", 7, code=4).err
+
+
+def test_json_of_a_damaged_log_says_what_is_lost(alone: CommandLine, data: Path) -> None:
+    flip(orders(data) / f"{0:020d}.log", 80)
+    found = json.loads(alone("log", "verify", data, "--topic", "orders", "--output", "json", code=5).out)
+    assert found[0]["lost"] == [[0, 2]]

@@ -1,0 +1,159 @@
+"""`penstock produce` and `penstock consume` against a running broker."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import CommandLine
+from tests.support.penstock_process import PenstockProcess
+from tests.support.waiting import wait_until
+
+
+def test_lines_go_in_and_come_out(penstock: CommandLine, name: str) -> None:
+    sent = penstock("produce", name, stdin="eins\nzwei\r\n\ndrei ohne Umbruch")
+    assert "the broker created it" in sent.err
+    assert "4 messages" in sent.err
+    assert penstock("consume", name).lines == ["eins", "zwei", "", "drei ohne Umbruch"]
+
+
+def test_json_round_trips_with_keys_headers_times_and_bytes(penstock: CommandLine, name: str) -> None:
+    messages = [
+        {"key": "k", "value": "text", "headers": [["a", "1"], ["a", "2"]], "partition": 1, "timestamp": 1700000000000},
+        {"key": None, "value": None, "partition": 0},
+        {"value": {"nested": [1, 2]}, "partition": 0},
+        {"value_base64": "/w8=", "key_base64": "gA==", "partition": 0},
+    ]
+    penstock("topic", "create", name, "--partitions", 2)
+    lines = "".join(json.dumps(message) + "\n" for message in messages)
+    summary = penstock("produce", name, "--format", "json", "--output", "json", stdin=lines).json
+    assert (summary["delivered"], summary["partitions"]) == (4, {"0": 3, "1": 1})
+    first = penstock("consume", name, "--output", "json")
+    read = sorted(first.json_lines, key=lambda message: (message["partition"], message["offset"]))
+    assert [m.get("value") for m in read] == [None, '{"nested": [1, 2]}', None, "text"]
+    assert (read[2]["value_base64"], read[2]["key_base64"]) == ("/w8=", "gA==")
+    assert read[3] | messages[0] == read[3]
+    penstock("produce", f"{name}-copy", "--format", "json", stdin="".join(json.dumps(m) + "\n" for m in read[:3]))
+    copy = penstock("consume", f"{name}-copy", "--output", "json").json_lines
+    keep = ("key", "value", "value_base64", "key_base64", "timestamp")
+    assert [{k: m.get(k) for k in keep} for m in copy] == [{k: m.get(k) for k in keep} for m in read[:3]]
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_files_keys_headers_and_codecs(penstock: CommandLine, name: str, codec: str, tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text("".join(f"key{number}:value {number}\n" for number in range(100)))
+    acks = "1" if codec == "gzip" else "all"
+    penstock("produce", name, path, "--key-separator", ":", "--header", "h=x", "-z", codec, "--acks", acks)
+    read = penstock("consume", name, "--output", "json").json_lines
+    assert [(m["key"], m["value"]) for m in read] == [(f"key{n}", f"value {n}") for n in range(100)]
+    assert read[0]["headers"] == [["h", "x"]]
+
+
+@pytest.mark.feature("K-08")
+def test_reading_starts_where_it_is_told(penstock: CommandLine, name: str) -> None:
+    messages = [{"value": str(number), "timestamp": 1700000000000 + number * 1000} for number in range(10)]
+    penstock("produce", name, "--format", "json", stdin="".join(json.dumps(m) + "\n" for m in messages))
+    assert penstock("consume", name, "--from", "7").lines == ["7", "8", "9"]
+    assert penstock("consume", name, "--from", "latest").lines == []
+    assert penstock("consume", name, "--from", "earliest", "--count", 2).lines == ["0", "1"]
+    assert penstock("consume", name, "--from", "2023-11-14T22:13:28Z").lines == ["8", "9"]
+    assert penstock("consume", name, "--from", "@1700000009000").lines == ["9"]
+    assert penstock("consume", name, "--from", "@1800000000000").lines == []
+    assert penstock("consume", name, "--from", "99999").lines == []
+
+
+@pytest.mark.feature("K-08")
+def test_a_group_goes_on_after_what_was_printed(penstock: CommandLine, name: str) -> None:
+    penstock("produce", name, stdin="1\n2\n3\n4\n5\n")
+    assert penstock("consume", name, "--group", name, "--count", 2).lines == ["1", "2"]
+    assert penstock("consume", name, "--group", name).lines == ["3", "4", "5"]
+    assert penstock("consume", name, "--group", name).lines == []
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_following_shows_new_messages_and_ends_cleanly(
+    penstock: CommandLine, node: PenstockProcess, name: str, end: signal.Signals
+) -> None:
+    penstock("produce", name, stdin="old\n")
+    command = [sys.executable, "-m", "penstock", "consume", name, "--follow", "--group", name]
+    command += ["--bootstrap-server", node.bootstrap]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=penstock.environ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"old\n"
+        penstock("produce", name, stdin="new\n")
+        assert process.stdout.readline() == b"new\n"
+        os.kill(process.pid, end)
+        assert process.wait(30) == 0
+    (group,) = penstock("group", "describe", name, "--output", "json").json
+    assert group["lag"] == 0
+
+
+def test_details_are_shown_when_asked_for(penstock: CommandLine, name: str) -> None:
+    penstock("produce", name, "--format", "json", stdin='{"key":"k","value":"v","timestamp":5,"headers":{"h":"1"}}\n')
+    assert penstock("consume", name, "--verbose").lines == [f"{name}-0@0 time=5 key=k headers=h=1 value=v"]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{", "is not JSON"),
+        ("3", "is not an object"),
+        ('{"vale": 1}', "unknown members vale"),
+        ('{"partition": -1}', "partition"),
+        ('{"headers": 3}', "headers"),
+        ('{"headers": [["a"]]}', "header"),
+    ],
+)
+def test_a_bad_line_is_named(penstock: CommandLine, name: str, line: str, reason: str) -> None:
+    penstock("topic", "create", name)
+    failed = penstock("produce", name, "--format", "json", stdin=f'{{"value":"ok"}}\n{line}\n', code=2)
+    assert "stdin line 2" in failed.err
+    assert reason in failed.err
+
+
+def test_what_does_not_exist_is_not_found(penstock: CommandLine, name: str, tmp_path: Path) -> None:
+    penstock("topic", "create", name)
+    assert "only 0 to 0" in penstock("produce", name, "--partition", 3, stdin="x\n", code=4).err
+    assert "only 0 to 0" in penstock("consume", name, "--partition", 3, code=4).err
+    assert "does not exist" in penstock("produce", name, tmp_path / "absent", code=4).err
+    assert "separator" in penstock("produce", name, "--key-separator", ":", stdin="x\n", code=2).err
+    assert "earliest, latest" in penstock("consume", name, "--from", "yesterday", code=2).err
+    assert "reset-offsets" in penstock("consume", name, "--group", "g", "--from", "5", code=2).err
+
+
+def test_a_message_that_is_too_large_is_reported(penstock: CommandLine, name: str) -> None:
+    penstock("topic", "create", name, "--config", "max.message.bytes=1000")
+    assert "1 of 1 messages were not delivered" in penstock("produce", name, stdin="x" * 5000, code=1).err
+    assert penstock("consume", name).lines == []
+
+
+def test_a_reader_that_leaves_early_is_no_error(penstock: CommandLine, node: PenstockProcess, name: str) -> None:
+    penstock("produce", name, stdin="line\n" * 20000)
+    command = f"{sys.executable} -m penstock consume {name} -b {node.bootstrap} | head -n 2"
+    done = subprocess.run(command, shell=True, capture_output=True, env=penstock.environ, timeout=60, check=False)
+    assert done.stdout == b"line\nline\n"
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.feature("P-16", "F-08")
+def test_the_broker_counts_what_passes(penstock: CommandLine, node: PenstockProcess, name: str) -> None:
+    penstock("produce", name, stdin="1\n2\n3\n")
+    penstock("consume", name, "--group", name, "--count", 1)
+
+    lag = f'penstock_consumer_lag{{group="{name}",topic="{name}",partition="0"}} 2'
+
+    def page() -> str:
+        """The page, once it shows the lag."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{node.http_port}/metrics", timeout=10) as answer:
+            text = answer.read().decode()
+        return text if lag in text else ""
+
+    text = wait_until(page, what="the lag on the metrics page")
+    assert f'penstock_log_high_watermark{{topic="{name}",partition="0"}} 3' in text
+    assert 'penstock_requests_total{api="Produce"}' in text

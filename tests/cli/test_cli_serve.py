@@ -1,0 +1,135 @@
+"""`penstock serve` and `penstock config show`: settings, start-up errors, signals."""
+
+import json
+import os
+import signal
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import CommandLine
+from tests.support.penstock_process import PenstockProcess
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        yield taken.getsockname()[1]
+
+
+def serve_flags(directory: Path) -> list[object]:
+    return ["serve", "--data-dir", directory, "--kafka-port", 0, "--http-port", 0]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.feature("F-06")
+def test_a_signal_stops_a_broker_cleanly(tmp_path: Path, number: signal.Signals) -> None:
+    process = PenstockProcess(tmp_path)
+    process.start()
+    with urllib.request.urlopen(f"http://127.0.0.1:{process.http_port}/health/ready", timeout=10) as answer:
+        assert json.load(answer)["status"] == "ready"
+    os.kill(process.pid, number)
+    process.stop()
+    assert "Traceback" not in process.log_file.read_text()
+    assert process.log_file.read_text().splitlines()[-1].endswith("stopped")
+
+
+def test_a_kafka_port_in_use_is_named_with_the_remedy(alone: CommandLine, tmp_path: Path, taken_port: int) -> None:
+    failed = alone("serve", "--data-dir", tmp_path / "d", "--kafka-port", taken_port, "--http-port", 0, code=1)
+    assert str(taken_port) in failed.err
+    assert "--kafka-port" in failed.err.splitlines()[-1]
+
+
+def test_an_http_port_in_use_is_named_with_the_remedy(alone: CommandLine, tmp_path: Path, taken_port: int) -> None:
+    failed = alone("serve", "--data-dir", tmp_path / "d", "--kafka-port", 0, "--http-port", taken_port, code=1)
+    assert "--http-port" in failed.err.splitlines()[-1]
+
+
+def test_a_directory_that_is_not_ours_is_left_alone(alone: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear")
+    failed = alone(*serve_flags(tmp_path), code=1)
+    assert "--data-dir" in failed.err.splitlines()[-1]
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_a_directory_from_a_newer_version_is_refused(alone: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "format.json").write_text('{"penstock": 99}')
+    assert "newer" in alone(*serve_flags(tmp_path), code=1).err.splitlines()[-1]
+
+
+def test_a_file_instead_of_a_directory_is_refused(alone: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert "--data-dir" in alone(*serve_flags(tmp_path / "file"), code=1).err.splitlines()[-1]
+
+
+def test_a_directory_that_cannot_be_written_is_refused(alone: CommandLine) -> None:
+    # /proc takes no new directories from anybody, root included.
+    assert "--data-dir" in alone(*serve_flags(Path("/proc/penstock")), code=1).err.splitlines()[-1]
+
+
+def test_a_locked_directory_is_refused_and_its_owner_undisturbed(penstock: CommandLine, node: PenstockProcess) -> None:
+    failed = penstock(*serve_flags(node.data_directory), code=1)
+    assert str(node.pid) in failed.err.splitlines()[-1]
+    assert penstock("topic", "list", "--output", "json").json is not None
+
+
+def test_wrong_settings_are_all_told_at_once(alone: CommandLine, tmp_path: Path) -> None:
+    config = tmp_path / "penstock.yaml"
+    config.write_text("storage: {flsh: os}\nkafka: {port: 70000}\n")
+    failed = alone(*serve_flags(tmp_path / "d"), "--config", config, code=2, PENSTOCK_TOPICS__AUTO_CREATE="perhaps")
+    assert "did you mean storage.flush?" in failed.err
+    assert "topics.auto_create" in failed.err
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_wrong_log_level_or_module_is_refused(alone: CommandLine, tmp_path: Path) -> None:
+    assert "'LOUD'" in alone(*serve_flags(tmp_path), "--log-level", "LOUD", code=2).err
+    assert "did you mean storage?" in alone(*serve_flags(tmp_path), "--log-level", "storge=INFO", code=2).err
+
+
+@pytest.mark.feature("F-08")
+def test_levels_by_module_hold_in_a_running_broker(tmp_path: Path) -> None:
+    process = PenstockProcess(tmp_path, "logging:\n  level: WARNING\n  modules: {node: INFO}\n")
+    process.prepare()
+    process.start()
+    process.stop()
+    lines = process.log_file.read_text().splitlines()
+    assert lines
+    assert {line.split()[2].split(".")[0] for line in lines} == {"node"}
+
+
+@pytest.mark.feature("P-25")
+def test_config_show_tells_where_everything_came_from(alone: CommandLine, tmp_path: Path) -> None:
+    config = tmp_path / "penstock.yaml"
+    config.write_text("storage:\n  flush: interval\n")
+    flags = ["config", "show", "--config", config, "--kafka-port", 1234, "--set", "topics.defaults.retention.ms=5"]
+    shown = alone(*flags, "--output", "json", NODE_ID="pos-7", PENSTOCK_HTTP__PORT="8888").json
+    rows = {row["setting"]: (row["value"], row["origin"]) for row in shown}
+    assert rows["kafka.port"] == (1234, "command line")
+    assert rows["node.id"] == (7, "environment variable NODE_ID")
+    assert rows["http.port"] == (8888, "environment variable PENSTOCK_HTTP__PORT")
+    assert rows["storage.flush"] == ("interval", str(config))
+    assert rows["topics.defaults"] == ({"retention.ms": "5"}, "command line")
+    assert rows["limits.connections_max"][1] == "default"
+    changed = alone(*flags, "--changed", "--explain", NODE_ID="pos-7").out
+    assert "PENSTOCK_KAFKA__PORT" in changed
+    assert "limits.connections_max" not in changed
+
+
+def test_help_is_quick_because_it_loads_little(alone: CommandLine) -> None:
+    shown = alone("--help", PYTHONPROFILEIMPORTTIME="1")
+    for heavy in ("confluent_kafka", "pydantic", "uvicorn", "kio", "prometheus_client", "multiprocessing"):
+        assert f" {heavy}\n" not in shown.err
+    for command in ("serve", "demo", "topic", "produce", "consume", "group", "log", "bench", "config"):
+        assert command in shown.out
+
+
+def test_completion_knows_the_commands(alone: CommandLine) -> None:
+    shown = alone(_PENSTOCK_COMPLETE="complete_bash", COMP_WORDS="penstock to", COMP_CWORD="1")
+    assert shown.out.split() == ["topic"]

@@ -1,0 +1,84 @@
+"""`penstock topic` against a running broker."""
+
+import pytest
+
+from tests.cli.conftest import CommandLine
+
+
+@pytest.mark.feature("K-13")
+def test_a_topic_is_created_described_altered_and_deleted(penstock: CommandLine, name: str) -> None:
+    penstock("topic", "create", name, "--partitions", 3, "--config", "retention.ms=60000")
+    (before,) = penstock("topic", "describe", name, "--output", "json").json
+    assert (before["topic"], len(before["partitions"])) == (name, 3)
+    assert {config["name"]: config["value"] for config in before["configs"]} == {"retention.ms": "60000"}
+    penstock(
+        "topic",
+        "alter",
+        name,
+        "--partitions",
+        5,
+        "--config",
+        "retention.bytes=1000000",
+        "--delete-config",
+        "retention.ms",
+    )
+    (after,) = penstock("topic", "describe", name, "--output", "json").json
+    assert after["id"] == before["id"]
+    assert [partition["partition"] for partition in after["partitions"]] == [0, 1, 2, 3, 4]
+    assert {config["name"]: config["value"] for config in after["configs"]} == {"retention.bytes": "1000000"}
+    assert name in penstock("topic", "list").out
+    penstock("topic", "delete", name)
+    assert name not in [topic["topic"] for topic in penstock("topic", "list", "--output", "json").json]
+
+
+def test_the_table_shows_offsets(penstock: CommandLine, name: str) -> None:
+    penstock("topic", "create", name)
+    penstock("produce", name, stdin="a\nb\n")
+    row = [line.split() for line in penstock("topic", "describe", name).lines if line.split()[:1] == ["0"]]
+    assert row == [["0", "1", "[1]", "[1]", "0", "2", "2"]]
+
+
+def test_an_existing_topic_is_an_error_unless_accepted(penstock: CommandLine, name: str) -> None:
+    penstock("topic", "create", name)
+    assert "--if-not-exists" in penstock("topic", "create", name, code=1).err
+    assert "exists already" in penstock("topic", "create", name, "--if-not-exists").err
+
+
+def test_an_unknown_topic_is_not_found_and_the_nearest_is_suggested(penstock: CommandLine, name: str) -> None:
+    penstock("topic", "create", name)
+    for command in (["topic", "describe"], ["topic", "delete"], ["topic", "alter", "--partitions", "2"], ["consume"]):
+        assert f"did you mean {name}?" in penstock(*command, name + "x", code=4).err
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--config", "no.such.config=1"],
+        ["--config", "retention.ms=soon"],
+        ["--config", "segment.bytes=1"],
+    ],
+)
+def test_the_broker_s_refusal_is_shown(penstock: CommandLine, name: str, flags: list[str]) -> None:
+    assert name in penstock("topic", "create", name, *flags, code=1).err
+    assert name not in penstock("topic", "list").out
+
+
+@pytest.mark.parametrize("bad", ["..", "a/b", "x" * 250])
+def test_bad_names_are_refused(penstock: CommandLine, bad: str) -> None:
+    assert penstock("topic", "create", bad, code=1).err.startswith("penstock: topic")
+
+
+def test_wrong_usage_has_its_own_exit_code(penstock: CommandLine, name: str) -> None:
+    penstock("topic", "create", name, "--config", "nonsense", code=2)
+    penstock("topic", "create", code=2)
+    penstock("topic", "alter", name, code=2)
+    penstock("topic", "create", name, "--partitions", "0", code=2)
+    assert "Did you mean" in penstock("topic", "creat", code=2).err
+
+
+def test_a_broker_that_is_not_there_is_named_with_the_remedy(alone: CommandLine) -> None:
+    refused = alone("topic", "list", "--bootstrap-server", "127.0.0.1:1", code=3)
+    assert "127.0.0.1:1" in refused.err
+    assert "penstock serve" in refused.err
+    assert "host:port" in alone("topic", "list", "--bootstrap-server", "nonsense", code=2).err
+    assert "not known" in alone("group", "list", "--bootstrap-server", "host.invalid:9092", code=3).err
