@@ -28,13 +28,13 @@ def show(
     assignments: Set = None,
 ) -> None:
     """Show what `penstock serve` with the same flags and environment would use."""
-    from penstock.config.settings import keys
+    from penstock.config.explanations import explanations
     from penstock.config.sources import variable_name
 
     loaded = load_with_flags(config, data_dir, host, kafka_port, http_port, log_level, assignments)
     values = loaded.settings.model_dump(mode="json")
     rows = []
-    for key, explanation in keys().items():
+    for key, explanation in explanations().items():
         section, _, name = key.partition(".")
         origin = loaded.origins[key]
         if changed and origin == "default":

@@ -24,6 +24,8 @@ from pydantic import ValidationError
 from penstock.config import sources
 from penstock.config.settings import MAPPINGS, Settings, keys, parse_pairs
 from penstock.config.sources import Given, Problems
+from penstock.config.topic_configs import TOPIC_CONFIGS, normalize
+from penstock.model.errors import KafkaError
 
 
 class ConfigError(Exception):
@@ -71,6 +73,8 @@ def load(
         settings = Settings.model_validate(tree)
     except ValidationError as error:
         problems.extend(_explain(error, origins))
+    else:
+        _check_topic_defaults(settings, origins, problems)
     if problems:
         raise ConfigError(problems)
     return Loaded(settings, {key: origins.get(key, "default") for key in keys()})
@@ -100,6 +104,19 @@ def _merge(given: Iterable[Given], problems: Problems) -> tuple[dict[str, dict[s
         if origin not in origins.get(mapping, ""):
             origins[mapping] = f"{origins[mapping]}; {origin}" if mapping in origins else origin
     return tree, origins
+
+
+def _check_topic_defaults(settings: Settings, origins: Mapping[str, str], problems: Problems) -> None:
+    """Names and values of topic configs, by the same rules as for a topic that is created."""
+    for name, value in settings.topics.defaults.items():
+        origin = f"{origins['topics.defaults']}, topics.defaults"
+        if name not in TOPIC_CONFIGS:
+            problems.unknown(name, origin, TOPIC_CONFIGS)
+            continue
+        try:
+            normalize(name, value)
+        except KafkaError as error:
+            problems.append(f"{origin}: {error}")
 
 
 def _explain(error: ValidationError, origins: Mapping[str, str]) -> list[str]:

@@ -1,9 +1,9 @@
 """The settings of a node: one tree of frozen values, each with its default, bounds and a line of explanation.
 
-This file says what may be set. Where values come from (flags, environment, file) and who wins is
-`config.loading`; the names are those of the YAML file, of `PENSTOCK_SECTION__NAME` in the environment and of
-`penstock config show`. Topic configs (`retention.ms` …) are Kafka's own and live in `config.topic_configs`;
-`topics.defaults` holds the node's defaults for them.
+This file says what may be set; the text below a setting is what `config.explanations` shows. Where values come from
+(flags, environment, file) and who wins is `config.loading`; the names are those of the YAML file, of
+`PENSTOCK_SECTION__NAME` in the environment and of `penstock config show`. Topic configs (`retention.ms` …) are
+Kafka's own and live in `config.topic_configs`; `topics.defaults` holds the node's defaults for them.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ Level = Annotated[LogLevel, BeforeValidator(_upper)]
 class Section(BaseModel):
     """A branch of the tree: nothing changes after loading, nothing unknown is let in."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class NodeSettings(Section):
@@ -333,13 +333,13 @@ class Settings(Section):
         return self
 
 
-def keys() -> dict[str, str]:
-    """Every setting by its dotted name, with the line that explains it."""
-    return {
-        f"{section}.{name}": " ".join((field.description or "").split())
+def keys() -> tuple[str, ...]:
+    """Every setting by its dotted name."""
+    return tuple(
+        f"{section}.{name}"
         for section, branch in Settings.model_fields.items()
-        for name, field in branch.default.__class__.model_fields.items()
-    }
+        for name in branch.default.__class__.model_fields
+    )
 
 
 MAPPINGS = frozenset({"topics.defaults", "logging.modules"})

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from penstock.config.explanations import explanations
 from penstock.config.settings import MAPPINGS, Settings, StorageEngine, keys, node_number, split_address
 
 
@@ -16,7 +17,9 @@ def test_the_defaults_are_those_of_a_broker_on_this_machine() -> None:
 
 
 def test_every_setting_is_explained() -> None:
-    assert all(explanation for explanation in keys().values())
+    assert list(explanations()) == list(keys())
+    assert all(explanations().values())
+    assert explanations()["kafka.port"] == "Port of the Kafka door; 0 takes a free one."
     assert set(keys()) > MAPPINGS
 
 
@@ -42,9 +45,7 @@ def test_a_node_may_have_a_name_for_an_id(given: object, node_id: int, name: str
     assert 0 <= node.id < 1 << 31
 
 
-@pytest.mark.parametrize(
-    ("text", "number"), [("16 MiB", 1 << 24), ("1GiB", 1 << 30), ("5kb", 5000), (77, 77)]
-)
+@pytest.mark.parametrize(("text", "number"), [("16 MiB", 1 << 24), ("1GiB", 1 << 30), ("5kb", 5000), (77, 77)])
 def test_sizes_may_have_units(text: object, number: int) -> None:
     assert Settings.model_validate(
         {"storage": {"min_free_bytes": text, "reserve_bytes": 0}}
@@ -56,9 +57,7 @@ def test_mmap_means_disk() -> None:
 
 
 def test_topic_defaults_are_texts_as_in_kafka() -> None:
-    topics = Settings.model_validate(
-        {"topics": {"defaults": {"retention.ms": 1000, "preallocate": False}}}
-    ).topics
+    topics = Settings.model_validate({"topics": {"defaults": {"retention.ms": 1000, "preallocate": False}}}).topics
     assert topics.defaults == {"retention.ms": "1000", "preallocate": "false"}
 
 
