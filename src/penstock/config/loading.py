@@ -24,8 +24,7 @@ from pydantic import ValidationError
 from penstock.config import sources
 from penstock.config.settings import MAPPINGS, Settings, keys, parse_pairs
 from penstock.config.sources import Given, Problems
-from penstock.config.topic_configs import TOPIC_CONFIGS, normalize
-from penstock.model.errors import KafkaError
+from penstock.config.topic_configs import TOPIC_CONFIGS
 
 
 class ConfigError(Exception):
@@ -69,12 +68,11 @@ def load(
     given += sources.from_environment(environ, problems)
     given += sources.from_flags(flags or {})
     tree, origins = _merge(given, problems)
+    _drop_unknown_topic_configs(tree, origins, problems)
     try:
         settings = Settings.model_validate(tree)
     except ValidationError as error:
         problems.extend(_explain(error, origins))
-    else:
-        _check_topic_defaults(settings, origins, problems)
     if problems:
         raise ConfigError(problems)
     return Loaded(settings, {key: origins.get(key, "default") for key in keys()})
@@ -106,17 +104,14 @@ def _merge(given: Iterable[Given], problems: Problems) -> tuple[dict[str, dict[s
     return tree, origins
 
 
-def _check_topic_defaults(settings: Settings, origins: Mapping[str, str], problems: Problems) -> None:
-    """Names and values of topic configs, by the same rules as for a topic that is created."""
-    for name, value in settings.topics.defaults.items():
-        origin = f"{origins['topics.defaults']}, topics.defaults"
-        if name not in TOPIC_CONFIGS:
-            problems.unknown(name, origin, TOPIC_CONFIGS)
-            continue
-        try:
-            normalize(name, value)
-        except KafkaError as error:
-            problems.append(f"{origin}: {error}")
+def _drop_unknown_topic_configs(
+    tree: Mapping[str, dict[str, Any]], origins: Mapping[str, str], problems: Problems
+) -> None:
+    """A misspelt topic config gets a suggestion here; values are checked with the tree."""
+    defaults = tree.get("topics", {}).get("defaults", {})
+    for name in [name for name in defaults if name not in TOPIC_CONFIGS]:
+        problems.unknown(name, f"{origins['topics.defaults']}, topics.defaults", TOPIC_CONFIGS)
+        del defaults[name]
 
 
 def _explain(error: ValidationError, origins: Mapping[str, str]) -> list[str]:

@@ -113,7 +113,7 @@ def test_an_empty_file_is_all_defaults(tmp_path: Path) -> None:
         ("broker: {storage: {dta-dir: x}}", "did you mean broker.storage.data-dir?"),
         ("logging: {level: loud}", "logging.level is 'LOUD'"),
         ("topics: {defaults: {retntion.ms: 3}}", "unknown setting retntion.ms; did you mean retention.ms?"),
-        ("topics: {defaults: {retention.ms: soon}}", "Invalid value soon for configuration retention.ms"),
+        ("topics: {defaults: {retention.ms: soon}}", "invalid value soon for configuration retention.ms"),
         ("topics: {defaults: 3}", "topics.defaults maps names to values"),
     ],
 )
