@@ -12,7 +12,7 @@ One log at a time, the dirtiest first:
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from penstock.storage.compaction import (
@@ -28,6 +28,7 @@ from penstock.storage.segment import Segment
 
 if TYPE_CHECKING:
     from penstock.storage.manager import DiskEngine
+    from penstock.storage.upkeep import Upkeep
 
 _log = logging.getLogger(__name__)
 
@@ -66,17 +67,14 @@ def measure_dirt(log: DiskLog, first_dirty: int, now_ms: int) -> Dirt:
 class Cleaner:
     """Compacts the logs of an engine, which owns it. Loop thread."""
 
-    def __init__(
-        self, engine: DiskEngine, is_busy: Callable[[DiskLog], bool], checkpoint: Callable[[DiskLog], None]
-    ) -> None:
-        """`is_busy`: something else is under way for a log; `checkpoint`: write its recovery point."""
+    def __init__(self, engine: DiskEngine, upkeep: Upkeep) -> None:
         self._engine = engine
-        self._is_busy = is_busy
-        self._checkpoint = checkpoint
+        self._upkeep = upkeep
         self._running: DiskLog | None = None
         self._finished: tuple[DiskLog, CompactionReport] | None = None
         self._checked_ms = -_FOREVER
         self._uncleanable: set[DiskLog] = set()
+        self._first_dirties: dict[DiskLog, int] = {}
 
     def tick(self, now_ms: int) -> None:
         """`now_ms`: a clock that does not jump."""
@@ -94,25 +92,33 @@ class Cleaner:
         for log in self._engine.open_logs():
             if log.config.cleanup_compact and log.state is LogState.ONLINE and log not in self._uncleanable:
                 self._roll_overdue(log, now_ms)
-                dirt = measure_dirt(log, self._engine.catalog.first_dirty(log.partition), now_ms)
+                dirt = measure_dirt(log, self._first_dirty(log), now_ms)
                 if dirt.is_due(log.config):
                     due.append((dirt.ratio, log, dirt))
         for _, log, dirt in sorted(due, key=lambda item: -item[0]):
-            if self._is_busy(log):
+            if self._upkeep.is_busy(log):
                 continue
-            if log.snapshot_end < dirt.segments[-1].end_offset:
-                self._checkpoint(log)  # only what the recovery point covers may change; the next look finds it
-                continue
-            self._start(log, dirt, now_ms)
-            return True
+            if self._upkeep.seal_below(log, dirt.segments[-1].end_offset):
+                self._start(log, dirt, now_ms)
+                return True
         return False
+
+    def _first_dirty(self, log: DiskLog) -> int:
+        first_dirty = self._first_dirties.get(log)
+        if first_dirty is None:
+            first_dirty = self._first_dirties[log] = self._engine.catalog.first_dirty(log.partition)
+        return first_dirty
+
+    def forget(self, log: DiskLog) -> None:
+        self._first_dirties.pop(log, None)
+        self._uncleanable.discard(log)
 
     def _roll_overdue(self, log: DiskLog, now_ms: int) -> None:
         """The active segment is never compacted: with max.compaction.lag.ms it must not stay active for ever."""
         lag_ms = log.config.max_compaction_lag_ms
         if lag_ms < _FOREVER and log.segments:
             active = log.segments[-1]
-            if active.size and 0 <= active.first_timestamp < now_ms - lag_ms and not self._is_busy(log):
+            if active.size and 0 <= active.first_timestamp < now_ms - lag_ms and not self._upkeep.is_busy(log):
                 log.roll(log.log_end)
 
     def _start(self, log: DiskLog, dirt: Dirt, now_ms: int) -> None:
@@ -147,7 +153,7 @@ class Cleaner:
             _log.error("%s-%d is not compacted until the next start: %r", log.topic, log.partition.partition, error)
 
     def _swap(self, log: DiskLog, report: CompactionReport) -> None:
-        if self._is_busy(log):
+        if self._upkeep.is_busy(log):
             self._finished = log, report  # at the next tick
             return
         self._running = self._finished = None
@@ -160,6 +166,7 @@ class Cleaner:
             _log.error("%s-%d is not compacted until the next start: %s", log.topic, log.partition.partition, error)
             self._uncleanable.add(log)
             return
+        self._first_dirties[log] = report.clean_end
         self._engine.catalog.set_first_dirty(log.partition, log.topic, report.clean_end)
         self._tell(log, report)
 

@@ -83,11 +83,7 @@ def compact(files: Files, request: CompactionRequest) -> CompactionReport:
         latest, clean_end, request.producer_last_offsets, request.now_ms, request.delete_retention_ms
     )
     covered = [entry for entry in request.segments if entry.base_offset < clean_end]
-    groups = []
-    for group in _groups(covered, request.segment_bytes):
-        cleaned = _clean_group(files, request.directory, group, cleaner)
-        if cleaned is not None:
-            groups.append(cleaned)
+    groups = list(_clean_segments(files, request, covered, cleaner))
     replaced = {base for group in groups for base in group.base_offsets}
     return CompactionReport(
         groups,
@@ -133,44 +129,65 @@ def _map_batch(latest: dict[bytes, int], header: BatchHeader, batch: memoryview)
     latest.update(found)
 
 
-def _groups(segments: Sequence[SegmentEntry], segment_bytes: int) -> Iterator[list[SegmentEntry]]:
-    """Neighbours that fit into one segment, as small as they may have become in earlier runs."""
-    group: list[SegmentEntry] = []
-    size = 0
+def _clean_segments(
+    files: Files, request: CompactionRequest, segments: Sequence[SegmentEntry], cleaner: BatchCleaner
+) -> Iterator[CleanedGroup]:
+    """Copy segment after segment; neighbours go into one output as long as what is left of them fits."""
+    group: _Group | None = None
     for entry in segments:
-        too_long = bool(group) and entry.end_offset - group[0].base_offset > _OFFSET_RANGE_MAX
-        if group and (size + entry.size > segment_bytes or too_long):
-            yield group
-            group, size = [], 0
-        group.append(entry)
-        size += entry.size
-    if group:
-        yield group
+        if group is not None and not group.has_room(entry, request.segment_bytes):
+            yield from group.finish()
+            group = None
+        if group is None:
+            group = _Group(files, request.directory, entry.base_offset)
+        group.add(entry, cleaner)
+    if group is not None:
+        yield from group.finish()
 
 
-def _clean_group(
-    files: Files, directory: Path, group: Sequence[SegmentEntry], cleaner: BatchCleaner
-) -> CleanedGroup | None:
-    """Write one output; None if it would be the only input over again."""
-    first, last = group[0], group[-1]
-    path = layout.cleaned_path(directory, first.base_offset)
-    output = _Output(files, path)
-    changed = len(group) > 1
-    try:
-        for entry in group:
-            for header, batch in _batches(files, directory, entry):
+class _Group:
+    """Segments on their way into one output."""
+
+    def __init__(self, files: Files, directory: Path, base_offset: int) -> None:
+        self._files = files
+        self._directory = directory
+        self._path = layout.cleaned_path(directory, base_offset)
+        self._output = _Output(files, self._path)
+        self._entries: list[SegmentEntry] = []
+        self._changed = False
+
+    def has_room(self, entry: SegmentEntry, segment_bytes: int) -> bool:
+        """Whether another segment fits even if nothing of it goes."""
+        long = entry.end_offset - self._entries[0].base_offset > _OFFSET_RANGE_MAX
+        return not long and self._output.size + entry.size <= segment_bytes
+
+    def add(self, entry: SegmentEntry, cleaner: BatchCleaner) -> None:
+        self._changed = self._changed or bool(self._entries)
+        self._entries.append(entry)
+        try:
+            for header, batch in _batches(self._files, self._directory, entry):
                 kept = cleaner.clean(header, batch)
-                changed = changed or kept is not batch
+                self._changed = self._changed or kept is not batch
                 if kept is not None:
-                    output.add(header.base_offset, kept)
-        output.finish(sync=changed)
-    finally:
-        output.close()
-    if not changed:
-        files.remove(path)
-        return None
-    entry = SegmentEntry(first.base_offset, last.end_offset, output.size, output.times)
-    return CleanedGroup([entry.base_offset for entry in group], path, entry)
+                    self._output.add(header.base_offset, kept)
+            self._output.drain()
+        except BaseException:
+            self._output.close()
+            raise
+
+    def finish(self) -> Iterator[CleanedGroup]:
+        """One output, or none if it would be the only input over again."""
+        try:
+            if self._changed:
+                self._output.sync()
+        finally:
+            self._output.close()
+        if not self._changed:
+            self._files.remove(self._path)
+            return
+        first, last = self._entries[0], self._entries[-1]
+        entry = SegmentEntry(first.base_offset, last.end_offset, self._output.size, self._output.times)
+        yield CleanedGroup([entry.base_offset for entry in self._entries], self._path, entry)
 
 
 def _batches(files: Files, directory: Path, entry: SegmentEntry) -> Iterator[tuple[BatchHeader, memoryview]]:
@@ -211,17 +228,16 @@ class _Output:
             self._first_timestamp = timestamp
         self._buffer += batch
         if len(self._buffer) >= _BUFFER_BYTES:
-            self._drain()
+            self.drain()
 
-    def finish(self, *, sync: bool) -> None:
-        self._drain()
-        if sync:
-            self._file.datasync()
+    def sync(self) -> None:
+        self.drain()
+        self._file.datasync()
 
     def close(self) -> None:
         self._file.close()
 
-    def _drain(self) -> None:
+    def drain(self) -> None:
         if self._buffer:
             self.size += self._file.pwrite([self._buffer], self.size)
             self._buffer = bytearray()

@@ -184,6 +184,15 @@ class DiskEngine:
     def is_open(self, partition: PartitionId) -> bool:
         return partition in self._logs
 
+    @property
+    def scrubbed_bytes(self) -> int:
+        return self._upkeep.scrubber.scrubbed_bytes
+
+    @property
+    def free_bytes(self) -> int:
+        """Free space at the last look."""
+        return self._upkeep.disk_watch.free_bytes
+
     def accepts_writes(self) -> bool:
         return self.commit.accepts_writes
 

@@ -116,6 +116,6 @@ def rewrite_segments(files: Files, directory: Path, log_end: int, current: Seque
     path = layout.snapshot_path(directory, log_end)
     snapshot = decode_snapshot(files.read_bytes(path))
     active = snapshot.segments[-1]
-    sealed = [entry for entry in current if entry.end_offset <= active.base_offset]
+    sealed = [entry for entry in current if entry.base_offset < active.base_offset]
     data = encode_snapshot(log_end, [*sealed, active], snapshot.epochs, snapshot.producers.encode())
     files.write_durably(path, data)

@@ -1,8 +1,8 @@
-"""What a log engine does by itself, a little at every tick: recovery points, retention, the trash, unopened logs.
+"""What a log engine does by itself, a little at every tick: recovery points, retention, disk watch, trash, and more.
 
 A tick runs on the event loop and starts what is due; what waits for the disk runs in the engine's thread and comes back
-with a call onto the loop. At most one thing at a time is under way for a log (`_busy`): a recovery point written while
-compaction swaps segments would describe files that are gone.
+with a call onto the loop. At most one thing at a time is under way for a log (`is_busy`): a recovery point written
+while compaction swaps segments would describe files that are gone.
 """
 
 from __future__ import annotations
@@ -11,14 +11,17 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from penstock.model.ids import PartitionId
 from penstock.storage.checkpoint import Checkpoint
 from penstock.storage.cleaner import Cleaner
+from penstock.storage.disk_watch import DiskWatch
 from penstock.storage.interface import LogState
 from penstock.storage.log import DiskLog
 from penstock.storage.retention import RetentionPlan, plan_retention, remove_file
+from penstock.storage.scrub import Scrubber
 
 if TYPE_CHECKING:
     from penstock.storage.manager import DiskEngine
@@ -30,6 +33,10 @@ TICK_SECONDS = 0.25
 CHECKPOINTS_UNDER_WAY_MAX = 4
 # Logs nobody has asked for are opened so many a tick, so that retention reaches them, too.
 LOGS_OPENED_PER_TICK = 4
+# Logs looked at in one tick, for whatever reason: ten thousand at once would stall the loop.
+LOGS_SEEN_PER_TICK = 200
+
+Done = Callable[[BaseException | None], None]
 
 
 class Upkeep:
@@ -41,17 +48,30 @@ class Upkeep:
         self._stopping = threading.Event()
         self._written: dict[DiskLog, int] = {}  # since when a log has bytes above its recovery point
         self._busy: set[DiskLog] = set()
+        self._active_bases: dict[DiskLog, int] = {}  # base offset of the active segment, in the last recovery point
         self._checkpoint_count = 0
-        self._completed: deque[tuple[Callable[[BaseException | None], None], BaseException | None]] = deque()
+        self._completed: deque[tuple[Done, BaseException | None]] = deque()
         self._retention_ms = 0
+        self._looked_ms = 0
         self._unvisited: Iterator[PartitionId] = iter(())
-        self.cleaner = Cleaner(engine, self._busy.__contains__, self.checkpoint)
+        self._aging: Iterator[DiskLog] = iter(())
+        self.cleaner = Cleaner(engine, self)
+        self.scrubber = Scrubber(engine)
+        self.disk_watch = DiskWatch(
+            engine.files,
+            engine.data,
+            engine.commit,
+            engine.disk_thread,
+            min_free_bytes=engine.settings.min_free_bytes,
+            reserve_bytes=engine.settings.reserve_bytes,
+        )
         self.trash_is_full = True  # what a crash left
 
     def start(self, *, in_thread: bool) -> None:
         engine = self._engine
         self._retention_ms = engine.clock.monotonic_ms()
         self._unvisited = iter(list(engine.declared_partitions()))
+        self.disk_watch.start()
         if in_thread:
             self._thread = threading.Thread(target=self._run, name="penstock-upkeep", daemon=True)
             self._thread.start()
@@ -71,19 +91,31 @@ class Upkeep:
     def forget(self, log: DiskLog) -> None:
         self._written.pop(log, None)
         self._busy.discard(log)
+        self._active_bases.pop(log, None)
+        self.cleaner.forget(log)
+
+    def is_busy(self, log: DiskLog) -> bool:
+        return log in self._busy
 
     def tick(self) -> None:
         if self._stopping.is_set():
             return
         now_ms = self._engine.clock.monotonic_ms()
+        settings = self._engine.settings
         self._start_checkpoints(now_ms)
-        if now_ms - self._retention_ms >= self._engine.settings.retention_check_interval_ms:
+        if now_ms - self._retention_ms >= settings.retention_check_interval_ms:
             self._retention_ms = now_ms
-            self.run_retention(self._engine.clock.now_ms())
+            self._aging = iter(list(self._engine.open_logs()))
+        for log in islice(self._aging, LOGS_SEEN_PER_TICK):
+            self._expire(log, self._engine.clock.now_ms())
+        if now_ms - self._looked_ms >= settings.disk_check_interval_ms:
+            self._looked_ms = now_ms
+            self.disk_watch.look()
         if self.trash_is_full:
             self.trash_is_full = False
             self._in_thread(_ignore, self._empty_trash)
         self.cleaner.tick(now_ms)
+        self.scrubber.tick(now_ms)
         self._open_some()
 
     # --- recovery points -------------------------------------------------------------------------------
@@ -106,22 +138,37 @@ class Upkeep:
             return
         self._busy.add(log)
         self._checkpoint_count += 1
-        self._in_thread(lambda error: self._checkpoint_done(log, checkpoint, covered_bytes, error), checkpoint.write)
+        self._in_thread(self._checkpoint_done(log, checkpoint, covered_bytes), checkpoint.write)
 
-    def _checkpoint_done(
-        self, log: DiskLog, checkpoint: Checkpoint, covered_bytes: int, error: BaseException | None
-    ) -> None:
-        self._busy.discard(log)
-        self._checkpoint_count -= 1
-        if error is None:
-            log.checkpoint_written(checkpoint)
-        elif checkpoint.data_is_synced:
-            # Only the recovery point could not be written, say because the disk is full: the data is safe.
-            _log.warning("%s-%d: no recovery point: %s", log.topic, log.partition.partition, error)
-            log.checkpoint_not_written(covered_bytes)
-            self.written(log)
-        else:
-            self._failed(log, error)
+    def seal_below(self, log: DiskLog, offset: int) -> bool:
+        """Whether the recovery point knows every segment below `offset` as sealed. If not, a new one is begun.
+
+        Compaction changes sealed segments: the recovery point must not expect one of them to grow.
+        """
+        if self._active_bases.get(log, -1) >= offset:
+            return True
+        log.unsnapshotted_bytes = max(1, log.unsnapshotted_bytes)
+        self.checkpoint(log)
+        return False
+
+    def _checkpoint_done(self, log: DiskLog, checkpoint: Checkpoint, covered_bytes: int) -> Done:
+        active_base = log.segments[-1].base_offset
+
+        def done(error: BaseException | None) -> None:
+            self._busy.discard(log)
+            self._checkpoint_count -= 1
+            if error is None:
+                log.checkpoint_written(checkpoint)
+                self._active_bases[log] = active_base
+            elif checkpoint.data_is_synced:
+                # Only the recovery point could not be written, say because the disk is full: the data is safe.
+                _log.warning("%s-%d: no recovery point: %s", log.topic, log.partition.partition, error)
+                log.checkpoint_not_written(covered_bytes)
+                self.written(log)
+            else:
+                self._failed(log, error)
+
+        return done
 
     def _failed(self, log: DiskLog, error: BaseException) -> None:
         """A sync failed outside a flush round; it will not be reported again."""
@@ -132,22 +179,24 @@ class Upkeep:
     # --- retention -------------------------------------------------------------------------------------
 
     def run_retention(self, now_ms: int) -> int:
-        count = 0
-        for log in list(self._engine.open_logs()):
-            if log in self._busy:
-                continue
-            try:
-                plan = plan_retention(log, now_ms)
-            except OSError as error:
-                _log.warning("%s-%d: retention: %s", log.topic, log.partition.partition, error)
-                continue
-            if plan is not None:
-                count += len(plan.segments)
-                self._busy.add(log)
-                self._in_thread(self._retention_done(log, plan), plan.make_durable)
-        return count
+        """All logs at once; returns the segments that are on their way out."""
+        return sum(self._expire(log, now_ms) for log in list(self._engine.open_logs()))
 
-    def _retention_done(self, log: DiskLog, plan: RetentionPlan) -> Callable[[BaseException | None], None]:
+    def _expire(self, log: DiskLog, now_ms: int) -> int:
+        if log in self._busy or not self._engine.is_current(log):
+            return 0
+        try:
+            plan = plan_retention(log, now_ms)
+        except OSError as error:
+            _log.warning("%s-%d: retention: %s", log.topic, log.partition.partition, error)
+            return 0
+        if plan is None:
+            return 0
+        self._busy.add(log)
+        self._in_thread(self._retention_done(log, plan), plan.make_durable)
+        return len(plan.segments)
+
+    def _retention_done(self, log: DiskLog, plan: RetentionPlan) -> Done:
         def done(error: BaseException | None) -> None:
             self._busy.discard(log)
             if error is not None:
@@ -166,9 +215,9 @@ class Upkeep:
 
     def _open_some(self) -> None:
         """Open a few of the logs that nobody has asked for since the start."""
+        engine = self._engine
         opened = 0
-        for partition in self._unvisited:
-            engine = self._engine
+        for partition in islice(self._unvisited, LOGS_SEEN_PER_TICK):
             if engine.is_open(partition) or not engine.is_declared(partition) or not engine.has_files(partition):
                 continue
             try:
@@ -184,9 +233,7 @@ class Upkeep:
         for name in engine.files.list_names(engine.data.trash):
             engine.files.remove_tree(engine.data.trash / name)
 
-    def _in_thread(
-        self, done: Callable[[BaseException | None], None], function: Callable[..., Any], *args: Any
-    ) -> None:
+    def _in_thread(self, done: Done, function: Callable[..., Any], *args: Any) -> None:
         """Wait for the disk elsewhere, then go on here. Nothing new is begun while the engine is being closed."""
         if self._stopping.is_set():
             return
