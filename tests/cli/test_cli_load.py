@@ -1,13 +1,10 @@
 """`penstock demo` and `penstock bench`: real brokers, real load, small."""
 
-import pytest
-
 from tests.cli.conftest import CommandLine
 
 SYMBOLS = ["AAPL", "GOOGL", "MSFT", "TSLA", "AMZN"]
 
 
-@pytest.mark.feature("P-02", "P-04")
 def test_the_demo_shows_every_symbol_and_ends_well(alone: CommandLine) -> None:
     shown = alone("demo", "--messages", 500)
     rows = {line.split()[0]: line.split() for line in shown.lines if line.split()[:1] and line.split()[0] in SYMBOLS}

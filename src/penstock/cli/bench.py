@@ -280,12 +280,20 @@ def _document(sides: dict[str, Side], seconds: dict[str, float], plan: Plan) -> 
 
 
 def _show(document: dict[str, Any]) -> None:
-    columns = ["", "messages", "messages/s", "MB/s", *(f"{name} ms" for name, _ in QUANTILES)]
+    columns = ["", "messages", "per second", "MB/s", *(name for name, _ in QUANTILES)]
     rows = []
-    for role, meaning in (("producers", "acknowledged"), ("consumers", "end to end")):
+    for role in ("producers", "consumers"):
         if role in document:
             side = document[role]
-            latency = [side["latency_ms"][name] for name, _ in QUANTILES]
+            latency = [_milliseconds(side["latency_ms"][name]) for name, _ in QUANTILES]
             rate, size_rate = side["messages_per_second"], side["bytes_per_second"]
-            rows.append([f"{role} ({meaning})", side["messages"], f"{rate:,.0f}", f"{size_rate / 1e6:,.1f}", *latency])
+            rows.append([role, side["messages"], f"{rate:,.0f}", f"{size_rate / 1e6:,.1f}", *latency])
     print_table(columns, rows, numbers=columns[1:])
+    note("Latency in ms: of producers until the acknowledgement, of consumers from end to end.")
+
+
+def _milliseconds(value: float | None) -> str | None:
+    """Three digits are all that the buckets are worth."""
+    if value is None:
+        return None
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"

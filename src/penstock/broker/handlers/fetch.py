@@ -14,6 +14,7 @@ Versions:
 from __future__ import annotations
 
 import asyncio
+from time import perf_counter
 
 from penstock.broker.broker import Broker
 from penstock.broker.fetch_sessions import FetchSession
@@ -54,7 +55,9 @@ class _Fetch:
         "_broker",
         "_found_bytes",
         "_full",
+        "_messages",
         "_pending",
+        "_read_seconds",
         "_reading",
         "_request",
         "_session",
@@ -77,6 +80,8 @@ class _Fetch:
         self._timer: asyncio.TimerHandle | None = None
         self._waits_on: list[Partition] = []
         self._reading = False
+        self._messages = 0  # in the answers, counted by offsets
+        self._read_seconds = 0.0  # the last look took so long
         self._found_bytes = 0  # at the last look,
         self._stored_bytes = 0  # when the logs waited on held this much
 
@@ -95,8 +100,10 @@ class _Fetch:
 
     def _look(self, *, wait: bool) -> bool:
         """Read every partition anew. True if some of it has to be read from the disk, which wait=False does not do."""
+        started = perf_counter()
         left = min(self._request.max_bytes, self._broker.settings.limits.fetch_bytes_max)
         found = False
+        self._messages = 0
         answers = []
         for item in self._wanted:
             try:
@@ -110,6 +117,7 @@ class _Fetch:
             left -= size
             answers.append(answer)
         self._answers = answers
+        self._read_seconds = perf_counter() - started
         return False
 
     def _look_at(self, item: FetchPartition, left: int, *, first: bool, wait: bool) -> FetchedPartition:
@@ -123,6 +131,8 @@ class _Fetch:
             # A partition beyond the byte limit is still checked, so that its errors are told at once.
             max_bytes = max(min(item.max_bytes, left), 0)
             slice_ = partition.read(item.fetch_offset, max_bytes, one_batch_at_least=first, wait=wait)
+            if len(slice_.records):
+                self._messages += slice_.next_offset - max(item.fetch_offset, slice_.first_offset)
         return FetchedPartition(
             item.topic,
             item.partition,
@@ -229,7 +239,8 @@ class _Fetch:
             session_id = self._session.id
         sent = sum(len(answer.records) for answer in answers)
         if sent:
-            self._broker.metrics.fetched(sent)
+            self._broker.metrics.fetched(sent, self._messages)
+            self._broker.metrics.read(self._read_seconds, sent)
         return encode_response(answers, self._version, session_id=session_id)
 
 

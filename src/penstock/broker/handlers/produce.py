@@ -13,6 +13,8 @@ Versions:
 
 from __future__ import annotations
 
+from time import perf_counter
+
 from penstock.broker.broker import Broker
 from penstock.cluster.partition import Partition
 from penstock.config.settings import Validation
@@ -66,6 +68,7 @@ class _Produce:
         try:
             partition = self._broker.partitions.find(data.topic, data.partition)
             batch, header = self._check(partition, data.records, transactional_id)
+            started = perf_counter()
             appended = partition.append(batch, header, now_ms)
         except InvalidRecords as error:
             self._fail(data, error.code, tuple(RecordError(*bad) for bad in error.bad), error.message)
@@ -79,6 +82,7 @@ class _Produce:
                 )
             )
             if not appended.duplicate:
+                self._broker.metrics.appended(perf_counter() - started, len(batch))
                 self._broker.metrics.produced(header.record_count, len(batch))
 
     def _check(
