@@ -11,7 +11,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from penstock.model.ids import PartitionId
@@ -47,6 +47,8 @@ class Upkeep:
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
         self._written: dict[DiskLog, int] = {}  # since when a log has bytes above its recovery point
+        self._long: dict[DiskLog, None] = {}  # of those, the ones with so many bytes that they cannot wait
+        self._checkpoint_bytes = engine.settings.checkpoint_bytes
         self._busy: set[DiskLog] = set()
         self._active_bases: dict[DiskLog, int] = {}  # base offset of the active segment, in the last recovery point
         self._checkpoint_count = 0
@@ -87,9 +89,12 @@ class Upkeep:
         """Loop thread: bytes were flushed that no recovery point covers."""
         if log not in self._written:
             self._written[log] = self._engine.clock.monotonic_ms()
+        if log.unsnapshotted_bytes >= self._checkpoint_bytes:
+            self._long[log] = None
 
     def forget(self, log: DiskLog) -> None:
         self._written.pop(log, None)
+        self._long.pop(log, None)
         self._busy.discard(log)
         self._active_bases.pop(log, None)
         self.cleaner.forget(log)
@@ -121,17 +126,26 @@ class Upkeep:
     # --- recovery points -------------------------------------------------------------------------------
 
     def _start_checkpoints(self, now_ms: int) -> None:
-        settings = self._engine.settings
-        for log, since_ms in list(self._written.items()):
+        """Logs with much above their recovery point, then those that have waited longest."""
+        due_ms = now_ms - self._engine.settings.checkpoint_interval_ms
+        waiting = chain(list(self._long), self._overdue(due_ms))
+        for log in waiting:
             if self._checkpoint_count >= CHECKPOINTS_UNDER_WAY_MAX:
                 return
-            due = log.unsnapshotted_bytes >= settings.checkpoint_bytes
-            if (due or now_ms - since_ms >= settings.checkpoint_interval_ms) and log not in self._busy:
+            if log not in self._busy:
                 self.checkpoint(log)
+
+    def _overdue(self, due_ms: int) -> Iterator[DiskLog]:
+        """`_written` is in the order of its times: nobody after the first who is not due is due."""
+        for log, since_ms in list(islice(self._written.items(), LOGS_SEEN_PER_TICK)):
+            if since_ms > due_ms:
+                return
+            yield log
 
     def checkpoint(self, log: DiskLog) -> None:
         """Write a recovery point for this log, now."""
         self._written.pop(log, None)
+        self._long.pop(log, None)
         covered_bytes = log.unsnapshotted_bytes
         checkpoint = log.checkpoint()
         if checkpoint is None:
