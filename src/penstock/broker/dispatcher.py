@@ -19,7 +19,7 @@ from penstock.net.connection import Answer
 from penstock.net.pending import Buffers
 from penstock.protocol.kafka.apis import API_VERSIONS, APIS, FETCH, PRODUCE, Api
 from penstock.protocol.kafka.headers import RequestHeader, body_start, read_request_header, response_header
-from penstock.protocol.kafka.messages import encode, request_reader, response_messages
+from penstock.protocol.kafka.messages import decode_request, encode, response_messages
 from penstock.protocol.kafka.primitives import MalformedRequest
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class Dispatcher:
         header = read_request_header(frame)
         api = APIS.get(header.api_key)
         if api is None or not api.accepts(header.version):
-            return self._refuse(header, api, frame, caller)
+            return _refuse(header, api)
         start = body_start(frame, header, api)
         head = response_header(header.correlation_id, api, header.version)
         if header.api_key == PRODUCE:
@@ -55,9 +55,9 @@ class Dispatcher:
 
     def _call(self, api: Api, header: RequestHeader, frame: memoryview, start: int, caller: Caller) -> Answer:
         try:
-            request, _ = request_reader(api.key, header.version)(bytes(frame), start)
-        except Exception as problem:  # kio has no common type for what malformed bytes can cause
-            raise MalformedRequest(f"{api.name} v{header.version}: {problem or type(problem).__name__}") from problem
+            request = decode_request(api.key, header.version, bytes(frame), start)
+        except MalformedRequest as problem:
+            raise MalformedRequest(f"{api.name} v{header.version}: {problem}") from problem
         call = Call(
             api_key=api.key,
             version=header.version,
@@ -75,13 +75,14 @@ class Dispatcher:
             return _encode_later(result)
         return _encoded(result)
 
-    def _refuse(self, header: RequestHeader, api: Api | None, frame: memoryview, caller: Caller) -> Any:
-        """ApiVersions of a version we do not know is answered in v0, so that the client can step down (KIP-511)."""
-        if api is not None and api.key == API_VERSIONS:
-            body = _load(api).unsupported_version()
-            return response_header(header.correlation_id, api, 0), API_VERSIONS, [body]
-        name = api.name if api is not None else f"API {header.api_key}"
-        raise MalformedRequest(f"{name} v{header.version} is not supported")
+
+def _refuse(header: RequestHeader, api: Api | None) -> tuple[bytes, int, Answer]:
+    """ApiVersions of a version we do not know is answered in v0, so that the client can step down (KIP-511)."""
+    if api is not None and api.key == API_VERSIONS:
+        body: bytes = _load(api).unsupported_version()
+        return response_header(header.correlation_id, api, 0), API_VERSIONS, [body]
+    name = api.name if api is not None else f"API {header.api_key}"
+    raise MalformedRequest(f"{name} v{header.version} is not supported")
 
 
 def _load(api: Api) -> Any:

@@ -144,12 +144,12 @@ def check_batch(buffer: Buffer) -> BatchHeader:
     bytes could hold. Everything that needs decoding is left to `validation: records`.
     """
     size = len(buffer)
+    if size > MAGIC_OFFSET and buffer[MAGIC_OFFSET] in (0, 1):
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"magic {buffer[MAGIC_OFFSET]} is not accepted, only 2")
     if size < HEADER_BYTES:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"a record batch has at least {HEADER_BYTES} bytes, not {size}")
     header = read_header(buffer)
     if header.magic != 2:
-        if header.magic in (0, 1):
-            raise KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"magic {header.magic} is not accepted, only 2")
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"unknown magic {header.magic}")
     if header.size_bytes != size:
         if HEADER_BYTES <= header.size_bytes < size:

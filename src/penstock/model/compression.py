@@ -29,6 +29,11 @@ _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER: Final = _XERIAL_MAGIC + b"\x00\x00\x00\x01\x00\x00\x00\x01"
 _XERIAL_BLOCK_BYTES: Final = 32 * 1024
 _BLOCK_LENGTH = Struct(">i")
+# Magic; version 1, independent blocks, no checksums; blocks of at most 64 KiB; checksum of these two bytes.
+_LZ4_HEADER: Final = b"\x04\x22\x4d\x18\x60\x40\x82"
+_LZ4_BLOCK_BYTES: Final = 64 * 1024
+_LZ4_BLOCK_LENGTH = Struct("<I")
+_LZ4_UNCOMPRESSED: Final = 0x80000000
 
 _STREAMS: Final[dict[int, Any]] = {GZIP: cramjam.gzip, LZ4: cramjam.lz4, ZSTD: cramjam.zstd}
 # What cramjam says when the output buffer is too small, as opposed to bad input.
@@ -41,6 +46,8 @@ def compress(codec: int, data: Buffer) -> Buffer:
         return data
     if codec == SNAPPY:
         return _compress_xerial(memoryview(data))
+    if codec == LZ4:
+        return _compress_lz4(memoryview(data))
     return bytes(_stream(codec).compress(data))
 
 
@@ -84,6 +91,20 @@ def _compress_xerial(data: memoryview) -> bytes:
     for start in range(0, len(data), _XERIAL_BLOCK_BYTES):
         block = bytes(cramjam.snappy.compress_raw(data[start : start + _XERIAL_BLOCK_BYTES]))
         parts += (_BLOCK_LENGTH.pack(len(block)), block)
+    return b"".join(parts)
+
+
+def _compress_lz4(data: memoryview) -> bytes:
+    """A frame of independent blocks, which is all that Java clients read; cramjam's own frames link their blocks."""
+    parts = [_LZ4_HEADER]
+    for start in range(0, len(data), _LZ4_BLOCK_BYTES):
+        block = data[start : start + _LZ4_BLOCK_BYTES]
+        packed = bytes(cramjam.lz4.compress_block(block, store_size=False))
+        if len(packed) < len(block):
+            parts += (_LZ4_BLOCK_LENGTH.pack(len(packed)), packed)
+        else:
+            parts += (_LZ4_BLOCK_LENGTH.pack(len(block) | _LZ4_UNCOMPRESSED), bytes(block))
+    parts.append(_LZ4_BLOCK_LENGTH.pack(0))
     return b"".join(parts)
 
 

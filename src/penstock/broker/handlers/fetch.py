@@ -122,6 +122,8 @@ class _Fetch:
 
     def _look_at(self, item: FetchPartition, left: int, *, first: bool, wait: bool) -> FetchedPartition:
         partition = self._broker.partitions.find(item.topic, item.partition)
+        if self._request.replica_id >= 0:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)  # no other node has a replica
         if partition.failed:
             raise KafkaError(partition.failure)
         partition.check_epoch(item.leader_epoch)
@@ -192,23 +194,33 @@ class _Fetch:
                 return
             partition.add_data_waiter(self._wake)
             self._waits_on.append(partition)
-        self._stored_bytes = self._stored()
+        self._note_stored()
+
+    def _note_stored(self) -> None:
+        """What the logs hold at a look. Bytes that are not flushed yet were not seen by it: then nothing is noted."""
+        unflushed = any(partition.log.log_end > partition.high_watermark for partition in self._waits_on)
+        self._stored_bytes = -1 if unflushed else self._stored()
 
     def _stored(self) -> int:
         return sum(partition.log.size_bytes for partition in self._waits_on)
 
+    def _is_too_little(self) -> bool:
+        """Whether what came since the last look cannot be enough, so that reading it all again is not worth it."""
+        if self._stored_bytes < 0 or any(partition.failed for partition in self._waits_on):
+            return False
+        return self._found_bytes + self._stored() - self._stored_bytes < self._request.min_bytes
+
     def _wake(self) -> None:
         """A partition has something new."""
-        if self._reading:
+        if self._reading or (self._request.min_bytes > 1 and self._is_too_little()):
             return
-        failed = any(partition.failed for partition in self._waits_on)
-        if not failed and self._found_bytes + self._stored() - self._stored_bytes < self._request.min_bytes:
-            return  # not enough to be worth reading it all again
         if self._look(wait=False):
             self._leave()
             self._read_in_thread()
         elif self._ready():
             self._finish(self._body())
+        else:
+            self._note_stored()
 
     def _expire(self) -> None:
         """Time is up, or the broker stops: answer with what there is."""

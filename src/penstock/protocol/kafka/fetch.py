@@ -49,6 +49,7 @@ class FetchPartition(NamedTuple):
 
 
 class FetchRequest(NamedTuple):
+    replica_id: int  # -1: a consumer
     max_wait_ms: int
     min_bytes: int
     max_bytes: int
@@ -83,8 +84,10 @@ def decode(frame: memoryview, position: int, version: int) -> FetchRequest:
 
 def _decode(frame: memoryview, position: int, version: int) -> FetchRequest:
     flexible = version >= FLEXIBLE
-    if version <= 14:
-        position += 4  # replica id: followers have an API table of their own
+    replica_id = -1
+    if version <= 14:  # later versions have it in a tagged field, which only brokers set
+        (replica_id,) = INT32.unpack_from(frame, position)
+        position += 4
     max_wait_ms, min_bytes, max_bytes, isolation = _LIMITS.unpack_from(frame, position)
     position += _LIMITS.size
     session_id, session_epoch = 0, -1
@@ -116,7 +119,16 @@ def _decode(frame: memoryview, position: int, version: int) -> FetchRequest:
     if version >= 11:
         rack, position = read_string(frame, position, flexible)
     return FetchRequest(
-        max_wait_ms, min_bytes, max_bytes, isolation, session_id, session_epoch, partitions, forgotten, rack or ""
+        replica_id,
+        max_wait_ms,
+        min_bytes,
+        max_bytes,
+        isolation,
+        session_id,
+        session_epoch,
+        partitions,
+        forgotten,
+        rack or "",
     )
 
 

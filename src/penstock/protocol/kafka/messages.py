@@ -26,6 +26,8 @@ from kio.serial import entity_reader, entity_writer
 from kio.static.constants import EntityType
 
 from penstock.model.ids import NO_TOPIC_ID
+from penstock.protocol.kafka.primitives import MalformedRequest
+from penstock.protocol.kafka.unknown_tags import without_unknown_tags
 
 Entity = Any  # kio's classes differ per version: their fields are known only at run time
 
@@ -113,6 +115,21 @@ def response_messages(api_key: int, version: int) -> Messages:
 @functools.cache
 def request_reader(api_key: int, version: int) -> Any:
     return entity_reader(kio.index.load_request_schema(api_key, version))
+
+
+def decode_request(api_key: int, version: int, frame: bytes, position: int) -> Entity:
+    """The request whose body starts at `position`. Raises MalformedRequest."""
+    try:
+        return request_reader(api_key, version)(frame, position)[0]
+    except KeyError:  # a tagged field that this version of the schema does not know
+        entity_type = kio.index.load_request_schema(api_key, version)
+        frame, position = without_unknown_tags(entity_type, frame, position), 0
+    except Exception as problem:  # kio has no common type for what malformed bytes can cause
+        raise MalformedRequest(str(problem) or type(problem).__name__) from problem
+    try:
+        return request_reader(api_key, version)(frame, position)[0]
+    except Exception as problem:
+        raise MalformedRequest(str(problem) or type(problem).__name__) from problem
 
 
 @functools.cache
