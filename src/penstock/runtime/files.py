@@ -88,10 +88,11 @@ class Files(Protocol):
 class RealFile:
     """A descriptor and the calls made on it. Closing twice is allowed."""
 
-    __slots__ = ("_fd",)
+    __slots__ = ("_fd", "_knows_nowait")
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
+        self._knows_nowait = True
 
     def pwrite(self, buffers: Sequence[Buffer], position: int) -> int:
         total = sum(map(len, buffers))
@@ -113,7 +114,16 @@ class RealFile:
         return os.pread(self._fd, size, position)
 
     def pread_into(self, buffer: bytearray | memoryview, position: int, *, wait: bool = True) -> int:
-        return os.preadv(self._fd, [buffer], position, 0 if wait else os.RWF_NOWAIT)
+        if wait:
+            return os.preadv(self._fd, [buffer], position)
+        if self._knows_nowait:
+            try:
+                return os.preadv(self._fd, [buffer], position, os.RWF_NOWAIT)
+            except OSError as error:
+                if error.errno != errno.EOPNOTSUPP:
+                    raise
+                self._knows_nowait = False  # tmpfs, FUSE, …: nobody can tell whether a read would wait
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     def size(self) -> int:
         return os.fstat(self._fd).st_size

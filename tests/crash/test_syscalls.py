@@ -1,0 +1,249 @@
+"""What the kernel sees: a completed sync before each Produce answer, and what happens when calls fail.
+
+The broker is a real process; strace watches it or makes some of its calls fail.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kio.schema.errors import ErrorCode
+
+from tests.support.batches import values
+from tests.support.fixtures import PENSTOCK_CONFIG
+from tests.support.penstock_process import PenstockProcess
+from tests.support.raw_client import RawClient
+from tests.support.waiting import wait_until
+
+pytestmark = [
+    pytest.mark.crash,
+    pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed"),
+]
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[PenstockProcess]:
+    process = PenstockProcess(tmp_path, PENSTOCK_CONFIG + "  checkpoint_interval_ms: 300\n")
+    process.prepare()
+    process.start()
+    yield process
+    if process.running:
+        process.kill9()
+
+
+class Strace:
+    """strace on all threads of a running process, for the length of a `with` block."""
+
+    def __init__(self, pid: int, output: Path, *options: str) -> None:
+        self._output = output
+        command = ["strace", "-f", "-y", "-o", str(output), *options, "-p", str(pid)]
+        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+    def __enter__(self) -> Strace:
+        assert self._process.stderr is not None
+        line = self._process.stderr.readline()
+        if "attached" not in line:
+            self._process.kill()
+            pytest.skip(f"strace cannot attach here: {line}")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.wait()
+        assert self._process.stderr is not None
+        self._process.stderr.close()
+
+    def lines(self) -> list[str]:
+        return self._output.read_text(errors="replace").splitlines()
+
+
+CALL = re.compile(r"^(?P<thread>\d+)\s+(?P<name>\w+)\((?P<args>.*)$")
+RESUMED = re.compile(r"^(?P<thread>\d+)\s+<\.\.\. (?P<name>\w+) resumed>(?P<rest>.*)$")
+FILE = re.compile(r"^\d+<(?P<path>[^>]*)>")
+SYNCS = {"fdatasync", "fsync", "syncfs"}
+WRITES = {"pwritev", "pwritev2", "pwrite64"}
+ANSWERS = {"write", "writev", "sendto", "sendmsg"}
+
+
+def check_order(lines: list[str]) -> tuple[int, int]:
+    """No byte leaves by a socket while a segment has unsynced writes; returns the numbers of writes and answers."""
+    dirty: set[str] = set()
+    syncing: dict[str, set[str]] = {}  # by thread: what was dirty when its sync began
+    writes = answers = 0
+    for line in lines:
+        if match := RESUMED.match(line):
+            if match["name"] in SYNCS and match["rest"].rstrip().endswith("= 0"):
+                dirty -= syncing.pop(match["thread"], set())
+            continue
+        match = CALL.match(line)
+        if match is None:
+            continue
+        found = FILE.match(match["args"])
+        path = found["path"] if found else ""
+        if match["name"] in WRITES and path.endswith(".log"):
+            dirty.add(path)
+            writes += 1
+        elif match["name"] in SYNCS:
+            covered = set(dirty) if match["name"] == "syncfs" else {path} & dirty
+            if line.rstrip().endswith("= 0"):
+                dirty -= covered
+            else:
+                syncing[match["thread"]] = covered
+        elif match["name"] in ANSWERS and path.startswith("socket:"):
+            assert not dirty, f"answered before the sync of {dirty}: {line}"
+            answers += 1
+    return writes, answers
+
+
+@pytest.mark.feature("X-01")
+def test_a_completed_sync_before_each_answer(broker: PenstockProcess, tmp_path: Path) -> None:
+    calls = "trace=pwritev,pwritev2,pwrite64,fdatasync,fsync,syncfs,write,writev,sendto,sendmsg"
+    with RawClient(broker.host, broker.port) as client:
+        topic = client.create_topic(partitions=2)
+        with Strace(broker.pid, tmp_path / "trace", "-e", calls) as strace:
+            for number in range(20):
+                client.appended(topic, values(f"v{number}"), partition=number % 2)
+        writes, answers = check_order(strace.lines())
+    assert writes >= 20
+    assert answers >= 20
+
+
+def test_the_check_notices_an_early_answer() -> None:
+    lines = [
+        "7 pwritev(12</d/0.log>, [...], 1, 0, 0) = 70",
+        "8 fdatasync(12</d/0.log> <unfinished ...>",
+        "7 write(20<socket:[5]>, ..., 60) = 60",
+        "8 <... fdatasync resumed>) = 0",
+    ]
+    with pytest.raises(AssertionError, match="answered before"):
+        check_order(lines)
+    assert check_order([lines[0], lines[1], lines[3], lines[2]]) == (1, 1)
+
+
+def ready(broker: PenstockProcess) -> bool:
+    url = f"http://{broker.host}:{broker.http_port}/health/ready"
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return bool(json.load(answer)["ready"])
+    except urllib.error.HTTPError as error:
+        return bool(json.load(error)["ready"])
+
+
+@pytest.mark.feature("X-01", "F-06")
+@pytest.mark.parametrize("calls", ["fdatasync,syncfs"])
+def test_a_failed_flush_takes_one_partition_offline_until_a_restart(
+    broker: PenstockProcess, tmp_path: Path, calls: str
+) -> None:
+    with RawClient(broker.host, broker.port) as client:
+        broken, fine = client.create_topic(), client.create_topic()
+        for topic in (broken, fine):
+            client.appended(topic, values("before"))
+        with Strace(broker.pid, tmp_path / "trace", "-e", f"trace={calls}", "-e", f"inject={calls}:error=EIO:when=1"):
+            answer = client.produce(broken, values("lost?"))
+        assert answer.error_code == ErrorCode.kafka_storage_error
+        assert client.produce(broken, values("refused")).error_code == ErrorCode.kafka_storage_error
+        assert client.fetch(broken, 0).error_code == ErrorCode.kafka_storage_error
+        client.appended(fine, values("after"))
+        assert not ready(broker)
+    broker.kill9()
+    broker.start()
+    with RawClient(broker.host, broker.port) as client:
+        assert ready(broker)
+        assert [record.value for record in client.fetch_records(broken)][:1] == [b"before"]
+        client.appended(broken, values("again"))
+        assert [record.value for record in client.fetch_records(fine)] == [b"before", b"after"]
+
+
+@pytest.mark.feature("F-06")
+def test_a_full_disk_during_a_write_harms_nothing(broker: PenstockProcess, tmp_path: Path) -> None:
+    with RawClient(broker.host, broker.port) as client:
+        topic = client.create_topic()
+        client.appended(topic, values("one"))
+        inject = "inject=pwritev,pwritev2:error=ENOSPC:when=1"
+        with Strace(broker.pid, tmp_path / "trace", "-e", "trace=pwritev,pwritev2", "-e", inject):
+            assert client.produce(topic, values("no room")).error_code == ErrorCode.kafka_storage_error
+            assert client.appended(topic, values("two")) == 1
+        broker.kill9()
+    broker.start()
+    with RawClient(broker.host, broker.port) as client:
+        assert [record.value for record in client.fetch_records(topic)] == [b"one", b"two"]
+
+
+@pytest.mark.feature("P-05")
+def test_recovery_points_that_fail_are_tried_again(broker: PenstockProcess, tmp_path: Path) -> None:
+    with RawClient(broker.host, broker.port) as client:
+        topic = client.create_topic()
+        with Strace(broker.pid, tmp_path / "trace", "-e", "trace=rename", "-e", "inject=rename:error=EIO:when=1..2"):
+            client.appended(topic, values("one"))
+            wait_until(lambda: "no recovery point" in broker.log_tail(), what="a recovery point fails")
+            assert client.appended(topic, values("two")) == 1
+        wait_until(lambda: list(broker.data_directory.rglob("*.snapshot")), what="a recovery point is written")
+        assert [record.value for record in client.fetch_records(topic)] == [b"one", b"two"]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    if os.geteuid() != 0:
+        pytest.skip("mounting needs root")
+    directory = tmp_path / "small"
+    directory.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(directory)], check=False)
+    if mounted.returncode != 0:
+        pytest.skip("mounting is not possible here")
+    yield directory
+    subprocess.run(["umount", "--lazy", str(directory)], check=True)
+
+
+@pytest.mark.feature("F-06", "P-05")
+@pytest.mark.parametrize(("min_free_bytes", "reserve_bytes"), [(0, 0), (3 << 20, 1 << 20)])
+def test_a_tiny_disk_fills_up_and_is_emptied(small_disk: Path, min_free_bytes: int, reserve_bytes: int) -> None:
+    config = PENSTOCK_CONFIG + f"  min_free_bytes: {min_free_bytes}\n  reserve_bytes: {reserve_bytes}\n"
+    broker = PenstockProcess(small_disk, config + "  disk_check_interval_ms: 50\n")
+    broker.prepare()
+    broker.start()
+    try:
+        acknowledged = fill(broker)
+        with RawClient(broker.host, broker.port) as client:
+            found = [record.value for record in client.fetch_records("big", partition_max_bytes=16 << 20)]
+            assert found == acknowledged
+        broker.kill9()
+        broker.start()
+        with RawClient(broker.host, broker.port) as client:
+            found = [record.value for record in client.fetch_records("big", partition_max_bytes=16 << 20)]
+            assert found == acknowledged
+            client.delete_topic("big")
+
+            def created() -> bool:
+                return bool(client.create_topics_answer("again").error_code == ErrorCode.none)
+
+            wait_until(created, what="there is room for a topic")
+
+            def accepted() -> bool:
+                return bool(client.produce("again", values("room")).error_code == ErrorCode.none)
+
+            wait_until(accepted, what="produce is accepted again")
+    finally:
+        broker.kill9()
+
+
+def fill(broker: PenstockProcess) -> list[bytes]:
+    """Produce until the broker refuses; returns what it acknowledged."""
+    acknowledged: list[bytes] = []
+    with RawClient(broker.host, broker.port) as client:
+        client.create_topic("big")
+        for number in range(200):
+            value = f"{number}:".encode() + bytes(100_000)
+            answer = client.produce("big", values(value))
+            if answer.error_code != ErrorCode.none:
+                assert answer.error_code == ErrorCode.kafka_storage_error
+                return acknowledged
+            acknowledged.append(value)
+    raise AssertionError("20 MB went onto a disk of 8 MiB")

@@ -1,0 +1,86 @@
+"""The thin layer over the operating system's files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from penstock.runtime.files import RealFiles
+
+
+@pytest.fixture
+def files() -> RealFiles:
+    return RealFiles()
+
+
+def test_many_buffers_in_one_write(tmp_path: Path, files: RealFiles) -> None:
+    file = files.open(tmp_path / "a", create=True)
+    pieces = [bytes([index % 256]) * 3 for index in range(3000)]
+    assert file.pwrite(pieces, 5) == 9000
+    assert file.pread(10_000, 5) == b"".join(pieces)
+    assert file.size() == 9005
+    file.close()
+    file.close()
+
+
+def test_reading_without_waiting(tmp_path: Path, files: RealFiles) -> None:
+    (tmp_path / "a").write_bytes(b"content")
+    file = files.open(tmp_path / "a", write=False)
+    buffer = bytearray(4)
+    try:
+        assert file.pread_into(buffer, 3, wait=False) == 4
+    except BlockingIOError:
+        assert file.pread_into(buffer, 3) == 4  # a file system that cannot tell
+    assert buffer == b"tent"
+    file.close()
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="no tmpfs")
+def test_a_file_system_that_cannot_tell_whether_it_would_wait(files: RealFiles) -> None:
+    path = Path(f"/dev/shm/penstock-test-{os.getpid()}")
+    path.write_bytes(b"content")
+    try:
+        file = files.open(path, write=False)
+        for _ in range(2):
+            try:
+                assert file.pread_into(bytearray(7), 0, wait=False) == 7
+            except BlockingIOError:
+                pass
+        assert file.pread_into(bytearray(7), 0) == 7
+        file.close()
+    finally:
+        path.unlink()
+
+
+def test_replacing_a_file_durably(tmp_path: Path, files: RealFiles) -> None:
+    path = tmp_path / "a"
+    files.write_durably(path, b"one")
+    files.write_durably(path, b"two")
+    assert path.read_bytes() == b"two"
+    assert files.list_names(tmp_path) == ["a"]
+    assert files.file_size(path) == 3
+
+
+def test_a_replacement_that_fails_leaves_the_old_one(tmp_path: Path, files: RealFiles) -> None:
+    path = tmp_path / "a"
+    path.mkdir()
+    (path / "inside").write_bytes(b"")
+    with pytest.raises(OSError):
+        files.write_durably(path, b"two")
+    assert files.list_names(tmp_path) == ["a"]
+
+
+def test_directories_and_space(tmp_path: Path, files: RealFiles) -> None:
+    files.make_directories(tmp_path / "a" / "b" / "c")
+    files.make_directories(tmp_path / "a" / "b" / "c")
+    handle = files.open_directory(tmp_path / "a")
+    handle.datasync()
+    files.sync_all(handle)
+    handle.close()
+    files.allocate(tmp_path / "reserve", 1 << 20)
+    assert (tmp_path / "reserve").stat().st_blocks * 512 >= 1 << 20
+    assert files.free_bytes(tmp_path) > 0
+    files.remove_tree(tmp_path / "a")
+    assert not files.exists(tmp_path / "a")
