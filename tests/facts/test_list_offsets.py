@@ -14,6 +14,12 @@ VERSIONS = range(1, 12)
 NOTHING = (ErrorCode.none, -1, -1)
 
 
+@pytest.fixture
+def topic(client: RawClient) -> str:
+    """A topic that keeps records however old: these tests write times long past."""
+    return client.create_topic(configs={"retention.ms": "-1"})
+
+
 def look_up(client: RawClient, topic: str, timestamp: int, version: int = 7) -> tuple[ErrorCode, int, int]:
     answer = client.list_offset(topic, timestamp, version=version)
     return ErrorCode(answer.error_code), int(answer.offset), int(answer.timestamp)
@@ -120,7 +126,7 @@ def test_by_time_never_goes_below_the_log_start(client: RawClient, topic: str) -
 
 def test_by_time_across_segments(client: RawClient) -> None:
     """Look-up by time and the largest timestamp are right over many segments."""
-    topic = client.create_topic(configs={"segment.bytes": str(1 << 20)})
+    topic = client.create_topic(configs={"segment.bytes": str(1 << 20), "retention.ms": "-1"})
     filler = b"x" * 250_000
     times = [10_000 + 1_000 * number for number in range(20)]
     times[11] = 1_000_000  # one that ran ahead: every later segment's first record is older

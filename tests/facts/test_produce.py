@@ -262,8 +262,9 @@ def test_timestamp_limits_are_topic_configs(client: RawClient) -> None:
     assert client.produce(topic, ahead).error_code == ErrorCode.none
 
 
-def test_create_time_is_kept(client: RawClient, topic: str) -> None:
+def test_create_time_is_kept(client: RawClient) -> None:
     """A topic keeps the producer's timestamps unless told otherwise, and the answer holds no append time."""
+    topic = client.create_topic(configs={"retention.ms": "-1"})
     times = [1_000, 3_000, 2_000]
     answer = client.produce(topic, batches.batch([Record(timestamp_ms=time) for time in times]))
     assert answer.log_append_time is None
