@@ -47,10 +47,12 @@ class _Inode:
 class _Entry:
     """One atomic change to the names in a directory: each name now means an inode, or nothing (None).
 
-    `after` is the other half of a rename between directories: the old name goes only if the new one is there.
+    `after` is the other half of a rename between directories: the old name goes only if the new one is there, and
+    syncing the directory that lost it makes both halves durable, as any journal does.
     """
 
     names: dict[str, int | None]
+    directory: _Directory
     after: _Entry | None = None
     settled: bool = False
 
@@ -161,16 +163,19 @@ def _enter(directory: _Directory, names: dict[str, int | None], after: _Entry | 
             directory.current.pop(name, None)
         else:
             directory.current[name] = number
-    entry = _Entry(names, after)
+    entry = _Entry(names, directory, after)
     directory.pending.append(entry)
     return entry
 
 
 def _settle_names(directory: _Directory) -> None:
     directory.durable = dict(directory.current)
-    for entry in directory.pending:
+    pending, directory.pending = directory.pending, []
+    for entry in pending:
         entry.settled = True
-    directory.pending.clear()
+    for entry in pending:
+        if entry.after is not None and not entry.after.settled:
+            _settle_names(entry.after.directory)
 
 
 def _settle(inode: _Inode) -> None:
