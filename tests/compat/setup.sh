@@ -1,5 +1,6 @@
 #!/bin/sh
-# Fetches the real parts that the compat tests use: kcat, Apache Kafka with its Java tools, and kafkajs.
+# Fetches the real parts that the compat tests use: kcat, Apache Kafka with its Java tools, kafkajs, and the codecs
+# that kafka-python wants.
 # Safe to run again: what is already there is left alone. For Debian; elsewhere install kcat, a JRE 17 or newer,
 # Maven and Node.js 20 first, and this script does the rest.
 set -eu
@@ -33,4 +34,10 @@ if ! fresh .cache/node.stamp package-lock.json || [ ! -d node_modules/kafkajs ];
     mkdir -p .cache
     npm ci --no-audit --no-fund --loglevel=error
     cksum <package-lock.json >.cache/node.stamp
+fi
+
+venv=../../.venv
+if [ -x "$venv/bin/python" ] && ! fresh "$venv/.compat-installed" requirements.txt; then
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements.txt
+    cksum <requirements.txt >"$venv/.compat-installed"
 fi

@@ -1,0 +1,1 @@
+"""Real Kafka clients and tools, unmodified, against the broker."""
