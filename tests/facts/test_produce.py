@@ -9,6 +9,7 @@ from kio.schema.errors import ErrorCode
 from tests.support import batches
 from tests.support.batches import Record, now_ms
 from tests.support.raw_client import RawClient
+from tests.support.waiting import wait_until
 
 HOUR_MS = 3_600_000
 ALL_CODECS = [pytest.param(codec, id=name) for codec, name in enumerate(["none", "gzip", "snappy", "lz4", "zstd"])]
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.feature("F-01")
 def test_acks_0_gets_no_answer(client: RawClient, topic: str) -> None:
     """With acks=0 nothing comes back: the next answer on the connection belongs to the next request."""
     client.send("produce", 9, **client.produce_values(topic, batches.values("quiet"), acks=0))
-    assert client.log_end(topic) == 1
+    wait_until(lambda: client.log_end(topic) == 1, what="the record is on disk and visible")
     assert [record.value for record in client.fetch_records(topic)] == [b"quiet"]
 
 
