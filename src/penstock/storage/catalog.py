@@ -7,14 +7,17 @@ Segments are written at a clean stop and believed only after one; otherwise they
 opened. `first_dirty` is believed always: too low means compacting again, and it is never too high. Commits are not
 synced, since nothing depends on them. A file that does not read well is thrown away and made anew.
 
+A disk that is full or fails costs entries, never the caller: the catalog then goes on in memory.
+
 Owned by the engine; called on the event loop's thread only.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,28 +68,26 @@ class Catalog:
         try:
             self._database = self._open()
         except sqlite3.DatabaseError as error:
-            assert path is not None
-            _log.warning("%s is made anew: %s", path, error)
-            for name in (path, path.with_name(path.name + "-journal")):
-                name.unlink(missing_ok=True)
-            self._database = self._open()
+            self._database = self._open_anew(error)
         if not trusted:
-            self._database.execute("DELETE FROM segments")
+            with self._forgiving() as database:
+                database.execute("DELETE FROM segments")
 
     def close(self) -> None:
         self._database.close()
 
     def record(self, logs: Iterable[CataloguedLog]) -> None:
         """What these logs hold now. One transaction."""
-        self._database.execute("BEGIN")
-        for log in logs:
-            number = self._number(log.partition, log.topic)
-            self._database.execute("DELETE FROM segments WHERE partition = ?", (number,))
-            self._database.executemany(
-                "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [(number, *entry[:3], *entry.times) for entry in log.segments],
-            )
-        self._database.execute("COMMIT")
+        with self._forgiving() as database:
+            database.execute("BEGIN")
+            for log in logs:
+                number = self._number(log.partition, log.topic)
+                database.execute("DELETE FROM segments WHERE partition = ?", (number,))
+                database.executemany(
+                    "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    [(number, *entry[:3], *entry.times) for entry in log.segments],
+                )
+            database.execute("COMMIT")
 
     def segments(self, partition: PartitionId) -> list[SegmentEntry]:
         """Empty if nothing is known."""
@@ -106,14 +107,39 @@ class Catalog:
         return 0 if row is None else int(row[0])
 
     def set_first_dirty(self, partition: PartitionId, topic: str, offset: int) -> None:
-        number = self._number(partition, topic)
-        self._database.execute("UPDATE partitions SET first_dirty = ? WHERE id = ?", (offset, number))
+        with self._forgiving() as database:
+            number = self._number(partition, topic)
+            database.execute("UPDATE partitions SET first_dirty = ? WHERE id = ?", (offset, number))
 
     def forget(self, partition: PartitionId) -> None:
-        self._database.execute(
-            "DELETE FROM partitions WHERE topic_id = ? AND partition = ?",
-            (partition.topic_id.bytes, partition.partition),
-        )
+        with self._forgiving() as database:
+            database.execute(
+                "DELETE FROM partitions WHERE topic_id = ? AND partition = ?",
+                (partition.topic_id.bytes, partition.partition),
+            )
+
+    @contextlib.contextmanager
+    def _forgiving(self) -> Iterator[sqlite3.Connection]:
+        """After an error the file is not used any more: half of what it says may be old."""
+        try:
+            yield self._database
+        except sqlite3.DatabaseError as error:
+            self._database.close()
+            self._database = self._open_anew(error)
+
+    def _open_anew(self, error: sqlite3.DatabaseError) -> sqlite3.Connection:
+        path = self._path
+        if path is None:
+            raise error
+        _log.warning("%s is made anew: %s", path, error)
+        try:
+            for name in (path, path.with_name(path.name + "-journal")):
+                name.unlink(missing_ok=True)
+            return self._open()
+        except (OSError, sqlite3.DatabaseError) as second:
+            _log.warning("the catalog is kept in memory: %s", second)
+            self._path = None
+            return self._open()
 
     def _number(self, partition: PartitionId, topic: str) -> int:
         key = (partition.topic_id.bytes, partition.partition)

@@ -15,6 +15,7 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from penstock.runtime.worker import WorkerDied
 from penstock.storage.compaction import (
     CleanedGroup,
     CompactionReport,
@@ -71,7 +72,7 @@ class Cleaner:
         self._engine = engine
         self._upkeep = upkeep
         self._running: DiskLog | None = None
-        self._finished: tuple[DiskLog, CompactionReport] | None = None
+        self._finished: tuple[DiskLog, CompactionReport, int] | None = None
         self._checked_ms = -_FOREVER
         self._uncleanable: set[DiskLog] = set()
         self._first_dirties: dict[DiskLog, int] = {}
@@ -143,32 +144,39 @@ class Cleaner:
         if report is not None:
             self._swap(log, report)
             return
-        self._running = None
-        self._uncleanable.add(log)
+        if isinstance(error, FileNotFoundError | WorkerDied):
+            self._running = None  # retention or the deletion of the topic was faster; or it is simply tried again
+            return
+        self._give_up(log, error)
         if isinstance(error, DamagedSegment):
             for segment in log.segments:
                 if segment.base_offset == error.base_offset:
                     log.damaged(segment, error.position, error.offset, error.reason)
-        else:
-            _log.error("%s-%d is not compacted until the next start: %r", log.topic, log.partition.partition, error)
 
-    def _swap(self, log: DiskLog, report: CompactionReport) -> None:
-        if self._upkeep.is_busy(log):
-            self._finished = log, report  # at the next tick
-            return
-        self._running = self._finished = None
+    def _swap(self, log: DiskLog, report: CompactionReport, done_count: int = 0) -> None:
+        """Put one group in its place, then let the loop do other things before the next: each waits for the disk."""
+        self._finished = None
         if log.state is not LogState.ONLINE or not self._engine.is_current(log):
-            return  # what was written is removed with the topic, or by the next start
-        try:
-            for group in report.groups:
-                self._swap_group(log, group)
-        except OSError as error:
-            _log.error("%s-%d is not compacted until the next start: %s", log.topic, log.partition.partition, error)
-            self._uncleanable.add(log)
-            return
-        self._first_dirties[log] = report.clean_end
-        self._engine.catalog.set_first_dirty(log.partition, log.topic, report.clean_end)
-        self._tell(log, report)
+            self._running = None  # what was written is removed with the topic, or by the next start
+        elif self._upkeep.is_busy(log):
+            self._finished = log, report, done_count  # at the next tick
+        elif done_count < len(report.groups):
+            try:
+                self._swap_group(log, report.groups[done_count])
+            except OSError as error:
+                self._give_up(log, error)
+            else:
+                self._engine.call_soon(self._swap, log, report, done_count + 1)
+        else:
+            self._running = None
+            self._first_dirties[log] = report.clean_end
+            self._engine.catalog.set_first_dirty(log.partition, log.topic, report.clean_end)
+            self._tell(log, report)
+
+    def _give_up(self, log: DiskLog, error: BaseException | None) -> None:
+        self._running = None
+        self._uncleanable.add(log)
+        _log.error("%s-%d is not compacted until the next start: %r", log.topic, log.partition.partition, error)
 
     def _swap_group(self, log: DiskLog, group: CleanedGroup) -> None:
         replaced = [segment for segment in log.segments if segment.base_offset in group.base_offsets]

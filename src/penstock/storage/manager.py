@@ -241,7 +241,10 @@ class DiskEngine:
         self.file_cache.close()
         self.metadata.close()
         if clean:
-            self.data.mark_clean()
+            try:
+                self.data.mark_clean()
+            except OSError as error:
+                _log.error("not a clean stop: %s", error)
         if self._lock is not None:
             self._lock.release()
 
