@@ -77,9 +77,7 @@ def load_sections(path: Path = CLAIMS_PATH) -> tuple[Section, ...]:
         if feature.id in seen:
             raise FeatureError(f"{path.name}: {feature.id} is listed twice")
         if feature.state not in (WORKS, NOT_YET):
-            raise FeatureError(
-                f'{path.name}: {feature.id} has state "{feature.state}"; use "works" or "not yet"'
-            )
+            raise FeatureError(f'{path.name}: {feature.id} has state "{feature.state}"; use "works" or "not yet"')
         seen.add(feature.id)
     return sections
 
@@ -114,9 +112,7 @@ def collect_marks() -> Marks:
     collector = MarkCollector()
     captured = io.StringIO()
     with contextlib.chdir(ROOT), contextlib.redirect_stdout(captured):
-        status = pytest.main(
-            ["--collect-only", "-qq", "-m", "", "-p", "no:cacheprovider", "tests"], [collector]
-        )
+        status = pytest.main(["--collect-only", "-qq", "-m", "", "-p", "no:cacheprovider", "tests"], [collector])
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         raise FeatureError(f"the tests cannot be collected:\n{captured.getvalue()}")
     return collector.marks
@@ -210,9 +206,7 @@ def proof_problems(sections: Iterable[Section], marks: Marks, results: Results) 
             continue
         outcomes = {test: results.outcome(test) for test in tests}
         bad = [
-            f"    {test}: {outcome}"
-            for test, outcome in outcomes.items()
-            if outcome in ("failed", "no current result")
+            f"    {test}: {outcome}" for test, outcome in outcomes.items() if outcome in ("failed", "no current result")
         ]
         if bad:
             problems.append("\n".join([f'{feature.id} claims "works", but', *bad]))
@@ -256,9 +250,7 @@ def render(sections: Sequence[Section], marks: Marks) -> str:
             files = sorted({test.partition("::")[0] for test in marks.get(feature.id, [])})
             proof = "<br>".join(f"[{file.removeprefix('tests/')}](../{file})" for file in files)
             cells = (feature.id, feature.text, feature.state, feature.see, proof)
-            lines.append(
-                "|" + "|".join(f" {cell.replace('|', '&#124;')} " if cell else " " for cell in cells) + "|"
-            )
+            lines.append("|" + "|".join(f" {cell.replace('|', '&#124;')} " if cell else " " for cell in cells) + "|")
         lines.append("")
     return "\n".join(lines)
 
@@ -271,9 +263,7 @@ def check(sections: Sequence[Section]) -> None:
     refuse(mark_problems(sections, marks))
     on_disk = TABLE_PATH.read_text(encoding="utf-8") if TABLE_PATH.exists() else ""
     if on_disk != render(sections, marks):
-        raise FeatureError(
-            "docs/features.md is not up to date: run .venv/bin/python tools/features.py --write"
-        )
+        raise FeatureError("docs/features.md is not up to date: run .venv/bin/python tools/features.py --write")
 
 
 def write(sections: Sequence[Section]) -> None:
@@ -293,9 +283,7 @@ def prove(sections: Sequence[Section], *, run: bool) -> None:
     refuse(proof_problems(sections, marks, results))
     TABLE_PATH.write_text(render(sections, marks), encoding="utf-8")
     features = all_features(sections)
-    print(
-        f"{sum(feature.state == WORKS for feature in features)} of {len(features)} features work, all proved"
-    )
+    print(f"{sum(feature.state == WORKS for feature in features)} of {len(features)} features work, all proved")
     if candidates := unclaimed(sections, marks, results):
         print(f"every test passes, but docs/features.toml says not yet: {', '.join(candidates)}")
 

@@ -5,7 +5,7 @@
          12   4 partition leader epoch int32    stamped by the log, outside the CRC
          16   1 magic                  int8     2
          17   4 CRC-32C                uint32   of everything from byte 21 on
-         21   2 attributes             int16    0-2 codec, 3 timestamp type, 4 transactional, 5 control, 6 delete horizon
+         21   2 attributes             int16    0-2 codec, 3 append time, 4 transactional, 5 control, 6 delete horizon
          23   4 last offset delta      int32
          27   8 base timestamp         int64    (the delete horizon, when bit 6 is set)
          35   8 max timestamp          int64

@@ -52,7 +52,7 @@ class LogConfig:
 
 
 class Appended(NamedTuple):
-    """Where a batch went. `duplicate` is set when an idempotent producer sent it before: same offsets, nothing written."""
+    """Where a batch went. `duplicate`: an idempotent producer sent it before; same offsets, nothing written."""
 
     base_offset: int
     last_offset: int

@@ -54,9 +54,7 @@ class MetadataStore:
             self.cluster_id, self.boot = self._identify(read_only)
         except (sqlite3.DatabaseError, KafkaError) as error:
             self._database.close()
-            raise MetadataError(
-                f"{path}: {error}; restore the file from a backup, it cannot be rebuilt"
-            ) from error
+            raise MetadataError(f"{path}: {error}; restore the file from a backup, it cannot be rebuilt") from error
         except BaseException:
             self._database.close()
             raise
@@ -69,8 +67,7 @@ class MetadataStore:
 
     def topics(self) -> list[TopicRow]:
         rows = self._read(
-            "SELECT name, topic_id, partitions, first_boot, internal, replication_factor"
-            " FROM topics ORDER BY name"
+            "SELECT name, topic_id, partitions, first_boot, internal, replication_factor FROM topics ORDER BY name"
         )
         return [
             TopicRow(name, uuid.UUID(bytes=key), partitions, first_boot, bool(internal), replicas)
@@ -98,9 +95,7 @@ class MetadataStore:
         repeated.
         """
         with self._writing() as database:
-            found = database.execute(
-                "SELECT name FROM topics WHERE topic_id = ?", (topic_id.bytes,)
-            ).fetchone()
+            found = database.execute("SELECT name FROM topics WHERE topic_id = ?", (topic_id.bytes,)).fetchone()
             if found is not None:
                 database.execute("DELETE FROM configs WHERE scope = 'topic' AND name = ?", found)
             database.execute("DELETE FROM topics WHERE topic_id = ?", (topic_id.bytes,))
@@ -125,9 +120,7 @@ class MetadataStore:
         with self._writing() as database:
             for key, value in changes.items():
                 if value is None:
-                    database.execute(
-                        "DELETE FROM configs WHERE scope = ? AND name = ? AND key = ?", (scope, name, key)
-                    )
+                    database.execute("DELETE FROM configs WHERE scope = ? AND name = ? AND key = ?", (scope, name, key))
                 else:
                     database.execute(
                         "INSERT OR REPLACE INTO configs (scope, name, key, value) VALUES (?, ?, ?, ?)",
@@ -143,9 +136,7 @@ class MetadataStore:
         with self._writing() as database:
             row = database.execute("SELECT value FROM counters WHERE name = 'producer_id'").fetchone()
             first = row[0] if row else 0
-            database.execute(
-                "INSERT OR REPLACE INTO counters (name, value) VALUES ('producer_id', ?)", (first + size,)
-            )
+            database.execute("INSERT OR REPLACE INTO counters (name, value) VALUES ('producer_id', ?)", (first + size,))
         return int(first)
 
     # ------------------------------------------------------------------------------ log starts and epochs
@@ -231,9 +222,7 @@ def _open(path: Path | None, read_only: bool) -> sqlite3.Connection:
         raise MetadataError(f"{path}: {error}") from error
 
 
-def _insert_epochs(
-    database: sqlite3.Connection, partition: PartitionId, epochs: Sequence[tuple[int, int]]
-) -> None:
+def _insert_epochs(database: sqlite3.Connection, partition: PartitionId, epochs: Sequence[tuple[int, int]]) -> None:
     database.executemany(
         "INSERT OR REPLACE INTO epochs (topic_id, partition, epoch, start_offset)"
         " SELECT topic_id, ?, ?, ? FROM topics WHERE topic_id = ?",

@@ -89,9 +89,7 @@ def test_a_claim_without_a_test_is_a_problem(root: Path) -> None:
         ({"test_roll": "skipped", "test_read": "skipped"}, False),
     ],
 )
-def test_a_claim_needs_a_passing_test_and_no_failing_one(
-    root: Path, outcomes: dict[str, str], proved: bool
-) -> None:
+def test_a_claim_needs_a_passing_test_and_no_failing_one(root: Path, outcomes: dict[str, str], proved: bool) -> None:
     record(root, **outcomes)
     marks = {"P-01": [TEST, "tests/unit/test_log.py::test_read"]}
     problems = proof_problems(load_sections(root / "claims.toml"), marks, results_of(root))
