@@ -33,6 +33,8 @@ def serve(
         configure_logs(logging.level, logging.modules, as_json=logging.format == "json")
     except ValueError as error:
         raise CommandError(str(error), ExitCode.USAGE) from error
+    # kio loads hypothesis wherever it is installed, for strategies that a broker has no use for: 0.3 s of its start.
+    sys.modules.setdefault("hypothesis", None)  # type: ignore[arg-type]
     from penstock.node.main import serve as serve_node
 
     try:
