@@ -18,23 +18,20 @@ from time import perf_counter
 
 from penstock.broker.broker import Broker
 from penstock.broker.fetch_sessions import FetchSession
+from penstock.broker.fetch_target import FetchTarget, fetch_target
 from penstock.cluster.partition import Partition
-from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.errors import KafkaError
 from penstock.model.limits import FETCH_WAIT_MS_MAX
 from penstock.net.pending import Buffers, Pending
 from penstock.protocol.kafka.fetch import (
     READ_COMMITTED,
     TOPIC_IDS,
     FetchedPartition,
-    FetchPartition,
     FetchRequest,
     decode,
     encode_response,
 )
 from penstock.protocol.kafka.headers import RequestHeader
-from penstock.storage.interface import ReadSlice
-
-NO_RECORDS = ReadSlice(b"", -1, -1)
 
 
 def handle(broker: Broker, header: RequestHeader, frame: memoryview, position: int) -> Buffers | Pending:
@@ -62,6 +59,7 @@ class _Fetch:
         "_request",
         "_session",
         "_stored_bytes",
+        "_targets",
         "_timer",
         "_version",
         "_waits_on",
@@ -75,6 +73,7 @@ class _Fetch:
         self._session = session
         self._full = session is None or request.session_epoch == 0
         self._wanted = request.partitions if session is None else session.wanted()
+        self._targets: list[FetchTarget] = []
         self._answers: list[FetchedPartition] = []
         self._pending: Pending | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -86,7 +85,7 @@ class _Fetch:
         self._stored_bytes = 0  # when the logs waited on held this much
 
     def start(self) -> Buffers | Pending:
-        cold = self._look(wait=False)
+        cold = self._look()
         if not cold and self._ready():
             return self._body()
         self._pending = Pending()
@@ -98,54 +97,32 @@ class _Fetch:
 
     # --- looking ---------------------------------------------------------------------------------------------------
 
-    def _look(self, *, wait: bool) -> bool:
-        """Read every partition anew. True if some of it has to be read from the disk, which wait=False does not do."""
+    def _look(self) -> bool:
+        """Read every partition anew from the page cache. True if some of it is not there and has to be waited for."""
+        self._targets = [fetch_target(self._broker, self._request, item) for item in self._wanted]
+        try:
+            self._read(wait=False)
+        except BlockingIOError:
+            return True
+        return False
+
+    def _read(self, *, wait: bool) -> None:
+        """Any thread: partitions were looked up on the loop."""
         started = perf_counter()
         left = min(self._request.max_bytes, self._broker.settings.limits.fetch_bytes_max)
+        committed_only = self._request.isolation == READ_COMMITTED
         found = False
-        self._messages = 0
+        messages = 0
         answers = []
-        for item in self._wanted:
-            try:
-                answer = self._look_at(item, left, first=not found, wait=wait)
-            except BlockingIOError:
-                return True
-            except KafkaError as error:
-                answer = FetchedPartition(item.topic, item.partition, error.code, -1, -1, -1, b"")
+        for target in self._targets:
+            answer, message_count = target.read(left, first=not found, wait=wait, committed_only=committed_only)
             size = len(answer.records)
             found = found or size > 0
             left -= size
+            messages += message_count
             answers.append(answer)
-        self._answers = answers
+        self._answers, self._messages = answers, messages
         self._read_seconds = perf_counter() - started
-        return False
-
-    def _look_at(self, item: FetchPartition, left: int, *, first: bool, wait: bool) -> FetchedPartition:
-        partition = self._broker.partitions.find(item.topic, item.partition)
-        if self._request.replica_id >= 0:
-            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)  # no other node has a replica
-        if partition.failed:
-            raise KafkaError(partition.failure)
-        partition.check_epoch(item.leader_epoch)
-        diverging = _divergence(partition, item)
-        slice_ = NO_RECORDS
-        if diverging is None:
-            # A partition beyond the byte limit is still checked, so that its errors are told at once.
-            max_bytes = max(min(item.max_bytes, left), 0)
-            slice_ = partition.read(item.fetch_offset, max_bytes, one_batch_at_least=first, wait=wait)
-            if len(slice_.records):
-                self._messages += slice_.next_offset - max(item.fetch_offset, slice_.first_offset)
-        return FetchedPartition(
-            item.topic,
-            item.partition,
-            0,
-            partition.high_watermark,
-            partition.last_stable,
-            partition.log_start,
-            slice_.records,
-            self._request.isolation == READ_COMMITTED,
-            diverging,
-        )
 
     def _ready(self) -> bool:
         if self._request.max_wait_ms <= 0 or not self._wanted:
@@ -161,10 +138,10 @@ class _Fetch:
     def _read_in_thread(self) -> None:
         self._reading = True
         loop = asyncio.get_running_loop()
-        future = loop.run_in_executor(None, lambda: self._look(wait=True))
+        future = loop.run_in_executor(None, lambda: self._read(wait=True))
         future.add_done_callback(self._read_done)
 
-    def _read_done(self, future: asyncio.Future[bool]) -> None:
+    def _read_done(self, future: asyncio.Future[None]) -> None:
         self._reading = False
         assert self._pending is not None
         if self._pending.done:
@@ -175,6 +152,8 @@ class _Fetch:
             self._finish(self._body())
         else:
             self._park()
+            if not self._pending.done:
+                self._wake()  # for what came while the thread was reading
 
     # --- waiting ---------------------------------------------------------------------------------------------------
 
@@ -189,7 +168,7 @@ class _Fetch:
             try:
                 partition = self._broker.partitions.find(item.topic, item.partition)
             except KafkaError:  # deleted while it was read in the thread
-                self._look(wait=False)
+                self._look()
                 self._finish(self._body())
                 return
             partition.add_data_waiter(self._wake)
@@ -214,7 +193,7 @@ class _Fetch:
         """A partition has something new."""
         if self._reading or (self._request.min_bytes > 1 and self._is_too_little()):
             return
-        if self._look(wait=False):
+        if self._look():
             self._leave()
             self._read_in_thread()
         elif self._ready():
@@ -254,15 +233,3 @@ class _Fetch:
             self._broker.metrics.fetched(sent, self._messages)
             self._broker.metrics.read(self._read_seconds, sent)
         return encode_response(answers, self._version, session_id=session_id)
-
-
-def _divergence(partition: Partition, item: FetchPartition) -> tuple[int, int] | None:
-    """KIP-595: the client's last record is not ours if its epoch ended before the offset it asks for."""
-    if item.last_fetched_epoch < 0:
-        return None
-    epoch, end = partition.log.epoch_end(item.last_fetched_epoch)
-    if epoch < 0:
-        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
-    if epoch < item.last_fetched_epoch or end < item.fetch_offset:
-        return epoch, end
-    return None

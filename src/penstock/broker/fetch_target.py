@@ -1,0 +1,78 @@
+"""One partition of a fetch request: looked up and checked on the event loop, then read in whatever thread has to wait."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from penstock.broker.broker import Broker
+from penstock.cluster.partition import Partition
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.fetch import FetchedPartition, FetchPartition, FetchRequest
+from penstock.storage.interface import ReadSlice
+
+NO_RECORDS = ReadSlice(b"", -1, -1)
+
+
+class FetchTarget(NamedTuple):
+    """A partition of the request, looked up and checked; `error` says why it is not read."""
+
+    item: FetchPartition
+    partition: Partition | None
+    error: ErrorCode = ErrorCode.NONE
+    diverging: tuple[int, int] | None = None
+
+    def read(self, left: int, *, first: bool, wait: bool, committed_only: bool) -> tuple[FetchedPartition, int]:
+        """The answer and its number of messages, counted by offsets. BlockingIOError as in `Log.read`."""
+        item, partition = self.item, self.partition
+        if partition is None:
+            return self._failed(self.error), 0
+        found, messages = NO_RECORDS, 0
+        if self.diverging is None:
+            # A partition beyond the byte limit is still checked, so that its errors are told at once.
+            max_bytes = max(min(item.max_bytes, left), 0)
+            try:
+                found = partition.read(item.fetch_offset, max_bytes, one_batch_at_least=first, wait=wait)
+            except KafkaError as error:
+                return self._failed(error.code), 0
+            if len(found.records):
+                messages = found.next_offset - max(item.fetch_offset, found.first_offset)
+        answer = FetchedPartition(
+            item.topic,
+            item.partition,
+            ErrorCode.NONE,
+            partition.high_watermark,
+            partition.last_stable,
+            partition.log_start,
+            found.records,
+            committed_only,
+            self.diverging,
+        )
+        return answer, messages
+
+    def _failed(self, error: ErrorCode) -> FetchedPartition:
+        return FetchedPartition(self.item.topic, self.item.partition, error, -1, -1, -1, b"")
+
+
+def fetch_target(broker: Broker, request: FetchRequest, item: FetchPartition) -> FetchTarget:
+    try:
+        partition = broker.partitions.find(item.topic, item.partition)
+        if request.replica_id >= 0:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)  # no other node has a replica
+        if partition.failed:
+            raise KafkaError(partition.failure)
+        partition.check_epoch(item.leader_epoch)
+        return FetchTarget(item, partition, ErrorCode.NONE, _divergence(partition, item))
+    except KafkaError as error:
+        return FetchTarget(item, None, error.code)
+
+
+def _divergence(partition: Partition, item: FetchPartition) -> tuple[int, int] | None:
+    """KIP-595: the client's last record is not ours if its epoch ended before the offset it asks for."""
+    if item.last_fetched_epoch < 0:
+        return None
+    epoch, end = partition.log.epoch_end(item.last_fetched_epoch)
+    if epoch < 0:
+        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
+    if epoch < item.last_fetched_epoch or end < item.fetch_offset:
+        return epoch, end
+    return None
