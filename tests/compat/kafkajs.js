@@ -128,7 +128,14 @@ async function admin (input) {
   await client.disconnect()
 }
 
-const COMMANDS = { produce, consume, member, admin }
+async function offsetsByTime (input) {
+  const client = connectTo(input).admin()
+  await client.connect()
+  say({ answer: await client.fetchTopicOffsetsByTimestamp(input.topic, input.time) })
+  await client.disconnect()
+}
+
+const COMMANDS = { produce, consume, member, admin, offsets_by_time: offsetsByTime }
 readInput()
   .then(input => COMMANDS[process.argv[2]](input))
   .then(() => process.stdout.write('', () => process.exit(0)))
