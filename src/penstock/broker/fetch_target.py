@@ -1,4 +1,4 @@
-"""One partition of a fetch request: looked up and checked on the event loop, then read in whatever thread has to wait."""
+"""One partition of a fetch request: looked up and checked on the loop, read in whatever thread has to wait for it."""
 
 from __future__ import annotations
 

@@ -50,6 +50,7 @@ class _Fetch:
     __slots__ = (
         "_answers",
         "_broker",
+        "_deadline",
         "_found_bytes",
         "_full",
         "_messages",
@@ -77,6 +78,7 @@ class _Fetch:
         self._answers: list[FetchedPartition] = []
         self._pending: Pending | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._deadline = 0.0  # on the loop's clock, once it waits
         self._waits_on: list[Partition] = []
         self._reading = False
         self._messages = 0  # in the answers, counted by offsets
@@ -100,6 +102,7 @@ class _Fetch:
     def _look(self) -> bool:
         """Read every partition anew from the page cache. True if some of it is not there and has to be waited for."""
         self._targets = [fetch_target(self._broker, self._request, item) for item in self._wanted]
+        self._note_stored()
         try:
             self._read(wait=False)
         except BlockingIOError:
@@ -160,8 +163,9 @@ class _Fetch:
     def _park(self) -> None:
         assert self._pending is not None
         loop = asyncio.get_running_loop()
-        wait_ms = min(self._request.max_wait_ms, FETCH_WAIT_MS_MAX)
-        self._timer = loop.call_later(wait_ms / 1000, self._expire)
+        if not self._deadline:
+            self._deadline = loop.time() + min(self._request.max_wait_ms, FETCH_WAIT_MS_MAX) / 1000
+        self._timer = loop.call_at(self._deadline, self._expire)
         self._pending.on_abandon = self._leave
         self._broker.parked.add(self._expire)
         for item in self._wanted:
@@ -173,21 +177,20 @@ class _Fetch:
                 return
             partition.add_data_waiter(self._wake)
             self._waits_on.append(partition)
-        self._note_stored()
 
     def _note_stored(self) -> None:
-        """What the logs hold at a look. Bytes that are not flushed yet were not seen by it: then nothing is noted."""
-        unflushed = any(partition.log.log_end > partition.high_watermark for partition in self._waits_on)
-        self._stored_bytes = -1 if unflushed else self._stored()
-
-    def _stored(self) -> int:
-        return sum(partition.log.size_bytes for partition in self._waits_on)
+        """What the logs hold before a look; nothing if there are unflushed bytes, which it will not see."""
+        if self._request.min_bytes > 1:
+            logs = [target.partition.log for target in self._targets if target.partition is not None]
+            unflushed = any(log.log_end > log.flushed for log in logs)
+            self._stored_bytes = -1 if unflushed else sum(log.size_bytes for log in logs)
 
     def _is_too_little(self) -> bool:
         """Whether what came since the last look cannot be enough, so that reading it all again is not worth it."""
         if self._stored_bytes < 0 or any(partition.failed for partition in self._waits_on):
             return False
-        return self._found_bytes + self._stored() - self._stored_bytes < self._request.min_bytes
+        stored_bytes = sum(partition.log.size_bytes for partition in self._waits_on)
+        return self._found_bytes + stored_bytes - self._stored_bytes < self._request.min_bytes
 
     def _wake(self) -> None:
         """A partition has something new."""
@@ -198,8 +201,6 @@ class _Fetch:
             self._read_in_thread()
         elif self._ready():
             self._finish(self._body())
-        else:
-            self._note_stored()
 
     def _expire(self) -> None:
         """Time is up, or the broker stops: answer with what there is."""
