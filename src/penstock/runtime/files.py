@@ -56,8 +56,8 @@ class Files(Protocol):
     def exists(self, path: Path) -> bool: ...
     def file_size(self, path: Path) -> int: ...
     def list_names(self, directory: Path) -> list[str]: ...
-    def make_directories(self, directory: Path) -> None:
-        """Create a directory and its parents and sync every directory that got a new entry."""
+    def make_directories(self, directory: Path, *, sync: bool = True) -> None:
+        """Create a directory and its parents, and sync every directory that got a new entry unless the caller will."""
         ...
 
     def rename(self, old: Path, new: Path) -> None: ...
@@ -177,15 +177,16 @@ class RealFiles:
     def list_names(self, directory: Path) -> list[str]:
         return os.listdir(directory)
 
-    def make_directories(self, directory: Path) -> None:
+    def make_directories(self, directory: Path, *, sync: bool = True) -> None:
         missing = []
         current = directory
-        while not current.exists():
+        while not os.path.exists(current):
             missing.append(current)
             current = current.parent
         for path in reversed(missing):
             path.mkdir(exist_ok=True)
-            self.sync_directory(path.parent)
+            if sync:
+                self.sync_directory(path.parent)
 
     def rename(self, old: Path, new: Path) -> None:
         os.rename(old, new)

@@ -38,14 +38,26 @@ class CoveredSegment(NamedTuple):
 class Checkpoint:
     """One recovery point on its way to the disk."""
 
-    __slots__ = ("_cache", "_directory", "_files", "_interval", "_snapshot", "covered", "data_is_synced", "log_end")
+    __slots__ = (
+        "_cache",
+        "_directories",
+        "_directory",
+        "_files",
+        "_interval",
+        "_snapshot",
+        "covered",
+        "data_is_synced",
+        "log_end",
+    )
 
     def __init__(
-        self, files: Files, cache: FileCache, directory: Path, log_end: int, snapshot: bytes, interval: int
+        self, files: Files, cache: FileCache, directories: Sequence[Path], log_end: int, snapshot: bytes, interval: int
     ) -> None:
+        """`directories`: the log's, then others whose entries must be on disk with it."""
         self._files = files
         self._cache = cache
-        self._directory = directory
+        self._directory = directories[0]
+        self._directories = directories
         self._snapshot = snapshot
         self._interval = interval
         self.log_end = log_end
@@ -65,7 +77,8 @@ class Checkpoint:
             if not synced or item.size > SMALL_BYTES:
                 self._write_segment(item, synced)
         if not synced:
-            self._files.sync_directory(self._directory)
+            for directory in self._directories:
+                self._files.sync_directory(directory)
         self.data_is_synced = True
         path = layout.snapshot_path(self._directory, self.log_end)
         if synced:

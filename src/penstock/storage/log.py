@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from time import perf_counter
 
 from penstock.model.batch import BatchHeader, stamp, stamp_log_append_time
 from penstock.model.errors import ErrorCode, KafkaError
@@ -27,18 +28,22 @@ from penstock.storage.flush_queue import FileCache, FlushQueue, LogJournal
 from penstock.storage.interface import Appended, LogConfig, LogState, ProducerView
 from penstock.storage.leftovers import finish_swap, record_failed_flush
 from penstock.storage.log_reader import LogReader, OnDamage
+from penstock.storage.observer import EngineObserver, SilentObserver
 from penstock.storage.recovery import RecoveredLog, recover, segment_from_entry
 from penstock.storage.segment import Segment
 from penstock.storage.snapshot import SegmentEntry, encode_snapshot, rewrite_segments
 from penstock.storage.unflushed import UnflushedFiles
+
+_SILENT = SilentObserver()
 
 
 class DiskLog(LogReader):
     """Implements `storage.interface.Log` and `storage.flush_queue.Flushable`."""
 
     __slots__ = (
-        "_checkpoint_running", "_commit", "_end_mark", "_epoch", "_epochs", "_flushing", "_journal", "_producers",
-        "_synced_names", "_unflushed", "flushed", "partition", "snapshot_end", "topic", "unsnapshotted_bytes",
+        "_checkpoint_running", "_commit", "_end_mark", "_epoch", "_epochs", "_flushing", "_journal", "_observer",
+        "_producers", "_root", "_synced_names", "_unflushed", "flushed", "partition", "snapshot_end", "topic",
+        "unsnapshotted_bytes",
     )  # fmt: skip
 
     def __init__(
@@ -59,8 +64,13 @@ class DiskLog(LogReader):
         now_ms: int = 0,
         recovered: RecoveredLog | None = None,
         on_damage: OnDamage | None = None,
+        root: Path | None = None,
+        observer: EngineObserver | None = None,
     ) -> None:
-        """Waits for the disk: recovers the directory unless the caller did (`recovered`)."""
+        """Waits for the disk: recovers the directory unless the caller did (`recovered`).
+
+        `root` is an ancestor of `directory` that is surely there; what lies between is made with the first file.
+        """
         self._files = files
         self._journal = journal
         self._commit = commit
@@ -68,6 +78,8 @@ class DiskLog(LogReader):
         self._config = config
         self._verify = verify_on_read
         self.on_damage = on_damage
+        self._observer = observer or _SILENT
+        self._root = root or directory.parent
         self._unflushed = UnflushedFiles(file_cache)
         self._checkpoint_running = False
         self._synced_names = False  # whether the active file's name is known to be on disk
@@ -213,27 +225,39 @@ class DiskLog(LogReader):
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"no new segment: {error}") from error
 
     def roll(self, base_offset: int) -> Segment:
-        """Begin a new segment at the end of the log. Waits for the disk only to make the log's directory."""
+        """Begin a new segment at the end of the log. Its name is synced by the round that flushes its first batch."""
+        started = perf_counter()
         segment = Segment(self.directory, base_offset)
+        directories = [self.directory]
         if not self._segments:
-            self._files.make_directories(self.directory)
+            self._files.make_directories(self.directory, sync=False)
+            directories = self._path_directories()
         file = self._cache.acquire(segment.path, write=True, create=True)
         if file.size():
             self._cache.release(file)
             raise FileExistsError(f"{segment.path} is there already and is not empty")
         self._unflushed.seal(base_offset)
-        self._unflushed.new_entry(self._files, self.directory, file, base_offset)
+        self._unflushed.new_entry(self._files, directories, file, base_offset)
         self._unflushed.active = file
         self._synced_names = True
         if self._segments:
             self._segments[-1].end_offset = base_offset
         self._segments = (*self._segments, segment)
+        self._observer.rolled(perf_counter() - started)
         return segment
+
+    def _path_directories(self) -> list[Path]:
+        """The log's directory and those above it, up to the root.
+
+        All of them, whoever made them: another log's flush, which would have synced the ones it made, may have failed.
+        """
+        above = self.directory.parents
+        return [self.directory, *above[: len(self.directory.parts) - len(self._root.parts)]]
 
     def _open_active(self, segment: Segment) -> File:
         file = self._cache.acquire(segment.path, write=True)
-        if not self._synced_names:  # a process that was killed may have created it and not synced its name
-            self._unflushed.new_entry(self._files, self.directory, file, self.log_end)
+        if not self._synced_names:  # a process that was killed may have created it and synced no name
+            self._unflushed.new_entry(self._files, self._path_directories(), file, self.log_end)
             self._synced_names = True
         self._unflushed.active = file
         return file
@@ -355,8 +379,10 @@ class DiskLog(LogReader):
             return None
         entries = [segment.entry() for segment in self._segments]
         snapshot = encode_snapshot(self.log_end, entries, self._epochs.entries, self._producers.encode())
+        # The first recovery point is worth nothing without the directories that lead to it.
+        directories = [self.directory] if self.snapshot_end >= 0 else self._path_directories()
         checkpoint = Checkpoint(
-            self._files, self._cache, self.directory, self.log_end, snapshot, self._config.index_interval_bytes
+            self._files, self._cache, directories, self.log_end, snapshot, self._config.index_interval_bytes
         )
         active = self._segments[-1]
         checkpoint.cover([segment for segment in self._segments if segment is active or not segment.index_written])

@@ -283,6 +283,8 @@ class DiskEngine:
             epochs=epochs,
             recovered=recovered,
             on_damage=self._found_damage,
+            root=self.data.topics,
+            observer=self.observer,
         )
         self._logs[partition] = log
         self._report(log, recovered, time.perf_counter() - started)

@@ -9,6 +9,7 @@ class EngineObserver(Protocol):
     """The metrics of a node have these methods."""
 
     def flush_round(self, seconds: float, logs: int, files: int, failed: bool = False) -> None: ...
+    def rolled(self, seconds: float) -> None: ...
     def recovered(self, seconds: float, scanned_bytes: int = 0, cut_bytes: int = 0) -> None: ...
     def compacted(self, seconds: float) -> None: ...
     def corrupt_batch(self) -> None: ...
@@ -19,6 +20,9 @@ class SilentObserver:
     """Nobody counts."""
 
     def flush_round(self, seconds: float, logs: int, files: int, failed: bool = False) -> None:
+        pass
+
+    def rolled(self, seconds: float) -> None:
         pass
 
     def recovered(self, seconds: float, scanned_bytes: int = 0, cut_bytes: int = 0) -> None:

@@ -62,10 +62,13 @@ class UnflushedFiles:
         self._older: tuple[tuple[File, int, bool], ...] = ()  # file, end offset, pinned
         self.active: File | None = None
 
-    def new_entry(self, files: Files, directory: Path, file: File, base_offset: int) -> None:
-        """A file was created for the segment at `base_offset`: its name must be synced with its first batch."""
-        entry = DirectoryEntry(files, directory, file)
-        self._older = (*self._older, (entry, base_offset + 1, False))
+    def new_entry(self, files: Files, directories: Sequence[Path], file: File, base_offset: int) -> None:
+        """A file was created for the segment at `base_offset`: its name must be synced with its first batch.
+
+        `directories`: the file's own, and those above it that may be new as well.
+        """
+        entries = ((DirectoryEntry(files, directory, file), base_offset + 1, False) for directory in directories)
+        self._older = (*self._older, *entries)
 
     def seal(self, end_offset: int) -> None:
         """The active file gets no more writes; it is held until everything below `end_offset` is flushed."""

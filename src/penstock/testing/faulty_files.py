@@ -120,7 +120,7 @@ class FaultyFiles:
     def list_names(self, directory: Path) -> list[str]:
         return self._real.list_names(directory)
 
-    def make_directories(self, directory: Path) -> None:
+    def make_directories(self, directory: Path, *, sync: bool = True) -> None:
         missing = []
         current = directory
         while not current.exists():
@@ -129,7 +129,8 @@ class FaultyFiles:
         for path in reversed(missing):
             name = self._name(path)
             self.perform(Change(Kind.MAKE_DIRECTORY, name), lambda path=path: os.mkdir(path))  # type: ignore[misc]
-            self.sync_directory(path.parent)
+            if sync:
+                self.sync_directory(path.parent)
 
     def rename(self, old: Path, new: Path) -> None:
         old_name, new_name = self._name(old), self._name(new)

@@ -67,7 +67,7 @@ class TestAppend:
         put(rig.log, b"b" * 50)
         end, files = rig.log.flush_targets()
         assert end == 2
-        assert len(files) == 4  # two segments, and the names of both
+        assert len(files) == 5  # two segments, the names of both, and that of their directory
         rig.log.flush_completed(end)
         assert rig.log.flush_targets()[1] == []
         assert rig.cache.open_count == 2
