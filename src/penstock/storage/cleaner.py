@@ -2,8 +2,7 @@
 
 One log at a time, the dirtiest first:
 
-    pick (loop)      dirty bytes / all bytes ≥ min.cleanable.dirty.ratio, or older than max.compaction.lag.ms; only
-                     sealed, flushed segments below the recovery point, none younger than min.compaction.lag.ms
+    pick (loop)      by the rules of `storage.dirt`; only segments below the recovery point
     compact          worker process
     swap (loop)      `DiskLog.replace_segments`, group by group from the oldest: a tombstone never goes before the
                      records it deletes
@@ -12,8 +11,7 @@ One log at a time, the dirtiest first:
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from penstock.runtime.worker import WorkerDied
 from penstock.storage.compaction import (
@@ -23,7 +21,8 @@ from penstock.storage.compaction import (
     DamagedSegment,
     compact,
 )
-from penstock.storage.interface import LogConfig, LogState
+from penstock.storage.dirt import FOREVER, Dirt, active_is_overdue, measure_dirt
+from penstock.storage.interface import Log, LogState
 from penstock.storage.log import DiskLog
 from penstock.storage.segment import Segment
 
@@ -32,37 +31,6 @@ if TYPE_CHECKING:
     from penstock.storage.upkeep import Upkeep
 
 _log = logging.getLogger(__name__)
-
-_FOREVER = (1 << 63) - 1
-
-
-class Dirt(NamedTuple):
-    """How much of a log there is to compact."""
-
-    segments: Sequence[Segment]  # from the first of the log to the last that may be touched
-    first_dirty: int
-    ratio: float
-    is_overdue: bool  # max.compaction.lag.ms
-
-    def is_due(self, config: LogConfig) -> bool:
-        return self.ratio > 0 and (self.is_overdue or self.ratio >= config.min_cleanable_dirty_ratio)
-
-
-def measure_dirt(log: DiskLog, first_dirty: int, now_ms: int) -> Dirt:
-    config = log.config
-    first_dirty = min(max(first_dirty, log.log_start), log.log_end)
-    cleanable: list[Segment] = []
-    for segment in log.segments[:-1]:
-        too_young = segment.largest_timestamp > now_ms - config.min_compaction_lag_ms
-        if segment.end_offset > log.flushed or (config.min_compaction_lag_ms > 0 and too_young):
-            break
-        cleanable.append(segment)
-    dirty = [segment for segment in cleanable if segment.end_offset > first_dirty]
-    total = sum(segment.size for segment in cleanable)
-    dirty_bytes = sum(segment.size for segment in dirty)
-    lag_ms = config.max_compaction_lag_ms
-    overdue = lag_ms < _FOREVER and any(0 <= segment.first_timestamp < now_ms - lag_ms for segment in dirty)
-    return Dirt(cleanable, first_dirty, dirty_bytes / total if total else 0.0, overdue)
 
 
 class Cleaner:
@@ -73,7 +41,7 @@ class Cleaner:
         self._upkeep = upkeep
         self._running: DiskLog | None = None
         self._finished: tuple[DiskLog, CompactionReport, int] | None = None
-        self._checked_ms = -_FOREVER
+        self._checked_ms = -FOREVER
         self._uncleanable: set[DiskLog] = set()
         self._first_dirties: dict[DiskLog, int] = {}
 
@@ -89,7 +57,7 @@ class Cleaner:
     def run(self) -> bool:
         """Start on the dirtiest log that is due; False if there is none."""
         now_ms = self._engine.clock.now_ms()
-        due: list[tuple[float, DiskLog, Dirt]] = []
+        due: list[tuple[float, DiskLog, Dirt[Segment]]] = []
         for log in self._engine.open_logs():
             if log.config.cleanup_compact and log.state is LogState.ONLINE and log not in self._uncleanable:
                 self._roll_overdue(log, now_ms)
@@ -115,14 +83,10 @@ class Cleaner:
         self._uncleanable.discard(log)
 
     def _roll_overdue(self, log: DiskLog, now_ms: int) -> None:
-        """The active segment is never compacted: with max.compaction.lag.ms it must not stay active for ever."""
-        lag_ms = log.config.max_compaction_lag_ms
-        if lag_ms < _FOREVER and log.segments:
-            active = log.segments[-1]
-            if active.size and 0 <= active.first_timestamp < now_ms - lag_ms and not self._upkeep.is_busy(log):
-                log.roll(log.log_end)
+        if active_is_overdue(log, now_ms) and not self._upkeep.is_busy(log):
+            log.roll(log.log_end)
 
-    def _start(self, log: DiskLog, dirt: Dirt, now_ms: int) -> None:
+    def _start(self, log: DiskLog, dirt: Dirt[Segment], now_ms: int) -> None:
         self._running = log
         request = CompactionRequest(
             directory=log.directory,
@@ -171,7 +135,8 @@ class Cleaner:
             self._running = None
             self._first_dirties[log] = report.clean_end
             self._engine.catalog.set_first_dirty(log.partition, log.topic, report.clean_end)
-            self._tell(log, report)
+            self._engine.observer.compacted(report.seconds)
+            tell_compacted(log, report)
 
     def _give_up(self, log: DiskLog, error: BaseException | None) -> None:
         self._running = None
@@ -185,12 +150,13 @@ class Cleaner:
         else:
             self._engine.files.remove(group.path)  # retention took some of them meanwhile
 
-    def _tell(self, log: DiskLog, report: CompactionReport) -> None:
-        self._engine.observer.compacted(report.seconds)
-        name = f"{log.topic}-{log.partition.partition}"
-        _log.info("%s compacted to offset %d: %d bytes became %d", name, report.clean_end, report.bytes_before,
-                  report.bytes_after)  # fmt: skip
-        for problem in report.undecodable:
-            _log.warning("%s: kept by compaction because it cannot be decoded: %s", name, problem)
-        if report.keyless_count:
-            _log.warning("%s: %d records without a key went with compaction", name, report.keyless_count)
+
+def tell_compacted(log: Log, report: CompactionReport) -> None:
+    """What an operator may want to know of a run."""
+    name = f"{log.topic}-{log.partition.partition}"
+    _log.info("%s compacted to offset %d: %d bytes became %d", name, report.clean_end, report.bytes_before,
+              report.bytes_after)  # fmt: skip
+    for problem in report.undecodable:
+        _log.warning("%s: kept by compaction because it cannot be decoded: %s", name, problem)
+    if report.keyless_count:
+        _log.warning("%s: %d records without a key went with compaction", name, report.keyless_count)

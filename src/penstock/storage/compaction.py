@@ -1,7 +1,8 @@
-"""Rewriting sealed segments so that only the last record of each key is left. Runs in the worker process.
+"""Rewriting sealed segment files so that only the last record of each key is left. Runs in the worker process.
 
-    1  walk over the dirty part, remember for every key (as a digest) its last offset, until the map is full
+    1  walk over the dirty part, remember for every key its last offset, until the map is full (`storage.key_map`)
     2  copy the segments from the first on, group by group, without the records that have a later one
+       (`storage.clean_batch`)
 
 Kafka's rules: base offsets and last offsets of batches stay, so do producer fields and leader epochs; a batch that
 loses all its records goes, unless it is the last of its producer (idempotence needs it), then it stays as an empty
@@ -21,11 +22,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from penstock.model.batch import BatchHeader
-from penstock.model.errors import KafkaError
-from penstock.model.records import RecordSpan, records_payload, scan_records
 from penstock.runtime.files import Files
 from penstock.storage import layout
-from penstock.storage.clean_batch import BatchCleaner, key_digest
+from penstock.storage.clean_batch import BatchCleaner
+from penstock.storage.key_map import KEY_COUNT_MAX, KeyMap
 from penstock.storage.scan import BatchScanner
 from penstock.storage.snapshot import SegmentEntry
 from penstock.storage.time_index import NO_TIMESTAMP, Times
@@ -44,7 +44,7 @@ class CompactionRequest(NamedTuple):
     delete_retention_ms: int
     now_ms: int
     producer_last_offsets: Mapping[int, int]
-    key_count_max: int = 500_000  # about 100 MB of the worker's memory
+    key_count_max: int = KEY_COUNT_MAX
 
 
 class CleanedGroup(NamedTuple):
@@ -78,16 +78,16 @@ class DamagedSegment(Exception):
 
 def compact(files: Files, request: CompactionRequest) -> CompactionReport:
     started = time.perf_counter()
-    latest, clean_end = _map_keys(files, request)
+    keys = _map_keys(files, request)
     cleaner = BatchCleaner(
-        latest, clean_end, request.producer_last_offsets, request.now_ms, request.delete_retention_ms
+        keys.latest, keys.clean_end, request.producer_last_offsets, request.now_ms, request.delete_retention_ms
     )
-    covered = [entry for entry in request.segments if entry.base_offset < clean_end]
+    covered = [entry for entry in request.segments if entry.base_offset < keys.clean_end]
     groups = list(_clean_segments(files, request, covered, cleaner))
     replaced = {base for group in groups for base in group.base_offsets}
     return CompactionReport(
         groups,
-        clean_end,
+        keys.clean_end,
         sum(entry.size for entry in covered),
         sum(entry.size for entry in covered if entry.base_offset not in replaced)
         + sum(group.entry.size for group in groups),
@@ -97,36 +97,16 @@ def compact(files: Files, request: CompactionRequest) -> CompactionReport:
     )
 
 
-def _map_keys(files: Files, request: CompactionRequest) -> tuple[dict[bytes, int], int]:
-    """The last offset of every key in the dirty part, and where the walk ended."""
-    latest: dict[bytes, int] = {}
-    clean_end = request.first_dirty
+def _map_keys(files: Files, request: CompactionRequest) -> KeyMap:
+    keys = KeyMap(request.first_dirty, request.key_count_max)
     for entry in request.segments:
         if entry.end_offset <= request.first_dirty:
             continue
         for header, batch in _batches(files, request.directory, entry):
-            if header.next_offset <= request.first_dirty:
-                continue
-            if len(latest) + header.record_count > request.key_count_max and latest:
-                return latest, clean_end
-            _map_batch(latest, header, batch)
-            clean_end = header.next_offset
-        clean_end = entry.end_offset
-    return latest, clean_end
-
-
-def _map_batch(latest: dict[bytes, int], header: BatchHeader, batch: memoryview) -> None:
-    if header.is_control:
-        return
-    try:
-        payload = records_payload(batch, header)
-        spans: Iterator[RecordSpan] = scan_records(payload, header.record_count)
-        found = [
-            (key_digest(span.key), header.base_offset + span.offset_delta) for span in spans if span.key is not None
-        ]
-    except (ValueError, KafkaError):
-        return  # kept as it is, and so is everything it may replace
-    latest.update(found)
+            if not keys.add(header, batch):
+                return keys
+        keys.end_segment(entry.end_offset)
+    return keys
 
 
 def _clean_segments(
