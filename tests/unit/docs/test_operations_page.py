@@ -1,0 +1,62 @@
+"""docs/operations.md knows every setting, every metric and every alert, and invents none."""
+
+import re
+from pathlib import Path
+
+import yaml
+
+from penstock.config.settings import keys
+from penstock.config.sources import PROVIDER_IDLE_KEYS, PROVIDER_KEYS, REFERENCE_VARIABLES
+from penstock.observability.exposition import LAG_FAMILIES, LOG_FAMILIES, pages
+from penstock.observability.metrics import BrokerMetrics
+from tools.doc_tables import settings_table, with_table
+
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "operations.md"
+ALERTS = ROOT / "deploy" / "prometheus" / "alerts.yml"
+# Gauges that the node adds to the metrics.
+NODE_PROBES = ROOT / "src" / "penstock" / "node" / "probes.py"
+
+
+def text() -> str:
+    return PAGE.read_text(encoding="utf-8")
+
+
+def section(title: str) -> str:
+    """The text below a heading, up to the next one of the same level."""
+    return text().partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def exposed_metrics() -> set[str]:
+    metrics = BrokerMetrics({}, PAGE.parent)
+    heads = b"".join(pages(metrics.registry, [], [])).decode()
+    names = set(re.findall(r"^# TYPE (\S+)", heads, re.MULTILINE))
+    names |= {name for name, _ in (*LOG_FAMILIES, *LAG_FAMILIES)}
+    return names | set(re.findall(r'"(penstock_\w+)"', NODE_PROBES.read_text(encoding="utf-8")))
+
+
+def test_every_setting_is_in_the_table() -> None:
+    assert text() == with_table(text(), "settings", settings_table()), "run .venv/bin/python tools/doc_tables.py"
+    assert all(f"| `{key}` |" in text() for key in keys())
+
+
+def test_variables_and_the_keys_of_application_yml_are_there() -> None:
+    assert all(f"`{name}`" in section("Settings") for name in REFERENCE_VARIABLES)
+    shortened = section("Settings").replace("….worker", "broker.network.threads.worker")
+    assert all(f"`{name}`" in shortened for name in (*PROVIDER_KEYS, *PROVIDER_IDLE_KEYS))
+
+
+def test_every_metric_is_explained_and_none_is_invented() -> None:
+    rows = re.findall(r"^\| (`(?:penstock|process)_.*?) \|", section("Metrics"), re.MULTILINE)
+    explained = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert explained == exposed_metrics()
+
+
+def test_metrics_named_elsewhere_exist() -> None:
+    assert set(re.findall(r"`(penstock_[a-z_]+)`", text())) <= exposed_metrics()
+
+
+def test_every_alert_is_explained() -> None:
+    (group,) = yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["groups"]
+    named = set(re.findall(r"`(Penstock\w+)`", section("Prometheus and alerts")))
+    assert named == {rule["alert"] for rule in group["rules"]}
