@@ -17,13 +17,15 @@ from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from penstock.config.settings import StorageSettings
 from penstock.model.batch import check_batch
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.records import iter_records
 from penstock.storage.interface import LogConfig
 from penstock.storage.log import DiskLog
-from penstock.storage.memory import MemoryEngine, MemoryLog
+from penstock.storage.memory import MemoryEngine
+from penstock.storage.memory_log import MemoryLog
 from penstock.storage.retention import run_retention
 from tests.unit.storage.log_rig import NOW, PARTITION, Rig
 
@@ -232,8 +234,8 @@ class MemoryMachine(LogMachine):
     def __init__(self) -> None:
         super().__init__()
         self.waiting: list[Any] = []
-        self.engine = MemoryEngine()
-        self.engine.start(lambda log: None, lambda call, *args: self.waiting.append(call))
+        self.engine = MemoryEngine(StorageSettings())
+        self.engine.start(lambda log: None, lambda call, *args: self.waiting.append(call), background=False)
         self.engine.declare("t", PARTITION, CONFIG, 0)
         self.log = self.engine.log(PARTITION)
 

@@ -206,6 +206,8 @@ class StorageSettings(Section):
     """Below this much free disk, produce is refused until there is room again."""
     reserve_bytes: Bytes = 64 * MIB
     """The part of min_free_bytes that offset commits, group records and deletions may still use."""
+    memory_bytes_max: Annotated[Bytes, Field(ge=1 * MIB)] = 1 * GIB
+    """With engine: memory, above this many bytes of records produce is refused until there is room again."""
     disk_check_interval_ms: Count = 1_000
     """Time between looks at the free disk space."""
     open_files_max: Annotated[int, Field(ge=16)] = 1_500

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.broker.broker import Broker
+from penstock.config.settings import StorageEngine
 from penstock.observability.exposition import LagSample, LogSample
 from penstock.observability.health import Health
 from penstock.observability.metrics import BrokerMetrics
@@ -40,20 +41,25 @@ def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> No
     metrics.add_gauge("penstock_fetch_sessions", "Fetch sessions", lambda: len(broker.fetch_sessions))
     metrics.add_gauge("penstock_waiting_fetches", "Fetches that wait for data", lambda: len(broker.parked))
     metrics.add_gauge(
-        "penstock_writes_accepted", "1, or 0 while the disk is too full", lambda: broker.engine.accepts_writes()
+        "penstock_writes_accepted",
+        "1, or 0 while storage is too full",
+        lambda: broker.engine.accepts_writes(),
     )
 
     def offline() -> str | None:
         count = partitions.offline_count
         return f"{count} partitions are offline after a failed write; restart to recover them" if count else None
 
-    def disk_full() -> str | None:
-        return None if broker.engine.accepts_writes() else "too little free disk: produce is refused"
+    in_memory = broker.settings.storage.engine is StorageEngine.MEMORY
+    full = "storage.memory_bytes_max is reached" if in_memory else "too little free disk"
+
+    def storage_full() -> str | None:
+        return None if broker.engine.accepts_writes() else f"{full}: produce is refused"
 
     def damaged() -> str | None:
         count = damaged_count(broker)
         return f"{count} partitions are damaged; see penstock log verify" if count else None
 
     health.add_check("partitions", offline)
-    health.add_check("disk", disk_full)
+    health.add_check("memory" if in_memory else "disk", storage_full)
     health.add_warning("damage", damaged)

@@ -31,7 +31,7 @@ class Storage:
 def open_storage(settings: Settings, metrics: BrokerMetrics) -> Storage:
     """StartError if the data directory cannot be used; its message says why."""
     if settings.storage.engine is StorageEngine.MEMORY:
-        return Storage(MetadataStore(None), MemoryEngine())
+        return Storage(MetadataStore(None), MemoryEngine(settings.storage, observer=metrics))
     try:
         engine = DiskEngine.open(settings.node.data_dir, settings.storage, observer=metrics)
     except DataDirectoryError as error:

@@ -175,7 +175,7 @@ class LogEngine(Protocol):
         ...
 
     def accepts_writes(self) -> bool:
-        """False while the disk watch refuses produce."""
+        """False while produce is refused because the disk, or what memory may hold, is nearly full."""
         ...
 
     def run_retention(self, now_ms: int) -> int:

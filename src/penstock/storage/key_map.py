@@ -32,8 +32,7 @@ class KeyMap:
 
     def end_segment(self, end_offset: int) -> None:
         """All batches of a segment were added; there may be a gap between the last one and the next segment."""
-        if not self.is_full:
-            self.clean_end = max(self.clean_end, end_offset)
+        self.clean_end = max(self.clean_end, end_offset)
 
     def _add_keys(self, header: BatchHeader, batch: Buffer) -> None:
         if header.is_control:

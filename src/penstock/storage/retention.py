@@ -42,7 +42,9 @@ def count_expired(
         if segment.end_offset > flushed or (active and segment.size == 0):
             break
         below_start = segment.end_offset <= log_start and not active
-        too_old = by_time and 0 <= segment.largest_timestamp < now_ms - config.retention_ms
+        # Compaction may have left nothing of a segment: it must not keep those after it.
+        is_empty = segment.size == 0
+        too_old = by_time and (is_empty or 0 <= segment.largest_timestamp < now_ms - config.retention_ms)
         too_much = by_size and excess - segment.size >= 0
         if not (below_start or too_old or too_much):
             break

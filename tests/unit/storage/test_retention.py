@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from penstock.config.settings import StorageSettings
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.storage.interface import LogConfig
-from penstock.storage.memory import MemoryEngine, MemoryLog
+from penstock.storage.memory import MemoryEngine
+from penstock.storage.memory_log import MemoryLog
 from penstock.storage.retention import plan_retention, run_retention
 from tests.unit.storage.log_rig import NOW, PARTITION, Rig, put, read_all, values_of
 
@@ -103,10 +105,10 @@ def test_delete_records_has_its_bounds(tmp_path: Path) -> None:
 
 @pytest.mark.feature("K-12", "P-01")
 def test_the_memory_engine_shows_what_was_appended_when_the_loop_comes_round() -> None:
-    engine = MemoryEngine()
+    engine = MemoryEngine(StorageSettings())
     soon: list[Callable[[], None]] = []
     flushed: list[object] = []
-    engine.start(lambda log: flushed.append(log), lambda call, *args: soon.append(call))
+    engine.start(lambda log: flushed.append(log), lambda call, *args: soon.append(call), background=False)
     engine.declare("t", PARTITION, LogConfig(), 3)
     log = engine.log(PARTITION)
     assert isinstance(log, MemoryLog)

@@ -1,0 +1,29 @@
+"""A thread that brings one call onto the event loop every so often, for parts that know nothing of asyncio."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+
+class Ticker:
+    """Calls `tick` from its thread until it is stopped; `tick` hands over to the loop."""
+
+    def __init__(self, name: str, interval_s: float, tick: Callable[[], object]) -> None:
+        self._interval_s = interval_s
+        self._tick = tick
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """No more ticks when this returns. Also right if it was never started."""
+        self._stopping.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(self._interval_s):
+            self._tick()
