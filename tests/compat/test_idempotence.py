@@ -3,6 +3,7 @@
 import asyncio
 import json
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -41,8 +42,13 @@ def produce_with_confluent(bootstrap: str, topic: str) -> None:
         }
     )
     failures: list[Any] = []
+
+    def report(error: Any, _: Any) -> None:
+        if error is not None:
+            failures.append(error)
+
     for value in values():
-        producer.produce(topic, value, partition=0, on_delivery=lambda error, _: error and failures.append(error))
+        producer.produce(topic, value, partition=0, on_delivery=report)
         producer.poll(0)
     assert producer.flush(RECOVERED_WITHIN_S) == 0
     assert not failures
@@ -98,15 +104,19 @@ def produce_with_kafkajs(bootstrap: str, topic: str) -> None:
 
 
 def produce_with_java(bootstrap: str, topic: str) -> None:
-    done = subprocess.run(
-        tool_command(
-            "VerifiableProducer", "--bootstrap-server", bootstrap, "--topic", topic,
-            "--max-messages", str(COUNT), "--throughput", str(int(1 / PACE_S)),
-        ),
-        capture_output=True,
-        timeout=RECOVERED_WITHIN_S,
-        check=False,
-    )  # fmt: skip
+    with tempfile.NamedTemporaryFile("w", suffix=".properties") as settings:
+        settings.write("enable.idempotence=true\nretries=2147483647\n")  # the tool's own default is no retries
+        settings.flush()
+        done = subprocess.run(
+            tool_command(
+                "VerifiableProducer", "--bootstrap-server", bootstrap, "--topic", topic,
+                "--max-messages", str(COUNT), "--throughput", str(int(1 / PACE_S)),
+                "--command-config", settings.name,
+            ),
+            capture_output=True,
+            timeout=RECOVERED_WITHIN_S,
+            check=False,
+        )  # fmt: skip
     assert done.returncode == 0, done.stderr.decode()
     events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith(b"{")]
     acknowledged = [event for event in events if event["name"] == "producer_send_success"]
