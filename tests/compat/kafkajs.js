@@ -31,7 +31,12 @@ const readInput = async () => {
 }
 
 const connectTo = input =>
-  new Kafka({ clientId: 'kafkajs', brokers: [input.bootstrap], logLevel: logLevel.NOTHING, retry: { retries: 20 } })
+  new Kafka({
+    clientId: 'kafkajs',
+    brokers: [input.bootstrap],
+    logLevel: logLevel.NOTHING,
+    retry: { retries: input.retries ?? 20 },
+  })
 
 const messageOut = (partition, message) => ({
   partition,
