@@ -35,9 +35,10 @@ def answers_kafka(host: str, port: int) -> bool:
 
 
 class BrokerProcess:
-    """One broker process; `kind` is what tests branch on."""
+    """One broker process; `kind` is what tests branch on, and `is_durable`: whether it knows anything after a start."""
 
     kind = ""
+    is_durable = True
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory

@@ -1,6 +1,7 @@
 """Fixtures of the outside tests: which broker they run against, and a raw client for each test.
 
     default                              a Penstock process of their own
+    PENSTOCK_TEST_ENGINE=memory          the same with the memory engine; what needs a disk is skipped
     PENSTOCK_TEST_TARGET=kafka           the same tests against Apache Kafka, the control
     PENSTOCK_TEST_BOOTSTRAP=host:port    a running broker (PENSTOCK_TEST_TARGET says which kind)
 
@@ -49,10 +50,19 @@ def target_kind() -> str:
     return os.environ.get("PENSTOCK_TEST_TARGET", "penstock")
 
 
+def target_engine() -> str:
+    return os.environ.get("PENSTOCK_TEST_ENGINE", "disk")
+
+
 def make_broker(directory: Path) -> BrokerProcess:
     kind = target_kind()
     assert kind in ("penstock", "kafka"), f"PENSTOCK_TEST_TARGET={kind} is neither penstock nor kafka"
-    return KafkaProcess(directory) if kind == "kafka" else PenstockProcess(directory, PENSTOCK_CONFIG)
+    if kind == "kafka":
+        return KafkaProcess(directory)
+    engine = target_engine()
+    process = PenstockProcess(directory, PENSTOCK_CONFIG + f"  engine: {engine}\n")
+    process.is_durable = engine != "memory"
+    return process
 
 
 def running(process: BrokerProcess) -> Iterator[BrokerProcess]:
