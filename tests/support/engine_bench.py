@@ -1,4 +1,4 @@
-"""A disk engine without threads: what would come onto the event loop waits in a queue until `settle`."""
+"""Log engines without threads: what would come onto the event loop waits in a queue until `settle`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from penstock.config.settings import StorageSettings
 from penstock.model.batch import read_header
@@ -14,9 +14,11 @@ from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.ids import PartitionId
 from penstock.model.records import Record, iter_records
 from penstock.runtime.files import Files, RealFiles
+from penstock.runtime.worker import Worker
 from penstock.storage.data_directory import DataDirectory
 from penstock.storage.interface import Appended, Log, LogConfig
 from penstock.storage.manager import DiskEngine
+from penstock.storage.memory import MemoryEngine
 from penstock.storage.metadata import MetadataStore, TopicRow
 from penstock.storage.sync_cost import SyncCost
 from penstock.testing.clock import ManualClock
@@ -25,46 +27,17 @@ from penstock.testing.inline_worker import InlineWorker
 TOPIC = uuid.UUID(int=1)
 
 
-class EngineBench:
-    def __init__(
-        self,
-        root: Path,
-        files: Files | None = None,
-        *,
-        metadata: Callable[[], MetadataStore] | None = None,
-        clock: ManualClock | None = None,
-        cost: SyncCost | None = None,
-        **settings: Any,
-    ) -> None:
-        self.root = root
-        self.files = files or RealFiles()
+class LogBench:
+    """What both engines' benches can do."""
+
+    engine: DiskEngine | MemoryEngine
+
+    def __init__(self, clock: ManualClock | None) -> None:
         self.clock = clock or ManualClock()
         self.calls: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
         self.flushed: list[Log] = []
-        data = DataDirectory(self.files, root)
-        data.create()
-        data.adopt()
-        self.engine = DiskEngine(
-            data=data,
-            files=self.files,
-            metadata=MetadataStore(root / "meta.db") if metadata is None else metadata(),
-            settings=StorageSettings(min_free_bytes=0, reserve_bytes=0, **settings),
-            clock=self.clock,
-            worker=InlineWorker(),
-            disk_thread=InlineWorker(),
-            cost=cost,
-        )
 
-    def create(self, topic: str, topic_id: uuid.UUID, partitions: int = 1, **config: Any) -> None:
-        row = TopicRow(topic, topic_id, partitions, self.engine.metadata.boot, False, 1)
-        self.engine.metadata.create_topics([(row, {})])
-        self.declare(topic, topic_id, partitions, **config)
-
-    def declare(self, topic: str, topic_id: uuid.UUID, partitions: int = 1, **config: Any) -> None:
-        for index in range(partitions):
-            self.engine.declare(topic, PartitionId(topic_id, index), LogConfig(**config), self.engine.metadata.boot)
-
-    def start(self) -> EngineBench:
+    def start(self) -> Self:
         self.engine.start(
             self.on_flushed, lambda function, *args: self.calls.append((function, args)), background=False
         )
@@ -74,12 +47,10 @@ class EngineBench:
         self.flushed.append(log)
 
     def settle(self) -> None:
-        """Flush rounds and calls until nothing is left to do."""
-        while self.calls or self.engine.commit.run_round():
-            self.engine.commit.finish_rounds()
-            while self.calls:
-                function, args = self.calls.popleft()
-                function(*args)
+        """Calls until nothing is left to do."""
+        while self.calls:
+            function, args = self.calls.popleft()
+            function(*args)
 
     def append(
         self,
@@ -115,3 +86,61 @@ class EngineBench:
 
     def values(self, index: int = 0, topic_id: uuid.UUID = TOPIC) -> list[str]:
         return [(record.value or b"").decode() for record in self.records(index, topic_id)]
+
+
+class EngineBench(LogBench):
+    engine: DiskEngine
+
+    def __init__(
+        self,
+        root: Path,
+        files: Files | None = None,
+        *,
+        metadata: Callable[[], MetadataStore] | None = None,
+        clock: ManualClock | None = None,
+        cost: SyncCost | None = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(clock)
+        self.root = root
+        self.files = files or RealFiles()
+        data = DataDirectory(self.files, root)
+        data.create()
+        data.adopt()
+        self.engine = DiskEngine(
+            data=data,
+            files=self.files,
+            metadata=MetadataStore(root / "meta.db") if metadata is None else metadata(),
+            settings=StorageSettings(min_free_bytes=0, reserve_bytes=0, **settings),
+            clock=self.clock,
+            worker=InlineWorker(),
+            disk_thread=InlineWorker(),
+            cost=cost,
+        )
+
+    def create(self, topic: str, topic_id: uuid.UUID, partitions: int = 1, **config: Any) -> None:
+        row = TopicRow(topic, topic_id, partitions, self.engine.metadata.boot, False, 1)
+        self.engine.metadata.create_topics([(row, {})])
+        self.declare(topic, topic_id, partitions, **config)
+
+    def declare(self, topic: str, topic_id: uuid.UUID, partitions: int = 1, **config: Any) -> None:
+        for index in range(partitions):
+            self.engine.declare(topic, PartitionId(topic_id, index), LogConfig(**config), self.engine.metadata.boot)
+
+    def settle(self) -> None:
+        """Flush rounds and calls until nothing is left to do."""
+        while self.calls or self.engine.commit.run_round():
+            self.engine.commit.finish_rounds()
+            super().settle()
+
+
+class MemoryBench(LogBench):
+    engine: MemoryEngine
+
+    def __init__(self, *, clock: ManualClock | None = None, worker: Worker | None = None, **settings: Any) -> None:
+        super().__init__(clock)
+        self.engine = MemoryEngine(StorageSettings(**settings), clock=self.clock, worker=worker or InlineWorker())
+
+    def create(self, topic: str, topic_id: uuid.UUID, partitions: int = 1, **config: Any) -> None:
+        for index in range(partitions):
+            self.engine.declare(topic, PartitionId(topic_id, index), LogConfig(**config), 0)
