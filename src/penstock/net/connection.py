@@ -7,12 +7,16 @@ has not arrived yet gets a buffer of its own, into which the socket then writes 
 A request is served before the next one is looked at. Its answer may come later (`Pending`: a flush, data to wait for)
 while further requests are served, or it may hold up the connection until it is complete (a coroutine), which is what
 Kafka does for every request. Either way answers leave in order.
+
+A client that sends requests faster than they can be served gets a turn of a few milliseconds, then others do: the rest
+of what was read waits in the queue.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -22,6 +26,7 @@ from penstock.net.caller import Caller, Endpoint
 from penstock.net.flow_control import FlowControl
 from penstock.net.pending import Buffers, Pending
 from penstock.protocol.kafka.primitives import INT32, MalformedRequest
+from penstock.runtime.turns import STEP_NS
 
 log = logging.getLogger(__name__)
 
@@ -79,6 +84,7 @@ class Connection(asyncio.BufferedProtocol):
         "_paused",
         "_queue",
         "_queued_bytes",
+        "_resting",
         "_scratch",
         "_shared",
         "_slots",
@@ -109,6 +115,7 @@ class Connection(asyncio.BufferedProtocol):
         self._paused = False
         self._stopped = False
         self._working_off = False
+        self._resting = False  # others have a turn; `_resume` is on its way
         self._closing = False
         self._task: asyncio.Task[None] | None = None
 
@@ -179,6 +186,7 @@ class Connection(asyncio.BufferedProtocol):
         """Serve the whole frames in scratch[:end] and keep the rest."""
         scratch = self._scratch
         position = 0
+        turn_end = time.perf_counter_ns() + STEP_NS
         self._head = b""
         while end - position >= 4:
             (size,) = INT32.unpack_from(scratch, position)
@@ -193,6 +201,8 @@ class Connection(asyncio.BufferedProtocol):
             if self._closing:
                 return
             position += size
+            if position < end and not self._resting and time.perf_counter_ns() > turn_end:
+                self._rest()
         self._head = bytes(scratch[position:end])
 
     def _begin(self, size: int, part: memoryview) -> None:
@@ -280,19 +290,35 @@ class Connection(asyncio.BufferedProtocol):
         if self._working_off:
             return  # an answer that came at once: the loop below goes on with the queue
         self._working_off = True
+        turn_end = time.perf_counter_ns() + STEP_NS
         while self._queue and not self._closing and not self._blocked:
             frame = self._queue.popleft()
             self._queued_bytes -= len(frame)
             self._shared.flow.change(-len(frame))
             self._serve(memoryview(frame))
+            if time.perf_counter_ns() > turn_end:
+                self._rest()
         self._working_off = False
         self._adjust_reading()
 
+    def _rest(self) -> None:
+        self._resting = True
+        asyncio.get_running_loop().call_soon(self._resume)
+
+    def _resume(self) -> None:
+        self._resting = False
+        self._work_off()
+
     @property
     def _blocked(self) -> bool:
-        """The next request has to wait: for an answer under way, for many of them, or for the client to read."""
+        """The next request has to wait: for an answer under way, for many of them, for others, or for the client."""
         limits = self._shared.limits
-        return self._busy or len(self._slots) >= limits.in_flight_max or self._unread_bytes > limits.unread_bytes_max
+        return (
+            self._busy
+            or self._resting
+            or len(self._slots) >= limits.in_flight_max
+            or self._unread_bytes > limits.unread_bytes_max
+        )
 
     # --- answers ---------------------------------------------------------------------------------------------------
 

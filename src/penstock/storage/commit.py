@@ -22,6 +22,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
@@ -35,6 +36,7 @@ _log = logging.getLogger(__name__)
 
 OnFlushed = Callable[[Flushable], None]
 CallSoon = Callable[..., object]
+_TURN_NS = 2_000_000  # of the event loop, for telling logs that they are flushed
 
 
 class FlushMode(enum.Enum):
@@ -49,12 +51,14 @@ class _Waiting(NamedTuple):
     files: Sequence[File]
 
 
-class _Round(NamedTuple):
+@dataclass(slots=True)
+class _Round:
     """What a round did: an error per log, None where everything below `end` is on disk."""
 
     waiting: list[_Waiting]
     errors: list[OSError | None]
     seconds: float
+    told: int = 0
 
 
 class GroupCommit:
@@ -164,21 +168,43 @@ class GroupCommit:
     def finish_rounds(self) -> None:
         """Loop thread: tell the logs of finished rounds, and those who listen."""
         while self._finished:
-            finished = self._finished.popleft()
-            for waiting, error in zip(finished.waiting, finished.errors, strict=True):
-                try:
-                    self._tell(waiting, error)
-                except Exception:  # one log's waiters must not keep the others waiting
-                    _log.exception("after a flush")
-            self._rounds_done += 1
-            self._observer.flush_round(
-                finished.seconds,
-                len(finished.waiting),
-                sum(len(item.files) for item in finished.waiting),
-                any(finished.errors),
-            )
-            while self._when_done and self._when_done[0][0] <= self._rounds_done:
-                self._when_done.popleft()[1]()
+            self._finish_round(1 << 63)
+
+    def _finish_some(self) -> None:
+        """The same, with turns for others: a round may have thousands of logs."""
+        turn_end = time.perf_counter_ns() + _TURN_NS
+        while self._finished:
+            if not self._finish_round(turn_end):
+                assert self._call_soon is not None
+                self._call_soon(self._finish_some)
+                return
+
+    def _finish_round(self, turn_end: int) -> bool:
+        """The oldest one; False if the turn ended before it was through."""
+        finished = self._finished[0]
+        while finished.told < len(finished.waiting):
+            waiting, error = finished.waiting[finished.told], finished.errors[finished.told]
+            finished.told += 1
+            try:
+                self._tell(waiting, error)
+            except Exception:  # one log's waiters must not keep the others waiting
+                _log.exception("after a flush")
+            if time.perf_counter_ns() > turn_end:
+                return False
+        self._finished.popleft()
+        self._rounds_done += 1
+        self._count(finished)
+        return True
+
+    def _count(self, finished: _Round) -> None:
+        self._observer.flush_round(
+            finished.seconds,
+            len(finished.waiting),
+            sum(len(item.files) for item in finished.waiting),
+            any(finished.errors),
+        )
+        while self._when_done and self._when_done[0][0] <= self._rounds_done:
+            self._when_done.popleft()[1]()
 
     def _run(self) -> None:
         """The flush thread."""
@@ -190,7 +216,7 @@ class GroupCommit:
                 self._wake.get()
             if self.run_round():
                 try:
-                    self._call_soon(self.finish_rounds)
+                    self._call_soon(self._finish_some)
                 except RuntimeError:
                     return  # the loop is closed; `stop` finishes the round
 
