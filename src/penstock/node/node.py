@@ -34,6 +34,8 @@ from penstock.runtime.clock import SystemClock
 
 log = logging.getLogger(__name__)
 
+LONG_RECOVERY_SECONDS = 2.0
+
 
 class Node:
     """One broker. `start` raises StartError with a message for whoever started it."""
@@ -69,15 +71,27 @@ class Node:
 
     async def _start(self) -> None:
         loop = asyncio.get_running_loop()
-        self.metrics.loop_lag.start(loop)
-        self._stack.callback(self.metrics.loop_lag.stop)
         storage = open_storage(self.settings, self.metrics)
         self._stack.push_async_callback(storage.close)
         broker = self._build(storage)
+        self.metrics.loop_lag.start(loop)  # from here on somebody may wait for the loop
+        self._stack.callback(self.metrics.loop_lag.stop)
+        connect_probes(broker, self.metrics, self.health)
+        await self._recover(storage, broker)
         storage.start(broker.partitions.on_flushed, loop)
         await self._open_kafka_door(broker)
-        connect_probes(broker, self.metrics, self.health)
         await self._open_http_door(broker)
+
+    async def _recover(self, storage: Storage, broker: Broker) -> None:
+        """A long one can be watched: the HTTP door, which otherwise waits for the Kafka door, opens meanwhile."""
+        recovering = asyncio.ensure_future(storage.recover())
+        await asyncio.wait([recovering], timeout=LONG_RECOVERY_SECONDS)
+        try:
+            if not recovering.done():
+                log.info("recovering")
+                await self._open_http_door(broker)
+        finally:
+            await recovering
 
     def _build(self, storage: Storage) -> Broker:
         settings = self.settings
@@ -128,9 +142,9 @@ class Node:
         log.info("listening", extra={"host": host, "port": listener.port})
 
     async def _open_http_door(self, broker: Broker) -> None:
-        if not self.settings.http.enabled:
+        if not self.settings.http.enabled or self._http is not None:
             return
-        http = HttpServer(
+        http = self._http = HttpServer(
             settings=self.settings.http,
             metrics=self.metrics,
             health=self.health,

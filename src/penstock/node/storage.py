@@ -20,6 +20,11 @@ class Storage:
     metadata: MetadataStore
     engine: LogEngine
 
+    async def recover(self) -> None:
+        """What a crash left is brought into order in a thread and in the worker process: the event loop goes on."""
+        if isinstance(self.engine, DiskEngine):
+            await asyncio.to_thread(self.engine.recover)
+
     def start(self, on_flushed: FlushListener, loop: asyncio.AbstractEventLoop) -> None:
         self.engine.start(on_flushed, loop.call_soon_threadsafe)
 

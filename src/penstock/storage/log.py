@@ -251,8 +251,10 @@ class DiskLog(LogReader):
 
         All of them, whoever made them: another log's flush, which would have synced the ones it made, may have failed.
         """
-        above = self.directory.parents
-        return [self.directory, *above[: len(self.directory.parts) - len(self._root.parts)]]
+        directories = [self.directory]
+        for _ in range(len(self.directory.parts) - len(self._root.parts)):
+            directories.append(directories[-1].parent)
+        return directories
 
     def _open_active(self, segment: Segment) -> File:
         file = self._cache.acquire(segment.path, write=True)

@@ -35,7 +35,15 @@ from penstock.storage.log_reader import LogReader
 from penstock.storage.metadata import MetadataStore
 from penstock.storage.observer import EngineObserver, SilentObserver
 from penstock.storage.recovery import RecoveredLog, recover
-from penstock.storage.startup import INLINE_SCAN_BYTES, TailRequest, recover_tails, tail_bytes, trash_orphans
+from penstock.storage.startup import (
+    INLINE_SCAN_BYTES,
+    TailAnswer,
+    TailReport,
+    TailRequest,
+    recover_tails,
+    tail_bytes,
+    trash_orphans,
+)
 from penstock.storage.sync_cost import SyncCost
 from penstock.storage.upkeep import Upkeep
 
@@ -90,7 +98,11 @@ class DiskEngine:
         self._declared: dict[PartitionId, _Declared] = {}
         self._logs: dict[PartitionId, DiskLog] = {}
         self._recovered: dict[PartitionId, RecoveredLog] = {}
+        self._tails: list[TailAnswer] = []
+        self._is_recovered = False
+        # Read once: a log is opened on the event loop, where the store's lock must not be waited for.
         self._log_starts = metadata.log_starts()
+        self._epochs = metadata.all_epochs()
         self._on_flushed: FlushListener | None = None
         self._call_soon: Callable[..., object] | None = None
         self._upkeep = Upkeep(self)
@@ -152,6 +164,7 @@ class DiskEngine:
         declared = self._declared.pop(partition)
         self._recovered.pop(partition, None)
         self._log_starts.pop(partition, None)
+        self._epochs.pop(partition, None)
         self.damaged.pop(partition, None)
         self.catalog.forget(partition)
         log = self._logs.pop(partition, None)
@@ -198,14 +211,23 @@ class DiskEngine:
 
     # --- running ---------------------------------------------------------------------------------------
 
-    def start(self, on_flushed: FlushListener, call_soon: Callable[..., object], *, background: bool = True) -> None:
-        """Waits for the disk if the last stop was not clean. Without `background` the caller ticks and flushes."""
-        self._on_flushed = on_flushed
-        self._call_soon = call_soon
+    def recover(self) -> None:
+        """Any thread, once, when all partitions are declared. Waits for the disk, for long after a crash."""
         trash_orphans(self.files, self.data, self._declared)
         if not self.data.was_stopped_cleanly():
-            self._recover_tails()
+            self._tails = self._recover_tails()
         self.data.mark_running()
+        self._is_recovered = True
+
+    def start(self, on_flushed: FlushListener, call_soon: Callable[..., object], *, background: bool = True) -> None:
+        """After `recover`, or waits for it. Without `background` the caller ticks and flushes."""
+        self._on_flushed = on_flushed
+        self._call_soon = call_soon
+        if not self._is_recovered:
+            self.recover()
+        for partition, report, error in self._tails:
+            self._take_tail(partition, report, error)
+        self._tails = []
         self.commit.start(self._flushed, call_soon, in_thread=background)
         self._upkeep.start(in_thread=background)
 
@@ -256,7 +278,7 @@ class DiskEngine:
         directory = self.data.partition(declared.topic, partition)
         recovered = self._recovered.pop(partition, None)
         log_start = self._log_starts.get(partition, 0)
-        epochs = self.metadata.epochs(partition)
+        epochs = self._epochs.get(partition, [])
         if recovered is None:
             recovered = recover(
                 self.files,
@@ -330,35 +352,43 @@ class DiskEngine:
         if self._on_flushed is not None:
             self._on_flushed(log)
 
-    def _recover_tails(self) -> None:
+    def _recover_tails(self) -> list[TailAnswer]:
         """Long tails, one after the other in the worker process; short ones are left to the first use."""
         handle = self.files.open_directory(self.data.root)
         try:
             self.files.sync_all(handle)
+            requests = {
+                partition: self._tail_request(partition, declared)
+                for partition, declared in self._declared.items()
+                if tail_bytes(self.files, self.data.partition(declared.topic, partition)) > INLINE_SCAN_BYTES
+            }
+            answers = list(recover_tails(self.worker, self.files, requests))
+            if answers:
+                self.files.sync_all(handle)
         finally:
             handle.close()
-        requests = {}
-        for partition, declared in self._declared.items():
-            directory = self.data.partition(declared.topic, partition)
-            if tail_bytes(self.files, directory) > INLINE_SCAN_BYTES:
-                requests[partition] = TailRequest(
-                    directory,
-                    self._log_starts.get(partition, 0),
-                    self.clock.now_ms(),
-                    self.metadata.epochs(partition),
-                    declared.config.cleanup_compact,
-                    declared.config.index_interval_bytes,
-                )
-        for partition, report, error in recover_tails(self.worker, self.files, requests):
-            name = f"{self._declared[partition].topic}-{partition.partition}"
-            if report is None:
-                _log.error("%s: recovery in the worker process failed: %r", name, error)
-                continue
-            self.observer.recovered(report.seconds, report.scanned_bytes, report.cut_bytes)
-            for note in report.notes:
-                _log.warning("%s: %s", name, note)
-            if report.recovered is not None:
-                self._recovered[partition] = report.recovered
+        return answers
+
+    def _tail_request(self, partition: PartitionId, declared: _Declared) -> TailRequest:
+        return TailRequest(
+            self.data.partition(declared.topic, partition),
+            self._log_starts.get(partition, 0),
+            self.clock.now_ms(),
+            self._epochs.get(partition, []),
+            declared.config.cleanup_compact,
+            declared.config.index_interval_bytes,
+        )
+
+    def _take_tail(self, partition: PartitionId, report: TailReport | None, error: BaseException | None) -> None:
+        name = f"{self._declared[partition].topic}-{partition.partition}"
+        if report is None:
+            _log.error("%s: recovery in the worker process failed: %r", name, error)
+            return
+        self.observer.recovered(report.seconds, report.scanned_bytes, report.cut_bytes)
+        for note in report.notes:
+            _log.warning("%s: %s", name, note)
+        if report.recovered is not None:
+            self._recovered[partition] = report.recovered
 
     def _close_logs(self) -> bool:
         """Two syncs of the whole file system instead of several per log. False if something could not be saved."""

@@ -161,6 +161,15 @@ class MetadataStore:
             (partition.topic_id.bytes, partition.partition),
         )
 
+    def all_epochs(self) -> dict[PartitionId, list[tuple[int, int]]]:
+        """Of every partition that has any."""
+        found: dict[PartitionId, list[tuple[int, int]]] = {}
+        for key, partition, epoch, start in self._read(
+            "SELECT topic_id, partition, epoch, start_offset FROM epochs ORDER BY epoch"
+        ):
+            found.setdefault(PartitionId(uuid.UUID(bytes=key), partition), []).append((epoch, start))
+        return found
+
     def add_epoch(self, partition: PartitionId, epoch: int, start_offset: int) -> None:
         with self._writing() as database:
             _insert_epochs(database, partition, [(epoch, start_offset)])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +26,8 @@ _log = logging.getLogger(__name__)
 
 # Checked at a time: long enough to be worth a message to the worker, short enough not to keep others waiting.
 STEP_BYTES = 4 << 20
+# Logs and segments looked at in one tick, which is on the event loop.
+SEEN_PER_TICK = 200
 
 
 class ScrubStep(NamedTuple):
@@ -53,7 +56,7 @@ class Scrubber:
 
     def __init__(self, engine: DiskEngine) -> None:
         self._engine = engine
-        self._todo: Iterator[tuple[DiskLog, Segment]] = iter(())
+        self._walk = self._walk_for_ever()
         self._current: tuple[DiskLog, Segment] | None = None
         self._position = 0
         self._next_offset = 0
@@ -85,12 +88,23 @@ class Scrubber:
         )  # fmt: skip
 
     def _next_segment(self) -> tuple[DiskLog, Segment] | None:
-        """The next sealed segment; None at the end of a walk, after which the next one begins."""
-        for log, segment in self._todo:
-            if self._is_checkable(log, segment):
+        """The next sealed segment; None if there is none among the next few logs, or at the end of a walk."""
+        for log, segment in islice(self._walk, SEEN_PER_TICK):
+            if log is None:
+                return None
+            if segment is not None and self._is_checkable(log, segment):
                 return log, segment
-        self._todo = iter([(log, segment) for log in self._engine.open_logs() for segment in log.segments[:-1]])
         return None
+
+    def _walk_for_ever(self) -> Iterator[tuple[DiskLog | None, Segment | None]]:
+        """Sealed segments; a log alone where it has none, nothing at the end of a walk."""
+        while True:
+            for log in list(self._engine.open_logs()):
+                sealed = log.segments[:-1]
+                yield from ((log, segment) for segment in sealed)
+                if not sealed:
+                    yield log, None
+            yield None, None
 
     def _is_checkable(self, log: DiskLog, segment: Segment) -> bool:
         return self._engine.is_current(log) and log.state is LogState.ONLINE and segment in log.segments

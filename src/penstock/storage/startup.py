@@ -2,8 +2,8 @@
 
 After a clean stop: nothing but emptying the trash. Otherwise one syncfs, which makes everything that the dead process
 left in the page cache durable (so that no recovered tail has to be synced by itself), and logs with a long tail above
-their recovery point are brought into order by the worker process, each ending with a new recovery point. What remains
-for the first use of a log is short enough to be done on the event loop.
+their recovery point are brought into order by the worker process, each ending with a new recovery point; a second
+syncfs makes those durable. What remains for the first use of a log is short enough to be done on the event loop.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from penstock.model.ids import PartitionId
 from penstock.runtime.files import Files
 from penstock.runtime.worker import Worker
 from penstock.storage import layout
-from penstock.storage.checkpoint import write_missing_indexes
+from penstock.storage.checkpoint import write_missing_indexes, write_whole
 from penstock.storage.data_directory import DataDirectory
 from penstock.storage.epochs import EpochEntry
 from penstock.storage.recovery import RecoveredLog, recover
 from penstock.storage.snapshot import encode_snapshot, newest_snapshot
 
-# Batches of 100 bytes are checked at 30 MB/s, so this is at most 10 ms on the event loop, and far less as a rule.
-INLINE_SCAN_BYTES = 256 * 1024
+# Batches of 100 bytes are checked at 30 MB/s, so this is at most 2 ms on the event loop, and far less as a rule.
+INLINE_SCAN_BYTES = 64 * 1024
 
 
 class TailRequest(NamedTuple):
@@ -90,7 +90,7 @@ def tail_bytes(files: Files, directory: Path) -> int:
 
 
 def recover_tail(files: Files, request: TailRequest) -> TailReport:
-    """Worker process. Recover one log and leave a recovery point at its end."""
+    """Worker process. Recover one log and leave a recovery point at its end, which the caller syncs."""
     started = time.perf_counter()
     recovered = recover(
         files,
@@ -111,7 +111,7 @@ def recover_tail(files: Files, request: TailRequest) -> TailReport:
             recovered.producers.encode(),
         )
         write_missing_indexes(files, request.directory, recovered.segments, request.index_interval_bytes)
-        files.write_durably(layout.snapshot_path(request.directory, recovered.log_end), snapshot)
+        write_whole(files, layout.snapshot_path(request.directory, recovered.log_end), snapshot)
     return TailReport(
         time.perf_counter() - started,
         recovered.scanned_bytes,

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from penstock.model.ids import PartitionId
 from penstock.storage.checkpoint import Checkpoint
 from penstock.storage.cleaner import Cleaner
 from penstock.storage.disk_watch import DiskWatch
 from penstock.storage.interface import LogState
 from penstock.storage.log import DiskLog
+from penstock.storage.opener import Opener
 from penstock.storage.retention import RetentionPlan, plan_retention, remove_file
 from penstock.storage.scrub import Scrubber
 
@@ -31,8 +31,6 @@ _log = logging.getLogger(__name__)
 TICK_SECONDS = 0.25
 # Recovery points in the queue of the disk thread; more would only hold files open.
 CHECKPOINTS_UNDER_WAY_MAX = 4
-# Logs nobody has asked for are opened so many a tick, so that retention reaches them, too.
-LOGS_OPENED_PER_TICK = 4
 # Logs looked at in one tick, for whatever reason: ten thousand at once would stall the loop.
 LOGS_SEEN_PER_TICK = 200
 
@@ -55,10 +53,10 @@ class Upkeep:
         self._completed: deque[tuple[Done, BaseException | None]] = deque()
         self._retention_ms = 0
         self._looked_ms = 0
-        self._unvisited: Iterator[PartitionId] = iter(())
         self._aging: Iterator[DiskLog] = iter(())
         self.cleaner = Cleaner(engine, self)
         self.scrubber = Scrubber(engine)
+        self.opener = Opener(engine)
         self.disk_watch = DiskWatch(
             engine.files,
             engine.data,
@@ -72,7 +70,7 @@ class Upkeep:
     def start(self, *, in_thread: bool) -> None:
         engine = self._engine
         self._retention_ms = engine.clock.monotonic_ms()
-        self._unvisited = iter(list(engine.declared_partitions()))
+        self.opener.start(in_thread=in_thread)
         self.disk_watch.start()
         if in_thread:
             self._thread = threading.Thread(target=self._run, name="penstock-upkeep", daemon=True)
@@ -81,6 +79,7 @@ class Upkeep:
     def stop(self) -> None:
         """No more ticks."""
         self._stopping.set()
+        self.opener.stop()
         if self._thread is not None:
             self._thread.join()
             self._thread = None
@@ -121,7 +120,7 @@ class Upkeep:
             self._in_thread(_ignore, self._empty_trash)
         self.cleaner.tick(now_ms)
         self.scrubber.tick(now_ms)
-        self._open_some()
+        self.opener.tick()
 
     # --- recovery points -------------------------------------------------------------------------------
 
@@ -226,21 +225,6 @@ class Upkeep:
         return done
 
     # --- the rest --------------------------------------------------------------------------------------
-
-    def _open_some(self) -> None:
-        """Open a few of the logs that nobody has asked for since the start."""
-        engine = self._engine
-        opened = 0
-        for partition in islice(self._unvisited, LOGS_SEEN_PER_TICK):
-            if engine.is_open(partition) or not engine.is_declared(partition) or not engine.has_files(partition):
-                continue
-            try:
-                engine.log(partition)
-            except OSError as error:
-                _log.error("%s cannot be opened: %s", partition, error)
-            opened += 1
-            if opened >= LOGS_OPENED_PER_TICK:
-                return
 
     def _empty_trash(self) -> None:
         engine = self._engine
