@@ -74,7 +74,10 @@ class PlainLog:
     def epoch_at(self, offset: int) -> int:
         return -1
 
-    def delete_records(self, before: int) -> None:
+    def save_log_start(self, before: int) -> None:
+        pass
+
+    def delete_records(self, before: int, *, saved: bool = False) -> None:
         self.log_start = before
 
     def producers(self) -> Sequence[ProducerView]:

@@ -4,8 +4,7 @@ One log at a time, the dirtiest first:
 
     pick (loop)      by the rules of `storage.dirt`; only segments below the recovery point
     compact          worker process
-    swap (loop)      `DiskLog.replace_segments`, group by group from the oldest: a tombstone never goes before the
-                     records it deletes
+    swap (thread)    `storage.swap`, group by group from the oldest: no tombstone goes before the records it deletes
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from penstock.runtime.worker import WorkerDied
 from penstock.storage.compaction import (
-    CleanedGroup,
     CompactionReport,
     CompactionRequest,
     DamagedSegment,
@@ -118,19 +116,14 @@ class Cleaner:
                     log.damaged(segment, error.position, error.offset, error.reason)
 
     def _swap(self, log: DiskLog, report: CompactionReport, done_count: int = 0) -> None:
-        """Put one group in its place, then let the loop do other things before the next: each waits for the disk."""
+        """Put one group after the other in its place; the disk is waited for in a thread."""
         self._finished = None
         if log.state is not LogState.ONLINE or not self._engine.is_current(log):
             self._running = None  # what was written is removed with the topic, or by the next start
         elif self._upkeep.is_busy(log):
             self._finished = log, report, done_count  # at the next tick
         elif done_count < len(report.groups):
-            try:
-                self._swap_group(log, report.groups[done_count])
-            except OSError as error:
-                self._give_up(log, error)
-            else:
-                self._engine.call_soon(self._swap, log, report, done_count + 1)
+            self._swap_group(log, report, done_count)
         else:
             self._running = None
             self._first_dirties[log] = report.clean_end
@@ -143,12 +136,29 @@ class Cleaner:
         self._uncleanable.add(log)
         _log.error("%s-%d is not compacted until the next start: %r", log.topic, log.partition.partition, error)
 
-    def _swap_group(self, log: DiskLog, group: CleanedGroup) -> None:
+    def _swap_group(self, log: DiskLog, report: CompactionReport, done_count: int) -> None:
+        group = report.groups[done_count]
         replaced = [segment for segment in log.segments if segment.base_offset in group.base_offsets]
-        if [segment.base_offset for segment in replaced] == list(group.base_offsets):
-            log.replace_segments(replaced, group.path, group.entry)
-        else:
+        if [segment.base_offset for segment in replaced] != list(group.base_offsets):
             self._engine.files.remove(group.path)  # retention took some of them meanwhile
+            self._engine.call_soon(self._swap, log, report, done_count + 1)
+            return
+        try:
+            swap = log.begin_swap(replaced, group.path, group.entry)
+        except OSError as error:
+            self._give_up(log, error)
+            return
+
+        def done(error: BaseException | None) -> None:
+            if not self._engine.is_current(log):
+                self._running = None
+            elif error is not None:
+                self._give_up(log, error)
+            else:
+                log.finish_swap(swap)
+                self._swap(log, report, done_count + 1)
+
+        self._upkeep.in_thread(log, done, swap.write)
 
 
 def tell_compacted(log: Log, report: CompactionReport) -> None:

@@ -11,7 +11,7 @@ timestamp is the horizon), after which its tombstones may go; records are compre
 with.
 
 What cannot be decoded is kept as it is, and reported. A wrong CRC ends the run: that is damage, not compaction's
-business. The output is `<base>.cleaned`, synced; putting it in place is `DiskLog.replace_segments`.
+business. The output is `<base>.cleaned`, synced; putting it in place is `storage.swap`.
 """
 
 from __future__ import annotations

@@ -144,8 +144,15 @@ class Log(Protocol):
         """Leader epoch of the record at `offset`, -1 if unknown."""
         ...
 
-    def delete_records(self, before: int) -> None:
-        """Raise log_start; durable on return. Segments wholly below it go later, with retention."""
+    def save_log_start(self, before: int) -> None:
+        """Any thread. Make durable that nothing below `before` will be read again; waits for the disk."""
+        ...
+
+    def delete_records(self, before: int, *, saved: bool = False) -> None:
+        """Raise log_start, durably: waits for the disk unless `save_log_start` has done so.
+
+        Segments wholly below it go later, with retention.
+        """
         ...
 
     def producers(self) -> Sequence[ProducerView]: ...

@@ -26,12 +26,13 @@ from penstock.storage.append_rules import check_batch_fits, must_roll
 from penstock.storage.checkpoint import Checkpoint
 from penstock.storage.flush_queue import FileCache, FlushQueue, LogJournal
 from penstock.storage.interface import Appended, LogConfig, LogState, ProducerView
-from penstock.storage.leftovers import finish_swap, record_failed_flush
+from penstock.storage.leftovers import record_failed_flush
 from penstock.storage.log_reader import LogReader, OnDamage
 from penstock.storage.observer import EngineObserver, SilentObserver
-from penstock.storage.recovery import RecoveredLog, recover, segment_from_entry
+from penstock.storage.recovery import RecoveredLog, recover
 from penstock.storage.segment import Segment
-from penstock.storage.snapshot import SegmentEntry, encode_snapshot, rewrite_segments
+from penstock.storage.snapshot import SegmentEntry, encode_snapshot
+from penstock.storage.swap import SegmentSwap
 from penstock.storage.unflushed import UnflushedFiles
 
 _SILENT = SilentObserver()
@@ -314,14 +315,17 @@ class DiskLog(LogReader):
 
     # --- the front of the log --------------------------------------------------------------------------
 
-    def delete_records(self, before: int) -> None:
-        """Waits for the disk: the journal has it before anybody sees it."""
+    def save_log_start(self, before: int) -> None:
+        self._journal.set_log_start(self.partition, before)
+
+    def delete_records(self, before: int, *, saved: bool = False) -> None:
         if self.state is LogState.OFFLINE:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "the log is offline")
         if before > self.flushed:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {before} is above the visible end, {self.flushed}")
         if before > self.log_start:
-            self._journal.set_log_start(self.partition, before)
+            if not saved:
+                self.save_log_start(before)
             self.log_start = before
             self._epochs.cut_front(before)
 
@@ -345,28 +349,21 @@ class DiskLog(LogReader):
             )
         return paths
 
-    def replace_segments(self, replaced: Sequence[Segment], cleaned: Path, kept: SegmentEntry) -> None:
-        """Put compaction's output, synced as `cleaned`, in the place of sealed neighbours. Waits for the
-        disk.
+    def begin_swap(self, replaced: Sequence[Segment], cleaned: Path, kept: SegmentEntry) -> SegmentSwap:
+        """Put compaction's output, synced as `cleaned`, in the place of sealed neighbours.
 
-        `kept` describes it; its offsets are those of `replaced`. Recoverable at every step: see `leftovers`.
+        Whoever gets the swap writes it and then calls `finish_swap`; no recovery point may be written meanwhile.
         """
-        first, last = replaced[0], replaced[-1]
-        at = self._segments.index(first)
-        assert self._segments[at : at + len(replaced)] == tuple(replaced)
+        last = replaced[-1]
         assert last is not self._segments[-1]
         assert last.end_offset <= self.snapshot_end, "only what the recovery point covers may change"
-        base_offset, end_offset = first.base_offset, last.end_offset
-        self._files.rename(cleaned, layout.swap_path(self.directory, base_offset, end_offset))
-        self._files.sync_directory(self.directory)
-        segment = segment_from_entry(self.directory, kept)
-        segment.index_written = False
-        segments = (*self._segments[:at], segment, *self._segments[at + len(replaced) :])
-        rewrite_segments(self._files, self.directory, self.snapshot_end, [one.entry() for one in segments])
-        finish_swap(self._files, self.directory, base_offset, end_offset)
-        for old in replaced:
-            self._cache.forget(old.path)
-        self._segments = segments
+        return SegmentSwap(
+            self._files, self._cache, self.directory, self._segments, replaced, cleaned, kept, self.snapshot_end
+        )
+
+    def finish_swap(self, swap: SegmentSwap) -> None:
+        self._segments = swap.swapped(self._segments)
+        swap.let_go()
 
     # --- checkpoint and close --------------------------------------------------------------------------
 

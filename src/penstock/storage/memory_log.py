@@ -179,7 +179,10 @@ class MemoryLog:
 
     # --- forgetting ------------------------------------------------------------------------------------
 
-    def delete_records(self, before: int) -> None:
+    def save_log_start(self, before: int) -> None:
+        """There is no disk."""
+
+    def delete_records(self, before: int, *, saved: bool = False) -> None:
         """Unlike on disk, what lies wholly below goes at once."""
         self._check_online()
         if before > self.flushed:

@@ -146,11 +146,14 @@ class MetadataStore:
         return {PartitionId(uuid.UUID(bytes=key), partition): start for key, partition, start in rows}
 
     def set_log_start(self, partition: PartitionId, offset: int) -> None:
-        """Ignored for a topic that is gone: retention may still be at work on a log that is being deleted."""
+        """Never lowered: threads may come in any order. Ignored for a topic that is gone: retention may still be
+        at work on a log that is being deleted.
+        """
         with self._writing() as database:
             database.execute(
-                "INSERT OR REPLACE INTO log_starts (topic_id, partition, log_start)"
-                " SELECT topic_id, ?, ? FROM topics WHERE topic_id = ?",
+                "INSERT INTO log_starts (topic_id, partition, log_start)"
+                " SELECT topic_id, ?, ? FROM topics WHERE topic_id = ?"
+                " ON CONFLICT DO UPDATE SET log_start = max(log_start, excluded.log_start)",
                 (partition.partition, offset, partition.topic_id.bytes),
             )
 

@@ -21,6 +21,7 @@ from penstock.storage.segment import Segment
 
 if TYPE_CHECKING:
     from penstock.storage.manager import DiskEngine
+    from penstock.storage.upkeep import Upkeep
 
 _log = logging.getLogger(__name__)
 
@@ -54,8 +55,9 @@ def scrub_step(files: Files, path: Path, position: int, end: int, min_offset: in
 class Scrubber:
     """Walks over the logs of an engine, which owns it. Loop thread."""
 
-    def __init__(self, engine: DiskEngine) -> None:
+    def __init__(self, engine: DiskEngine, upkeep: Upkeep) -> None:
         self._engine = engine
+        self._upkeep = upkeep
         self._walk = self._walk_for_ever()
         self._current: tuple[DiskLog, Segment] | None = None
         self._position = 0
@@ -107,7 +109,9 @@ class Scrubber:
             yield None, None
 
     def _is_checkable(self, log: DiskLog, segment: Segment) -> bool:
-        return self._engine.is_current(log) and log.state is LogState.ONLINE and segment in log.segments
+        if not self._engine.is_current(log) or log.state is not LogState.ONLINE or segment not in log.segments:
+            return False
+        return not self._upkeep.is_busy(log)  # its files may be about to change their names
 
     def _checked(self, step: ScrubStep | None, error: BaseException | None) -> None:
         self._is_running = False

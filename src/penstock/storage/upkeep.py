@@ -55,7 +55,7 @@ class Upkeep:
         self._looked_ms = 0
         self._aging: Iterator[DiskLog] = iter(())
         self.cleaner = Cleaner(engine, self)
-        self.scrubber = Scrubber(engine)
+        self.scrubber = Scrubber(engine, self)
         self.opener = Opener(engine)
         self.disk_watch = DiskWatch(
             engine.files,
@@ -100,6 +100,16 @@ class Upkeep:
 
     def is_busy(self, log: DiskLog) -> bool:
         return log in self._busy
+
+    def in_thread(self, log: DiskLog, done: Done, function: Callable[[], object]) -> None:
+        """Wait for the disk on behalf of this log, which is busy until `done` is called, on the loop."""
+        self._busy.add(log)
+
+        def finished(error: BaseException | None) -> None:
+            self._busy.discard(log)
+            done(error)
+
+        self._in_thread(finished, function)
 
     def tick(self) -> None:
         if self._stopping.is_set():

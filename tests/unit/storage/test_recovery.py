@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,10 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.runtime.files import RealFiles
 from penstock.storage import layout
 from penstock.storage.interface import LogConfig, LogState
+from penstock.storage.log import DiskLog
 from penstock.storage.recovery import LongScan, recover
+from penstock.storage.segment import Segment
+from penstock.storage.snapshot import SegmentEntry
 from tests.unit.storage.log_rig import NOW, Rig, make_batch, put, read_all, values_of
 
 pytestmark = pytest.mark.feature("P-05")
@@ -262,6 +265,16 @@ def test_halves_are_removed(tmp_path: Path) -> None:
     assert values_of(rig.log) == expected(20)
 
 
+def put_in_place(log: DiskLog, replaced: Sequence[Segment], cleaned: Path, kept: SegmentEntry) -> None:
+    """What readers see changes at the end, not with the files."""
+    before = values_of(log)
+    swap = log.begin_swap(replaced, cleaned, kept)
+    assert values_of(log) == before
+    swap.write()
+    assert values_of(log) == before
+    log.finish_swap(swap)
+
+
 @pytest.mark.parametrize("stopped_after", ["the swap file", "a removal", "everything"])
 def test_compaction_is_finished_by_whoever_finds_its_swap_file(tmp_path: Path, stopped_after: str) -> None:
     """Two sealed segments become one that holds their first batches only."""
@@ -274,7 +287,7 @@ def test_compaction_is_finished_by_whoever_finds_its_swap_file(tmp_path: Path, s
         cleaned = layout.cleaned_path(rig.directory, first.base_offset)
         cleaned.write_bytes(kept)
         entry = first.entry()._replace(end_offset=second.end_offset, size=len(kept))
-        rig.log.replace_segments([first, second], cleaned, entry)
+        put_in_place(rig.log, [first, second], cleaned, entry)
     else:
         swap.write_bytes(kept)
         if stopped_after == "a removal":
@@ -304,7 +317,7 @@ def test_the_largest_timestamp_after_compaction_emptied_its_batch(tmp_path: Path
     emptied = assemble_batch(batches[1][0]._replace(record_count=0), b"")
     cleaned = layout.cleaned_path(rig.directory, 0)
     cleaned.write_bytes(batches[0][1] + emptied + batches[2][1])
-    rig.log.replace_segments([first], cleaned, first.entry()._replace(size=cleaned.stat().st_size))
+    put_in_place(rig.log, [first], cleaned, first.entry()._replace(size=cleaned.stat().st_size))
     assert rig.log.find_max_timestamp(end=4) == (NOW + 100, 2, 0)
     found = rig.log.find_timestamp(NOW + 10, end=4)
     assert found is not None

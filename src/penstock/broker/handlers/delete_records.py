@@ -31,8 +31,7 @@ async def handle(broker: Broker, call: Call) -> Entity:
         partitions = topics.setdefault(topic.name, {})
         for wanted in topic.partitions:
             index = wanted.partition_index
-            partitions[index] = _result(broker, call, topic.name, index, wanted.offset)
-            await asyncio.sleep(0)  # each of them waits for the metadata store's disk
+            partitions[index] = await _result(broker, call, topic.name, index, wanted.offset)
     return call.reply.DeleteRecordsResponse(
         throttle_time=0,
         topics=[
@@ -42,12 +41,12 @@ async def handle(broker: Broker, call: Call) -> Entity:
     )
 
 
-def _result(broker: Broker, call: Call, topic: str, index: int, offset: int) -> Entity:
+async def _result(broker: Broker, call: Call, topic: str, index: int, offset: int) -> Entity:
     code, low_watermark = ErrorCode.NONE, NO_OFFSET
     try:
         if topic in INTERNAL_NAMES:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
-        low_watermark = _delete(broker.partitions.get(topic, index), offset)
+        low_watermark = await _delete(broker.partitions.get(topic, index), offset)
     except KafkaError as error:
         code = error.code
     except OSError:
@@ -55,7 +54,7 @@ def _result(broker: Broker, call: Call, topic: str, index: int, offset: int) -> 
     return call.reply.DeleteRecordsPartitionResult(partition_index=index, low_watermark=low_watermark, error_code=code)
 
 
-def _delete(partition: Partition, offset: int) -> int:
+async def _delete(partition: Partition, offset: int) -> int:
     if partition.failed:
         raise KafkaError(partition.failure)
     if not partition.log.config.cleanup_delete:
@@ -64,5 +63,8 @@ def _delete(partition: Partition, offset: int) -> int:
     if before < 0 or before > partition.high_watermark:
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
     if before > partition.log_start:
-        partition.log.delete_records(before)
+        await asyncio.to_thread(partition.log.save_log_start, before)
+        if partition.failed:
+            raise KafkaError(partition.failure)
+        partition.log.delete_records(before, saved=True)
     return partition.log_start

@@ -1,0 +1,82 @@
+"""Compaction's output on its way into the place of the sealed segments it was made of.
+
+    begin (loop)     the old files are held open: whoever reads meanwhile reads them
+    write (thread)   rename to .swap, sync, recovery point, old files away, final name; see `leftovers` for crashes
+    finish (loop)    readers see the new segment; the old files are let go
+
+A `write` that failed leaves the log as it was for this process, which keeps the old files open until it ends; the next
+start finishes or forgets the swap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from penstock.runtime.files import File, Files
+from penstock.storage import layout
+from penstock.storage.flush_queue import FileCache
+from penstock.storage.leftovers import finish_swap
+from penstock.storage.recovery import segment_from_entry
+from penstock.storage.segment import Segment
+from penstock.storage.snapshot import SegmentEntry, rewrite_segments
+
+
+class SegmentSwap:
+    """One group of neighbours and what replaces them. Made by `DiskLog.begin_swap`."""
+
+    __slots__ = (
+        "_cache",
+        "_cleaned",
+        "_directory",
+        "_entries",
+        "_files",
+        "_held",
+        "_snapshot_end",
+        "replaced",
+        "segment",
+    )
+
+    def __init__(
+        self,
+        files: Files,
+        cache: FileCache,
+        directory: Path,
+        segments: Sequence[Segment],
+        replaced: Sequence[Segment],
+        cleaned: Path,
+        kept: SegmentEntry,
+        snapshot_end: int,
+    ) -> None:
+        """`segments` are those of the log; `kept` describes `cleaned`, its offsets are those of `replaced`."""
+        self._files = files
+        self._cache = cache
+        self._directory = directory
+        self._cleaned = cleaned
+        self._snapshot_end = snapshot_end
+        self.replaced = tuple(replaced)
+        self.segment = segment_from_entry(directory, kept)
+        self.segment.index_written = False
+        self._entries = [one.entry() for one in self.swapped(segments)]
+        self._held: list[File] = [cache.acquire(old.path) for old in replaced]
+
+    def swapped(self, segments: Sequence[Segment]) -> tuple[Segment, ...]:
+        """The segments of the log with the new one in its place."""
+        at = segments.index(self.replaced[0])
+        count = len(self.replaced)
+        assert tuple(segments[at : at + count]) == self.replaced
+        return (*segments[:at], self.segment, *segments[at + count :])
+
+    def write(self) -> None:
+        """Any thread. Waits for the disk; recoverable at every step."""
+        base_offset, end_offset = self.replaced[0].base_offset, self.replaced[-1].end_offset
+        self._files.rename(self._cleaned, layout.swap_path(self._directory, base_offset, end_offset))
+        self._files.sync_directory(self._directory)
+        rewrite_segments(self._files, self._directory, self._snapshot_end, self._entries)
+        finish_swap(self._files, self._directory, base_offset, end_offset)
+
+    def let_go(self) -> None:
+        """Loop thread, when nobody can find the old segments any more."""
+        for old, file in zip(self.replaced, self._held, strict=True):
+            self._cache.forget(old.path)
+            self._cache.release(file)
