@@ -34,8 +34,8 @@ class Dispatcher:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._handlers: dict[int, Handler] = {}
-        self._produce: FastHandler = _load(APIS[PRODUCE]).handle
-        self._fetch: FastHandler = _load(APIS[FETCH]).handle
+        self._produce: FastHandler = load_handler(APIS[PRODUCE]).handle
+        self._fetch: FastHandler = load_handler(APIS[FETCH]).handle
 
     def serve(self, frame: memoryview, caller: Caller) -> tuple[bytes, int, Answer]:
         header = read_request_header(frame)
@@ -69,7 +69,7 @@ class Dispatcher:
         )
         handler = self._handlers.get(api.key)
         if handler is None:
-            handler = self._handlers[api.key] = _load(api).handle
+            handler = self._handlers[api.key] = load_handler(api).handle
         result = handler(self._broker, call)
         if inspect.isawaitable(result):
             return _encode_later(result)
@@ -79,13 +79,14 @@ class Dispatcher:
 def _refuse(header: RequestHeader, api: Api | None) -> tuple[bytes, int, Answer]:
     """ApiVersions of a version we do not know is answered in v0, so that the client can step down (KIP-511)."""
     if api is not None and api.key == API_VERSIONS:
-        body: bytes = _load(api).unsupported_version()
+        body: bytes = load_handler(api).unsupported_version()
         return response_header(header.correlation_id, api, 0), API_VERSIONS, [body]
     name = api.name if api is not None else f"API {header.api_key}"
     raise MalformedRequest(f"{name} v{header.version} is not supported")
 
 
-def _load(api: Api) -> Any:
+def load_handler(api: Api) -> Any:
+    """The module of a handler, imported at its first use."""
     return importlib.import_module(f"penstock.broker.handlers.{api.handler}")
 
 

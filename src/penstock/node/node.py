@@ -23,8 +23,10 @@ from penstock.config.settings import Settings
 from penstock.net.flow_control import FlowControl
 from penstock.net.listener import Listener
 from penstock.node.errors import StartError
+from penstock.node.garbage import GarbageSearch
 from penstock.node.http import HttpServer
 from penstock.node.kafka_door import listener_options
+from penstock.node.preload import Preloader
 from penstock.node.probes import connect_probes, lag_samples, log_samples
 from penstock.node.storage import Storage, open_storage
 from penstock.observability.health import Health, Phase
@@ -81,6 +83,15 @@ class Node:
         storage.start(broker.partitions.on_flushed, loop)
         await self._open_kafka_door(broker)
         await self._open_http_door(broker)
+        self._go_easy_on_the_loop(loop)
+
+    def _go_easy_on_the_loop(self, loop: asyncio.AbstractEventLoop) -> None:
+        """What would hold the loop now and then happens beside it, or less often."""
+        garbage, preloader = GarbageSearch(), Preloader()
+        garbage.start(loop)
+        self._stack.callback(garbage.stop)
+        preloader.start()
+        self._stack.callback(preloader.stop)
 
     async def _recover(self, storage: Storage, broker: Broker) -> None:
         """A long one can be watched: the HTTP door, which otherwise waits for the Kafka door, opens meanwhile."""

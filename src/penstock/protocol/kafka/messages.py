@@ -137,6 +137,13 @@ def response_reader(api_key: int, version: int) -> Any:
     return entity_reader(kio.index.load_response_schema(api_key, version))
 
 
+def load(api_key: int, version: int) -> None:
+    """Make ready what the first request of this version would have to wait for."""
+    request_reader(api_key, version)
+    response_messages(api_key, version)
+    entity_writer(kio.index.load_response_schema(api_key, version))
+
+
 def encode(entity: Entity) -> bytes:
     """The bytes of a request or response body."""
     buffer = io.BytesIO()

@@ -1,0 +1,67 @@
+"""Loading, while nobody waits, what the first requests of ordinary clients need.
+
+The schemas and handlers of an API load on its first use, which holds the event loop for up to 20 ms. The common ones
+are loaded after the start in a thread, one after the other; imports give the interpreter away at every file they read.
+Whatever is asked for first loads as before.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from penstock.broker.dispatcher import load_handler
+from penstock.protocol.kafka.apis import APIS
+from penstock.protocol.kafka.messages import load
+
+log = logging.getLogger(__name__)
+
+# In the order in which clients use them; the versions of librdkafka, kafka-python, aiokafka, kafkajs and Java.
+COMMON: tuple[tuple[int, tuple[int, ...]], ...] = (
+    (18, (0, 1, 2, 3, 4)),  # ApiVersions
+    (3, (12, 13, 9, 8, 5, 1)),  # Metadata
+    (22, (4, 5, 1)),  # InitProducerId
+    (2, (7, 11, 5, 2, 1)),  # ListOffsets
+    (10, (2, 4, 6, 1)),  # FindCoordinator
+    (11, (5, 9, 7, 2)),  # JoinGroup
+    (14, (3, 5, 1)),  # SyncGroup
+    (12, (3, 4, 1)),  # Heartbeat
+    (9, (7, 9, 10, 5, 3, 1)),  # OffsetFetch
+    (8, (7, 9, 10, 2)),  # OffsetCommit
+    (13, (1, 4, 5, 2)),  # LeaveGroup
+    (19, (4, 7)),  # CreateTopics
+    (60, (0, 2)),  # DescribeCluster
+    (32, (1, 4)),  # DescribeConfigs
+)
+# Between two loads, so that requests that come meanwhile are not slowed down by more than a little.
+PAUSE_SECONDS = 0.02
+
+
+class Preloader:
+    """One thread that ends by itself."""
+
+    def __init__(self) -> None:
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="penstock-preload", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Waits for at most one load."""
+        self._stopping.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        started = time.perf_counter()
+        for api_key, versions in COMMON:
+            try:
+                load_handler(APIS[api_key])
+                for version in versions:
+                    if self._stopping.wait(PAUSE_SECONDS):
+                        return
+                    load(api_key, version)
+            except Exception:
+                log.exception("preloading %s", APIS[api_key].name)
+        log.debug("preloaded", extra={"seconds": round(time.perf_counter() - started, 2)})
