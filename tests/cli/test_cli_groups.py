@@ -13,6 +13,7 @@ from tests.support.penstock_process import PenstockProcess
 def group(penstock: CommandLine, name: str) -> str:
     """A group of the same name as its topic: 10 records, 4 of them read."""
     lines = "".join(f'{{"value": "{n}", "timestamp": {1700000000000 + n * 1000}}}\n' for n in range(10))
+    penstock("topic", "create", name, "--config", "retention.ms=-1")  # its records are of the year 2023
     penstock("produce", name, "--format", "json", stdin=lines)
     penstock("consume", name, "--group", name, "--count", 4)
     return name

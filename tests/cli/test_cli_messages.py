@@ -29,7 +29,7 @@ def test_json_round_trips_with_keys_headers_times_and_bytes(penstock: CommandLin
         {"value": {"nested": [1, 2]}, "partition": 0},
         {"value_base64": "/w8=", "key_base64": "gA==", "partition": 0},
     ]
-    penstock("topic", "create", name, "--partitions", 2)
+    penstock("topic", "create", name, "--partitions", 2, "--config", "retention.ms=-1")
     lines = "".join(json.dumps(message) + "\n" for message in messages)
     summary = penstock("produce", name, "--format", "json", "--output", "json", stdin=lines).json
     assert (summary["delivered"], summary["partitions"]) == (4, {"0": 3, "1": 1})
@@ -57,6 +57,7 @@ def test_files_keys_headers_and_codecs(penstock: CommandLine, name: str, codec: 
 
 @pytest.mark.feature("K-08")
 def test_reading_starts_where_it_is_told(penstock: CommandLine, name: str) -> None:
+    penstock("topic", "create", name, "--config", "retention.ms=-1")  # its records are of the year 2023
     messages = [{"value": str(number), "timestamp": 1700000000000 + number * 1000} for number in range(10)]
     penstock("produce", name, "--format", "json", stdin="".join(json.dumps(m) + "\n" for m in messages))
     assert penstock("consume", name, "--from", "7").lines == ["7", "8", "9"]
