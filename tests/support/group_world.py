@@ -7,7 +7,7 @@ is gone, and with it what was not flushed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
 
 from penstock.broker.groups.coordinator import GroupCoordinator
@@ -150,6 +150,9 @@ class HandEngine:
 
     def remove(self, partition: PartitionId) -> None:
         del self.logs[partition]
+
+    def open_logs(self) -> Iterable[HandLog]:
+        return self.logs.values()
 
     def accepts_writes(self) -> bool:
         return True

@@ -4,7 +4,7 @@ It flushes when told to (`PlainLog.grow` and `flush`), can be failed, and rememb
 test can see that a deleted topic's partitions were removed and that new configs arrived.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from penstock.model.batch import BatchHeader
 from penstock.model.ids import PartitionId
@@ -111,6 +111,9 @@ class PlainEngine:
         del self.declared[partition]
         self.opened.pop(partition, None)
         self.removed.append(partition)
+
+    def open_logs(self) -> Iterable[PlainLog]:
+        return self.opened.values()
 
     def accepts_writes(self) -> bool:
         return True

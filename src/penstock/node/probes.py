@@ -13,10 +13,10 @@ from penstock.storage.interface import LogState
 
 
 def log_samples(broker: Broker) -> Iterator[LogSample]:
-    """One line per partition that is open."""
-    for partition in broker.partitions.opened():
-        log = partition.log
-        yield LogSample(partition.topic, partition.index, log.log_start, log.flushed, log.size_bytes, log.segment_count)
+    """One line per log that is open."""
+    for log in tuple(broker.engine.open_logs()):
+        index = log.partition.partition
+        yield LogSample(log.topic, index, log.log_start, log.flushed, log.size_bytes, log.segment_count)
 
 
 def lag_samples(broker: Broker) -> Iterator[LagSample]:
@@ -24,7 +24,7 @@ def lag_samples(broker: Broker) -> Iterator[LagSample]:
 
 
 def damaged_count(broker: Broker) -> int:
-    return sum(partition.log.state is LogState.DAMAGED for partition in broker.partitions.opened())
+    return sum(log.state is LogState.DAMAGED for log in broker.engine.open_logs())
 
 
 def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> None:
@@ -48,7 +48,7 @@ def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> No
 
     def offline() -> str | None:
         count = partitions.offline_count
-        return f"{count} partitions are offline after a failed write; restart to recover them" if count else None
+        return f"partitions offline after a failed write: {count}; restart to recover them" if count else None
 
     in_memory = broker.settings.storage.engine is StorageEngine.MEMORY
     full = "storage.memory_bytes_max is reached" if in_memory else "too little free disk"
@@ -58,7 +58,7 @@ def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> No
 
     def damaged() -> str | None:
         count = damaged_count(broker)
-        return f"{count} partitions are damaged; see penstock log verify" if count else None
+        return f"damaged partitions: {count}; see penstock log verify" if count else None
 
     health.add_check("partitions", offline)
     health.add_check("memory" if in_memory else "disk", storage_full)

@@ -10,6 +10,8 @@ One log at a time, the dirtiest first:
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from penstock.runtime.worker import WorkerDied
@@ -30,6 +32,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+# Logs looked at in one tick, which is on the event loop.
+LOGS_SEEN_PER_TICK = 200
+# Recovery points begun at a time for logs that could be compacted if they had one.
+SEALED_AT_ONCE_MAX = 4
+
 
 class Cleaner:
     """Compacts the logs of an engine, which owns it. Loop thread."""
@@ -40,6 +47,9 @@ class Cleaner:
         self._running: DiskLog | None = None
         self._finished: tuple[DiskLog, CompactionReport, int] | None = None
         self._checked_ms = -FOREVER
+        self._is_looking = False
+        self._unseen: Iterator[DiskLog] = iter(())
+        self._due: list[tuple[float, DiskLog]] = []
         self._uncleanable: set[DiskLog] = set()
         self._first_dirties: dict[DiskLog, int] = {}
 
@@ -49,26 +59,48 @@ class Cleaner:
             self._swap(*self._finished)
         elif self._running is None:
             interval = self._engine.settings.compaction_check_interval_ms
-            if now_ms - self._checked_ms >= interval and not self.run():
+            if self._is_looking or now_ms - self._checked_ms >= interval:
+                self._look(now_ms)
+
+    def _look(self, now_ms: int) -> None:
+        """At the next few logs; when all were seen, start on the dirtiest."""
+        if not self._is_looking:
+            self._is_looking = True
+            self._unseen = iter(list(self._engine.open_logs()))
+            self._due = []
+        wall_ms = self._engine.clock.now_ms()
+        count = 0
+        for log in islice(self._unseen, LOGS_SEEN_PER_TICK):
+            count += 1
+            if log.config.cleanup_compact and self._is_cleanable(log):
+                self._roll_overdue(log, wall_ms)
+                dirt = measure_dirt(log, self._first_dirty(log), wall_ms)
+                if dirt.is_due(log.config):
+                    self._due.append((dirt.ratio, log))
+        if count < LOGS_SEEN_PER_TICK:
+            self._is_looking = False
+            if not self._start_dirtiest(wall_ms):
                 self._checked_ms = now_ms
 
-    def run(self) -> bool:
-        """Start on the dirtiest log that is due; False if there is none."""
-        now_ms = self._engine.clock.now_ms()
-        due: list[tuple[float, DiskLog, Dirt[Segment]]] = []
-        for log in self._engine.open_logs():
-            if log.config.cleanup_compact and log.state is LogState.ONLINE and log not in self._uncleanable:
-                self._roll_overdue(log, now_ms)
-                dirt = measure_dirt(log, self._first_dirty(log), now_ms)
-                if dirt.is_due(log.config):
-                    due.append((dirt.ratio, log, dirt))
-        for _, log, dirt in sorted(due, key=lambda item: -item[0]):
-            if self._upkeep.is_busy(log):
+    def _start_dirtiest(self, now_ms: int) -> bool:
+        """Of the logs that were found due; False if none can be begun yet."""
+        sealing_count = 0
+        for _, log in sorted(self._due, key=lambda item: -item[0]):
+            if not self._is_cleanable(log) or self._upkeep.is_busy(log):
+                continue
+            dirt = measure_dirt(log, self._first_dirty(log), now_ms)
+            if not dirt.is_due(log.config):
                 continue
             if self._upkeep.seal_below(log, dirt.segments[-1].end_offset):
                 self._start(log, dirt, now_ms)
                 return True
+            sealing_count += 1
+            if sealing_count >= SEALED_AT_ONCE_MAX:
+                break
         return False
+
+    def _is_cleanable(self, log: DiskLog) -> bool:
+        return self._engine.is_current(log) and log.state is LogState.ONLINE and log not in self._uncleanable
 
     def _first_dirty(self, log: DiskLog) -> int:
         first_dirty = self._first_dirties.get(log)

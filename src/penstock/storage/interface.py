@@ -13,7 +13,7 @@ Offsets of a log, always  log_start <= flushed <= log_end:
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -169,6 +169,10 @@ class LogEngine(Protocol):
 
     def log(self, partition: PartitionId) -> Log:
         """The open log (opened and recovered on first use). KeyError if it was never declared."""
+        ...
+
+    def open_logs(self) -> Iterable[Log]:
+        """Those that are open by now: sooner or later all that have records."""
         ...
 
     def declare(self, topic: str, partition: PartitionId, config: LogConfig, leader_epoch: int) -> None:

@@ -59,7 +59,7 @@ class MemoryEngine:
     def log(self, partition: PartitionId) -> MemoryLog:
         return self._logs[partition]
 
-    def logs(self) -> Iterable[MemoryLog]:
+    def open_logs(self) -> Iterable[MemoryLog]:
         return self._logs.values()
 
     def declare(self, topic: str, partition: PartitionId, config: LogConfig, leader_epoch: int) -> None:

@@ -50,7 +50,7 @@ class MemoryCleaner:
         """Start on the dirtiest log that is due; False if there is none."""
         now_ms = self._engine.clock.now_ms()
         due: list[tuple[MemoryLog, Dirt[MemorySegment]]] = []
-        for log in self._engine.logs():
+        for log in self._engine.open_logs():
             if log.config.cleanup_compact and log not in self._uncleanable:
                 if active_is_overdue(log, now_ms):
                     log.roll()
