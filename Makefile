@@ -9,7 +9,7 @@ CODE := $(wildcard src tests tools bench examples)
 PYTEST := $(BIN)/pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test lint quick compat compat-setup crash bench features clean
+.PHONY: help setup demo run test lint quick compat compat-setup crash scale bench features clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ compat: compat-setup ## real Kafka clients and tools, unmodified, against the br
 
 crash: setup ## power cuts, kill -9, torn tails, failing disks: the long forms
 	$(PYTEST) tests/crash -m "" --timeout 1800
+
+scale: setup ## ten thousand partitions, and how late the event loop is under them: the long forms
+	$(BIN)/pytest tests/scale -m slow -s
 
 bench: setup ## measure throughput and latency on this machine
 	$(BIN)/python -m bench
