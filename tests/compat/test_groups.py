@@ -146,7 +146,7 @@ def test_members_come_and_go(scene: Scene, start: Start, kind: str, assignor: st
 @pytest.mark.parametrize("kind", ["confluent-kafka", "aiokafka", "kafka-python", "kafkajs", "java"])
 def test_a_member_that_leaves_gives_its_share_back_at_once(scene: Scene, start: Start, kind: str) -> None:
     """A member that ends in order leaves the group; the others need not wait for its session to expire."""
-    membership = scene.membership("roundrobin", session_timeout_ms=10 * 60_000)
+    membership = scene.membership("roundrobin", session_timeout_ms=4 * 60_000)
     first, second = (start(kind, membership) for _ in range(2))
     scene.wait_until_shared(first, second)
     second.stop()

@@ -61,7 +61,8 @@ class KafkaProcess(BrokerProcess):
         format_command = java_command(
             "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(self._properties)
         )
-        subprocess.run(format_command, check=True, capture_output=True)
+        done = subprocess.run(format_command, check=False, capture_output=True)
+        assert done.returncode == 0, (done.stdout + done.stderr).decode()
 
     def command(self) -> list[str]:
         return java_command("kafka.Kafka", str(self._properties))
