@@ -68,7 +68,7 @@ def test_a_single_segment_or_partition_can_be_shown_from_an_offset(alone: Comman
 
 
 def test_sound_logs_are_sound(alone: CommandLine, data: Path) -> None:
-    assert "2 logs are sound" in alone("log", "verify", data).err
+    assert "logs that are sound: 2" in alone("log", "verify", data).err
     found = {f"{log['topic']}-{log['partition']}": log for log in alone("log", "verify", data, "-o", "json").json}
     assert {name: (log["sound"], log["log_end"]) for name, log in found.items()} == {
         "orders-0": (True, 6),

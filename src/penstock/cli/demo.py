@@ -7,7 +7,10 @@ prices published with an ordinary Kafka client and read back by a consumer group
 from __future__ import annotations
 
 import json
+import os
 import random
+import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -30,6 +33,12 @@ GROUP = "price-watchers"
 PARTITIONS = 3
 OPENING = {"AAPL": 227.5, "GOOGL": 181.2, "MSFT": 431.8, "TSLA": 342.1, "AMZN": 204.6}
 READ_TIMEOUT_S = 60.0
+NEXT_STEPS = (
+    ("{penstock} serve", "a broker on 127.0.0.1:9092, data in ./data"),
+    ("echo hello | {penstock} produce greetings", "send a message"),
+    ("{penstock} consume greetings --follow", "read, and wait for more"),
+    ("{penstock} bench", "how fast it is on this machine"),
+)
 
 
 @dataclass(slots=True)
@@ -197,11 +206,15 @@ def _show(seen: dict[str, Symbol], times: dict[str, float], count: int) -> None:
         f" ({count / times['publish']:,.0f} a second), read back in {times['read']:.2f} s; stopped in"
         f" {times['stop']:.2f} s."
     )
-    screen.print(
-        "\nWhere to go next\n"
-        "  penstock serve                                    a broker on 127.0.0.1:9092, data in ./data\n"
-        "  echo hello | penstock produce greetings           send a message\n"
-        "  penstock consume greetings --follow               read, and wait for more\n"
-        "  penstock bench                                    how fast it is on this machine\n"
-        "  any Kafka client with bootstrap.servers=127.0.0.1:9092"
-    )
+    screen.print("\nWhere to go next")
+    for command, what in NEXT_STEPS:
+        screen.print(f"  {command.format(penstock=_own_name()):<52}{what}")
+    screen.print("  any Kafka client with bootstrap.servers=127.0.0.1:9092")
+
+
+def _own_name() -> str:
+    """What to type for this program: its name if the shell finds it, otherwise where it lies."""
+    program = Path(sys.argv[0])
+    if shutil.which(program.name):
+        return program.name
+    return os.path.relpath(program) if program.is_relative_to(Path.cwd()) else str(program)

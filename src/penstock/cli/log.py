@@ -82,7 +82,7 @@ def verify(path: Where, topic: Topic = None, partition: Partition = None, output
         hint = f"`penstock log repair {path}` shows what can be done"
         raise CommandError(f"{damaged} of {len(reports)} logs are damaged", ExitCode.DAMAGED, hint=hint)
     if output is Output.TABLE:
-        note(f"{len(reports)} logs are sound")
+        note(f"logs that are sound: {len(reports)}")
 
 
 def _verify(target: Target) -> Report:

@@ -111,15 +111,20 @@ def heading() -> str:
     return _line(COLUMNS)
 
 
+def _one_line(text: object) -> str:
+    """Without line breaks and other characters that would move the cursor."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
+
+
 def text_line(entry: Entry) -> str:
     """An entry for people."""
     fields = entry.fields
     if entry.kind == "bad":
         return f"!! {fields['bytes']} bad bytes at {fields['position']}: {fields['reason']}"
     if entry.kind == "record":
-        key = "" if fields["key"] is None else f" key={fields['key']}"
-        headers = "".join(f" {name}={value}" for name, value in fields["headers"])
-        value = "null" if fields["value"] is None else fields["value"]
+        key = "" if fields["key"] is None else f" key={_one_line(fields['key'])}"
+        headers = "".join(f" {name}={_one_line(value)}" for name, value in fields["headers"])
+        value = "null" if fields["value"] is None else _one_line(fields["value"])
         return f"    {fields['offset']} {_moment(fields['timestamp'])}{key}{headers} value={value}"
     producer = "-"
     if fields["producer_id"] >= 0:

@@ -113,7 +113,7 @@ class NodeSettings(Section):
     """Number of this node, which clients see. A name such as local-001 is taken too: it becomes node.name,
     and the number is its trailing digits, or else a hash of the name."""
     name: str | None = None
-    """What logs and metrics call this node; without one, its number."""
+    """What the log calls this node; without one, its number."""
     data_dir: Path = Path("data")
     """Directory of everything this node must not forget."""
     rack: str | None = None
@@ -193,6 +193,11 @@ def _engine(value: object) -> object:
     return StorageEngine.DISK if value == "mmap" else value
 
 
+def _off(value: object) -> object:
+    """YAML reads a bare off as false."""
+    return VerifyOnRead.OFF if value is False else value
+
+
 class StorageSettings(Section):
     engine: Annotated[StorageEngine, BeforeValidator(_engine)] = StorageEngine.DISK
     """disk, or memory (nothing survives a stop). mmap is taken as disk."""
@@ -200,7 +205,7 @@ class StorageSettings(Section):
     """always: acknowledged means synced; interval: synced every flush_interval_ms; os: by the system."""
     flush_interval_ms: Count = 1_000
     """Time between syncs with flush: interval."""
-    verify_on_read: VerifyOnRead = VerifyOnRead.FIRST
+    verify_on_read: Annotated[VerifyOnRead, BeforeValidator(_off)] = VerifyOnRead.FIRST
     """Check the CRC when a region is first served after opening, always, or never."""
     min_free_bytes: Bytes = 256 * MIB
     """Below this much free disk, produce is refused until there is room again."""
@@ -222,8 +227,6 @@ class StorageSettings(Section):
     """Time between looks for logs to compact."""
     scrub_bytes_per_second: Bytes = 1 * MIB
     """Speed of the background check of all stored bytes; 0 switches it off."""
-    file_delete_delay_ms: Millis = 60_000
-    """Deleted segments stay on disk for so long, for readers that are still in them."""
 
 
 class TopicSettings(Section):

@@ -13,7 +13,8 @@ MIB: Final = 1024 * KIB
 # --- connections ---------------------------------------------------------------------------------------------------
 # Kafka's socket.request.max.bytes: clients are configured against it.
 FRAME_BYTES_MAX: Final = 100 * MIB
-# A process has 20,000 descriptors on common systems; segments and sockets share them.
+# Sockets and segments (storage.open_files_max) share the descriptors that the system gives a process; a start that
+# cannot have enough of them for both says so.
 CONNECTIONS_MAX: Final = 16_000
 # All of them may come from one address (a pod, a NAT); operators lower it where addresses mean clients.
 CONNECTIONS_PER_ADDRESS_MAX: Final = 16_000

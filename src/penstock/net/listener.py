@@ -144,5 +144,6 @@ class Listener:
         oldest = loop.time() - self._options.idle_ms_max / 1000
         for connection in tuple(self._connections):
             if connection.last_active < oldest and connection.idle:
+                self._metrics.connection_broken("idle")
                 connection.close()
         self._sweep = loop.call_later(IDLE_SWEEP_SECONDS, self._close_idle)

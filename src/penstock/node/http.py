@@ -54,20 +54,29 @@ class HttpServer:
         self._health = health
         self._logs = logs
         self._lags = lags
+        self._listening: socket.socket | None = None
         self._server: uvicorn.Server | None = None
         self._serving: asyncio.Task[None] | None = None
         self.port = settings.port
 
+    def bind(self) -> None:
+        """Take the port; requests wait until `start`. Raises StartError if it cannot be had."""
+        self._listening = bind(self._settings.host, self._settings.port)
+        self.port = self._listening.getsockname()[1]
+
     async def start(self) -> None:
-        """Bind, then load the web stack, then serve. Raises StartError if the port cannot be had."""
-        listening = bind(self._settings.host, self._settings.port)
-        self.port = listening.getsockname()[1]
+        """Load the web stack, then serve. Once: a second call does nothing."""
+        assert self._listening is not None, "bind comes first"
+        if self._server is not None:
+            return
         self._server = await asyncio.to_thread(self._build)
-        self._serving = asyncio.create_task(self._server.serve([listening]), name="http")
+        self._serving = asyncio.create_task(self._server.serve([self._listening]), name="http")
         logger.info("listening", extra={"host": self._settings.host, "port": self.port})
 
     async def stop(self) -> None:
         if self._server is None or self._serving is None:
+            if self._listening is not None:
+                self._listening.close()
             return
         self._server.should_exit = True
         await self._serving

@@ -10,13 +10,27 @@ import uvloop
 
 from penstock.config.settings import Settings
 from penstock.node.node import Node
+from penstock.runtime.descriptors import SPARE, raise_limit
 
 log = logging.getLogger(__name__)
 
 
 def serve(settings: Settings) -> int:
     """The exit code: 0 after SIGTERM or SIGINT. Raises StartError when it cannot start."""
+    _check_descriptors(settings)
     return uvloop.run(_serve(settings))
+
+
+def _check_descriptors(settings: Settings) -> None:
+    needed = settings.limits.connections_max + settings.storage.open_files_max + SPARE
+    limit = raise_limit(needed)
+    if limit < needed:
+        log.warning(
+            "the system allows %d open files, the limits of this node may need %d: raise `ulimit -Hn`, or lower"
+            " limits.connections_max or storage.open_files_max",
+            limit,
+            needed,
+        )
 
 
 async def _serve(settings: Settings) -> int:

@@ -79,10 +79,11 @@ class Node:
         self.metrics.loop_lag.start(loop)  # from here on somebody may wait for the loop
         self._stack.callback(self.metrics.loop_lag.stop)
         connect_probes(broker, self.metrics, self.health)
-        await self._recover(storage, broker)
+        self._take_http_port(broker)
+        await self._recover(storage)
         storage.start(broker.partitions.on_flushed, loop)
         await self._open_kafka_door(broker)
-        await self._open_http_door(broker)
+        await self._open_http_door()
         self._go_easy_on_the_loop(loop)
 
     def _go_easy_on_the_loop(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -93,14 +94,14 @@ class Node:
         preloader.start()
         self._stack.callback(preloader.stop)
 
-    async def _recover(self, storage: Storage, broker: Broker) -> None:
+    async def _recover(self, storage: Storage) -> None:
         """A long one can be watched: the HTTP door, which otherwise waits for the Kafka door, opens meanwhile."""
         recovering = asyncio.ensure_future(storage.recover())
         await asyncio.wait([recovering], timeout=LONG_RECOVERY_SECONDS)
         try:
             if not recovering.done():
                 log.info("recovering")
-                await self._open_http_door(broker)
+                await self._open_http_door()
         finally:
             await recovering
 
@@ -152,18 +153,23 @@ class Node:
         self._stack.callback(_stop_taking_requests, listener, broker)
         log.info("listening", extra={"host": host, "port": listener.port})
 
-    async def _open_http_door(self, broker: Broker) -> None:
-        if not self.settings.http.enabled or self._http is not None:
+    def _take_http_port(self, broker: Broker) -> None:
+        """Before any client can connect: a port that is in use ends the start. Serving begins later."""
+        if not self.settings.http.enabled:
             return
-        http = self._http = HttpServer(
+        self._http = HttpServer(
             settings=self.settings.http,
             metrics=self.metrics,
             health=self.health,
             logs=lambda: log_samples(broker),
             lags=lambda: lag_samples(broker),
         )
-        await http.start()
-        self._stack.push_async_callback(http.stop)
+        self._http.bind()
+        self._stack.push_async_callback(self._http.stop)
+
+    async def _open_http_door(self) -> None:
+        if self._http is not None:
+            await self._http.start()
 
 
 def _stop_taking_requests(listener: Listener, broker: Broker) -> None:

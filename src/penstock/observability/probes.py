@@ -97,7 +97,7 @@ class ConnectionProbe:
         self._refused[reason] += 1
 
     def broken(self, reason: str) -> None:
-        """Closed by us because of what it sent: 'oversized', 'unknown api', 'malformed', 'idle' …"""
+        """Closed by us because of what it sent ('bad request') or because it sent nothing for long ('idle')."""
         self._broken[reason] += 1
 
     def families(self) -> Iterator[Metric]:

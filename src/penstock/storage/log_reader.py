@@ -103,13 +103,17 @@ class LogReader:
             self._load_index(segment, file, limits.wait)
             return segment.read(file, offset, limits, self._verify)
         except CorruptBatch as error:
-            raise self.damaged(segment, error.position, error.offset, error.reason) from None
+            failure = self.damaged(segment, error.position, error.offset, error.reason)
+            if not offset < self.readable_end < limits.end:
+                raise failure from None
         except OSError as error:
             if isinstance(error, BlockingIOError):
                 raise
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{segment.path.name}: {error}") from error
         finally:
             self._cache.release(file)
+        # What lies before the damage is served; whoever goes on from there is told.
+        return self._read_segment(segment, offset, limits._replace(end=self.readable_end, end_position=-1))
 
     def _load_index(self, segment: Segment, file: File, wait: bool) -> None:
         if not segment.index.is_whole:

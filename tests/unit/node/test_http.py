@@ -33,6 +33,7 @@ def serving(health: Health, visit: Callable[[int], Awaitable[Result]], **sources
     async def run() -> Result:
         settings = HttpSettings(port=0)
         server = HttpServer(settings=settings, metrics=BrokerMetrics({}), health=health, **sources)
+        server.bind()
         await server.start()
         try:
             return await visit(server.port)

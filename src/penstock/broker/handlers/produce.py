@@ -101,7 +101,8 @@ class _Produce:
             raise KafkaError(code if transactional_id is None else ErrorCode.INVALID_TXN_STATE)
         config = partition.log.config
         if config.cleanup_compact or self._broker.settings.topics.validation is Validation.RECORDS:
-            check_records(records, header, compacted=config.cleanup_compact)
+            limit = self._broker.settings.limits.decompressed_bytes_max
+            check_records(records, header, compacted=config.cleanup_compact, limit=limit)
         if config.compression_type != "producer":
             return self._recompressed(records, header, config.compression_type)
         return records, header
