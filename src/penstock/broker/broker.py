@@ -17,6 +17,7 @@ from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
 from penstock.config.settings import Settings
 from penstock.net.caller import Endpoint
+from penstock.net.flow_control import FlowControl
 from penstock.observability.metrics import BrokerMetrics
 from penstock.runtime.clock import Clock
 from penstock.storage.interface import LogEngine
@@ -36,6 +37,7 @@ class Broker:
     producer_ids: ProducerIds
     fetch_sessions: FetchSessions
     metrics: BrokerMetrics
+    flow: FlowControl
     parked: set[Callable[[], None]] = field(default_factory=set)
     """Requests that wait for data, each by the call that answers it with what there is: used when the node stops."""
 

@@ -1,7 +1,9 @@
 """Fetch sessions (KIP-227): a consumer says once what it wants, then only what changed, and is told only what changed.
 
 A session is a dictionary of partitions with what the client was last told about each. Sessions live in a cache of
-bounded size; the least recently used goes first, and its client, told FETCH_SESSION_ID_NOT_FOUND, starts another.
+bounded size. When it is full, one that has not been used for two minutes makes room, and its client, told
+FETCH_SESSION_ID_NOT_FOUND, starts another; if all are in use, the newcomer goes without, as in Kafka: taking turns
+would cost everybody their session at every request.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import random
 from collections import OrderedDict
 
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.limits import FETCH_SESSIONS_MAX
+from penstock.model.limits import FETCH_SESSION_UNUSED_MS, FETCH_SESSIONS_MAX
 from penstock.protocol.kafka.fetch import FetchedPartition, FetchPartition, FetchRequest, TopicKey
 
 FINAL_EPOCH = -1
@@ -47,10 +49,11 @@ class SessionPartition:
 class FetchSession:
     """One client's standing request."""
 
-    __slots__ = ("by_id", "epoch", "id", "partitions")
+    __slots__ = ("by_id", "epoch", "id", "partitions", "used_ms")
 
-    def __init__(self, session_id: int, by_id: bool) -> None:
+    def __init__(self, session_id: int, by_id: bool, now_ms: int) -> None:
         self.id = session_id
+        self.used_ms = now_ms
         self.by_id = by_id  # whether topics are named by id, which may not change within a session
         self.epoch = 1  # of the next request
         self.partitions: dict[PartitionKey, SessionPartition] = {}
@@ -97,25 +100,37 @@ class FetchSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def open(self, request: FetchRequest, by_id: bool) -> FetchSession | None:
+    def open(self, request: FetchRequest, by_id: bool, now_ms: int) -> FetchSession | None:
         """The session of a request, made, found or ended as its id and epoch say; None for a request without one."""
         if request.session_epoch == FINAL_EPOCH:
             self._sessions.pop(request.session_id, None)
             return None
         if request.session_epoch == INITIAL_EPOCH:
             self._sessions.pop(request.session_id, None)
-            return self._make(request, by_id) if request.partitions else None
-        return self._resume(request, by_id)
+            return self._make(request, by_id, now_ms) if self._has_room(now_ms) else None
+        session = self._resume(request, by_id)
+        session.used_ms = now_ms
+        if not session.partitions:  # the client forgot all of them
+            del self._sessions[session.id]
+            return None
+        return session
 
-    def _make(self, request: FetchRequest, by_id: bool) -> FetchSession:
+    def _has_room(self, now_ms: int) -> bool:
+        if len(self._sessions) < self._sessions_max:
+            return True
+        oldest = next(iter(self._sessions.values()))
+        if now_ms - oldest.used_ms < FETCH_SESSION_UNUSED_MS:
+            return False
+        del self._sessions[oldest.id]
+        return True
+
+    def _make(self, request: FetchRequest, by_id: bool, now_ms: int) -> FetchSession:
         session_id = 0
         while session_id == 0 or session_id in self._sessions:
             session_id = random.randint(1, 0x7FFFFFFF)
-        session = FetchSession(session_id, by_id)
+        session = FetchSession(session_id, by_id, now_ms)
         session.update(request)
         self._sessions[session_id] = session
-        if len(self._sessions) > self._sessions_max:
-            self._sessions.popitem(last=False)
         return session
 
     def _resume(self, request: FetchRequest, by_id: bool) -> FetchSession:

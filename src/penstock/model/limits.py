@@ -26,14 +26,20 @@ QUEUED_BYTES_PER_CONNECTION_MAX: Final = 8 * MIB
 QUEUED_BYTES_TOTAL_MAX: Final = 512 * MIB
 # Answers a client has not read; above it the connection's requests are not read either.
 UNREAD_BYTES_PER_CONNECTION_MAX: Final = 1 * MIB
+# A request whose bytes stop coming in the middle holds memory that others may wait for.
+FRAME_STALL_MS_MAX: Final = 60_000
 # Kafka's connections.max.idle.ms.
 CONNECTION_IDLE_MS_MAX: Final = 600_000
 
 # --- fetch ---------------------------------------------------------------------------------------------------------
 # Kafka's fetch.max.bytes: no answer is larger, but for a single batch that is.
 FETCH_BYTES_MAX: Final = 55 * MIB
+# What a fetch may return even when clients that do not read have used up queued_bytes_total_max.
+FETCH_BYTES_UNDER_PRESSURE: Final = 256 * KIB
 # Kafka's max.incremental.fetch.session.cache.slots.
 FETCH_SESSIONS_MAX: Final = 1_000
+# Kafka's min.incremental.fetch.session.eviction.ms: a session in use is not taken away for a newer one.
+FETCH_SESSION_UNUSED_MS: Final = 120_000
 # A client that asks to wait for an hour is answered earlier; Kafka has no limit, but a parked request holds memory.
 FETCH_WAIT_MS_MAX: Final = 300_000
 

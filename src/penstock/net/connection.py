@@ -31,7 +31,7 @@ from penstock.runtime.turns import STEP_NS
 log = logging.getLogger(__name__)
 
 SCRATCH_BYTES = 256 * 1024
-PREALLOCATED_BYTES = 1024 * 1024  # a larger frame gets memory as its bytes arrive, not on its word
+SMALL_FRAME_BYTES = 1024 * 1024  # a larger frame takes its room first, and gets memory as its bytes arrive
 
 Answer = Buffers | Pending | Coroutine[Any, Any, Buffers | None] | None
 
@@ -92,6 +92,7 @@ class Connection(asyncio.BufferedProtocol):
         "_task",
         "_transport",
         "_unread_bytes",
+        "_waits_for_room",
         "_working_off",
         "caller",
         "last_active",
@@ -107,6 +108,7 @@ class Connection(asyncio.BufferedProtocol):
         self._frame: bytearray | None = None  # a frame that is still arriving
         self._frame_bytes = 0
         self._filled = 0
+        self._waits_for_room = False
         self._queue: deque[bytearray] = deque()  # requests that wait for a coroutine to end
         self._queued_bytes = 0
         self._unread_bytes = 0
@@ -147,11 +149,12 @@ class Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         if self._closing:
             return
+        self.last_active = self._shared.clock()
         if self._frame is not None:
             self._filled += nbytes
             if self._filled == self._frame_bytes:
-                frame, self._frame = self._frame, None
-                self._shared.flow.change(-len(frame))
+                frame = self._frame
+                self._end_frame()
                 self._accept(memoryview(frame))
             return
         self._split(len(self._head) + nbytes)
@@ -167,8 +170,9 @@ class Connection(asyncio.BufferedProtocol):
             pending.abandon()
         self._slots.clear()
         self._queue.clear()
-        held = self._queued_bytes + self._unread_bytes + len(self._frame or b"")
-        self._frame = None
+        if self._frame is not None:
+            self._end_frame()
+        held = self._queued_bytes + self._unread_bytes
         self._queued_bytes = self._unread_bytes = 0
         self._shared.flow.change(-held)
         self._shared.on_close(self)
@@ -206,18 +210,33 @@ class Connection(asyncio.BufferedProtocol):
         self._head = bytes(scratch[position:end])
 
     def _begin(self, size: int, part: memoryview) -> None:
-        self._frame = bytearray(min(size, max(PREALLOCATED_BYTES, len(part))))
+        self._frame = bytearray(min(size, SMALL_FRAME_BYTES))
         self._frame_bytes = size
         self._filled = len(part)
         self._frame[: self._filled] = part
-        self._shared.flow.change(len(self._frame))
+        if size > SMALL_FRAME_BYTES and not self._shared.flow.take_frame(size, self._frame_has_room):
+            self._waits_for_room = True
+            self._adjust_reading()
+
+    def _frame_has_room(self) -> None:
+        self._waits_for_room = False
+        self._adjust_reading()
 
     def _grow(self) -> None:
+        """A large frame gets memory as its bytes arrive, not on its word."""
         assert self._frame is not None
         grown = bytearray(min(self._frame_bytes, 2 * len(self._frame)))
         grown[: self._filled] = self._frame
-        self._shared.flow.change(len(grown) - len(self._frame))
         self._frame = grown
+
+    def _end_frame(self) -> None:
+        """The frame has arrived, or never will."""
+        self._frame = None
+        if self._frame_bytes <= SMALL_FRAME_BYTES:
+            return
+        if not (self._waits_for_room and self._shared.flow.forget_frame(self._frame_has_room)):
+            self._shared.flow.give_frame_back(self._frame_bytes)
+        self._waits_for_room = False
 
     def _accept(self, frame: memoryview) -> None:
         if self._queue or self._blocked:
@@ -349,6 +368,8 @@ class Connection(asyncio.BufferedProtocol):
     def _note_unread(self) -> None:
         unread = self._transport.get_write_buffer_size()
         if unread != self._unread_bytes:
+            if unread < self._unread_bytes:
+                self.last_active = self._shared.clock()
             self._shared.flow.change(unread - self._unread_bytes)
             self._unread_bytes = unread
             if unread > self._shared.limits.unread_bytes_max:
@@ -362,7 +383,8 @@ class Connection(asyncio.BufferedProtocol):
             return
         limits = self._shared.limits
         full = (
-            self._queued_bytes > limits.queued_bytes_max
+            self._waits_for_room
+            or self._queued_bytes > limits.queued_bytes_max
             or len(self._queue) >= limits.in_flight_max
             or self._unread_bytes > limits.unread_bytes_max
         )
@@ -376,10 +398,19 @@ class Connection(asyncio.BufferedProtocol):
             self._paused = False
             self._transport.resume_reading()
 
+    def stalled_since(self, moment: float) -> bool:
+        """It has begun a request and sent no byte of it since; not for want of room on our side."""
+        return self._frame is not None and not self._waits_for_room and self.last_active < moment
+
     @property
-    def idle(self) -> bool:
-        """Nothing under way, so that it may be closed without anybody noticing."""
-        return not (self._slots or self._queue or self._busy or self._frame is not None or self._unread_bytes)
+    def answered(self) -> bool:
+        """Every request that has arrived whole is answered, if perhaps not read by the client."""
+        return not (self._slots or self._queue or self._busy)
+
+    @property
+    def unread(self) -> bool:
+        """The client has still to take what it asked for."""
+        return self._unread_bytes > 0
 
     def stop_reading(self) -> None:
         """Shutdown: what has been read is answered, nothing more is taken."""

@@ -8,13 +8,15 @@ import socket
 from collections import Counter
 from dataclasses import dataclass
 
+from penstock.model.limits import FRAME_STALL_MS_MAX
 from penstock.net.connection import SCRATCH_BYTES, Connection, ConnectionLimits, Service, Shared
 from penstock.net.flow_control import FlowControl
 from penstock.observability.metrics import BrokerMetrics
 
 log = logging.getLogger(__name__)
 
-IDLE_SWEEP_SECONDS = 30.0
+IDLE_SWEEP_SECONDS = 10.0
+UNREAD_GRACE_SECONDS = 1.0  # for clients to take their last answers when the node stops
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,7 @@ class Listener:
         sock = socket.socket(family, socket.SOCK_STREAM)
         try:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # inherited: finds peers that vanished
             # Buffer sizes are inherited by accepted sockets, and must be set before listen to affect the TCP window.
             if options.receive_buffer_bytes:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, options.receive_buffer_bytes)
@@ -99,11 +102,14 @@ class Listener:
             connection.stop_reading()
 
     async def drain(self, timeout_seconds: float) -> None:
-        """Wait until every answer has left, then close; after the timeout close anyway."""
+        """Wait until every request is answered, give clients a moment to read, then close; after the timeout anyway."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout_seconds
-        # Idleness is a state of many connections, not an event that could be awaited.
-        while loop.time() < deadline and any(not c.idle for c in self._connections):  # noqa: ASYNC110
+        # These are states of many connections, not events that could be awaited.
+        while loop.time() < deadline and any(not c.answered for c in self._connections):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        deadline = min(deadline, loop.time() + UNREAD_GRACE_SECONDS)
+        while loop.time() < deadline and any(c.unread for c in self._connections):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         for connection in tuple(self._connections):
             connection.close()
@@ -142,8 +148,11 @@ class Listener:
     def _close_idle(self) -> None:
         loop = asyncio.get_running_loop()
         oldest = loop.time() - self._options.idle_ms_max / 1000
+        stalled = loop.time() - min(self._options.idle_ms_max, FRAME_STALL_MS_MAX) / 1000
         for connection in tuple(self._connections):
-            if connection.last_active < oldest and connection.idle:
+            if connection.stalled_since(stalled):
+                connection.close("a request whose bytes stopped coming")
+            elif connection.last_active < oldest and connection.answered:
                 self._metrics.connection_broken("idle")
                 connection.close()
         self._sweep = loop.call_later(IDLE_SWEEP_SECONDS, self._close_idle)

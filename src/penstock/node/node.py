@@ -133,12 +133,14 @@ class Node:
             producer_ids=ProducerIds(next_block),
             fetch_sessions=FetchSessions(settings.limits.fetch_sessions_max),
             metrics=self.metrics,
+            flow=FlowControl(settings.limits.queued_bytes_total_max),
         )
 
     async def _open_kafka_door(self, broker: Broker) -> None:
         """Closing it goes the other way round: nothing new, waiting requests answered, the last answers sent."""
-        flow = FlowControl(self.settings.limits.queued_bytes_total_max)
-        listener = self._listener = Listener(listener_options(self.settings), Dispatcher(broker), flow, self.metrics)
+        listener = self._listener = Listener(
+            listener_options(self.settings), Dispatcher(broker), broker.flow, self.metrics
+        )
         self._stack.push_async_callback(listener.drain, self.settings.kafka.shutdown_timeout_ms / 1000)
         await broker.groups.start()
         self._stack.push_async_callback(broker.groups.stop)

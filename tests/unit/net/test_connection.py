@@ -233,6 +233,52 @@ def test_requests_above_the_limit_in_flight_wait_and_are_all_answered() -> None:
 
 
 @pytest.mark.feature("F-06")
+def test_large_frames_take_turns_and_all_arrive() -> None:
+    """Eight frames of 3 MB with room for two: the others wait in their clients, and come in when there is room."""
+
+    async def scenario() -> None:
+        async with served(held_bytes_max=6 << 20) as (_, listener, connect):
+            flow = listener._shared.flow
+            clients = [await connect() for _ in range(8)]
+            text = b"now " + bytes(3_000_000)
+            for client in clients:
+                client.writer.write(struct.pack(">i", len(text)) + text[:-1])
+            await until(lambda: flow.held_bytes == 2 * len(text))
+            assert len(flow._frames_waiting) == 6
+            for client in clients:
+                client.writer.write(text[-1:])
+            for client in clients:
+                assert await client.receive() == text
+            assert flow.held_bytes == 0
+
+    run(scenario())
+
+
+@pytest.mark.feature("F-06")
+def test_a_frame_that_never_ends_holds_up_neither_others_nor_the_stop() -> None:
+    async def scenario() -> None:
+        async with served(held_bytes_max=1 << 20) as (_, listener, connect):
+            stuck, other, waiting = await connect(), await connect(), await connect()
+            stuck.writer.write(struct.pack(">i", 3_000_000) + bytes(2_000_000))
+            flow = listener._shared.flow
+            await until(lambda: flow.held_bytes == 3_000_000)
+            waiting.writer.write(struct.pack(">i", 2_000_000) + bytes(1_500_000))
+            await until(lambda: len(flow._frames_waiting) == 1)
+            other.send(b"now")
+            assert await other.receive() == b"now"
+            stuck.writer.close()
+            await until(lambda: flow.held_bytes == 2_000_000)
+            assert not flow._frames_waiting
+            started = asyncio.get_running_loop().time()
+            listener.stop_accepting()
+            await listener.drain(10)
+            assert asyncio.get_running_loop().time() - started < 5
+            assert flow.held_bytes == 0
+
+    run(scenario())
+
+
+@pytest.mark.feature("F-06")
 def test_connections_above_the_limit_are_refused() -> None:
     async def scenario() -> None:
         async with served(connections_max=2) as (_, listener, connect):

@@ -21,7 +21,7 @@ from penstock.broker.fetch_sessions import FetchSession
 from penstock.broker.fetch_target import FetchTarget, fetch_target
 from penstock.cluster.partition import Partition
 from penstock.model.errors import KafkaError
-from penstock.model.limits import FETCH_WAIT_MS_MAX
+from penstock.model.limits import FETCH_BYTES_UNDER_PRESSURE, FETCH_WAIT_MS_MAX
 from penstock.net.pending import Buffers, Pending
 from penstock.protocol.kafka.fetch import (
     READ_COMMITTED,
@@ -37,7 +37,7 @@ from penstock.protocol.kafka.headers import RequestHeader
 def handle(broker: Broker, header: RequestHeader, frame: memoryview, position: int) -> Buffers | Pending:
     request = decode(frame, position, header.version)
     try:
-        session = broker.fetch_sessions.open(request, header.version >= TOPIC_IDS)
+        session = broker.fetch_sessions.open(request, header.version >= TOPIC_IDS, broker.clock.monotonic_ms())
     except KafkaError as error:
         return encode_response([], header.version, error_code=error.code)
     fetch = _Fetch(broker, request, header.version, session)
@@ -112,7 +112,8 @@ class _Fetch:
     def _read(self, *, wait: bool) -> None:
         """Any thread: partitions were looked up on the loop."""
         started = perf_counter()
-        left = min(self._request.max_bytes, self._broker.settings.limits.fetch_bytes_max)
+        room = max(self._broker.flow.room_bytes, FETCH_BYTES_UNDER_PRESSURE)
+        left = min(self._request.max_bytes, self._broker.settings.limits.fetch_bytes_max, room)
         committed_only = self._request.isolation == READ_COMMITTED
         found = False
         messages = 0

@@ -1,0 +1,47 @@
+"""Fetch sessions when there are more clients than places."""
+
+import pytest
+
+from penstock.broker.fetch_sessions import FetchSessions
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import FETCH_SESSION_UNUSED_MS
+from penstock.protocol.kafka.fetch import FetchPartition, FetchRequest
+
+
+def request(session_id: int = 0, epoch: int = 0, *, forget: bool = False) -> FetchRequest:
+    partitions = [] if epoch else [FetchPartition("prices", 0, -1, 0, -1, 1000)]
+    forgotten: list[tuple[str | bytes, int]] = [("prices", 0)] if forget else []
+    return FetchRequest(-1, 0, 1, 1000, 0, session_id, epoch, partitions, forgotten, "")
+
+
+def test_sessions_in_use_are_not_taken_away_for_newer_ones() -> None:
+    sessions = FetchSessions(2)
+    first, second = (sessions.open(request(), False, now) for now in (0, 1))
+    assert first is not None
+    assert second is not None
+    assert sessions.open(request(), False, 2) is None
+    for epoch in (1, 2, 3):
+        assert sessions.open(request(first.id, epoch), False, epoch) is first
+        assert sessions.open(request(second.id, epoch), False, epoch) is second
+
+
+def test_a_session_that_nobody_uses_makes_room() -> None:
+    sessions = FetchSessions(2)
+    first, second = (sessions.open(request(), False, 0) for _ in range(2))
+    assert first is not None
+    assert second is not None
+    assert sessions.open(request(first.id, 1), False, FETCH_SESSION_UNUSED_MS) is first
+    third = sessions.open(request(), False, FETCH_SESSION_UNUSED_MS)
+    assert third is not None
+    with pytest.raises(KafkaError) as gone:
+        sessions.open(request(second.id, 1), False, FETCH_SESSION_UNUSED_MS)
+    assert gone.value.code is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert sessions.open(request(first.id, 2), False, FETCH_SESSION_UNUSED_MS) is first
+
+
+def test_a_session_without_partitions_ends() -> None:
+    sessions = FetchSessions()
+    session = sessions.open(request(), False, 0)
+    assert session is not None
+    assert sessions.open(request(session.id, 1, forget=True), False, 0) is None
+    assert len(sessions) == 0
