@@ -14,6 +14,7 @@ from typing import Any
 
 from penstock.broker.broker import Broker
 from penstock.broker.call import Call
+from penstock.model.errors import ErrorCode
 from penstock.net.caller import Caller
 from penstock.net.connection import Answer
 from penstock.net.pending import Buffers
@@ -72,8 +73,22 @@ class Dispatcher:
             handler = self._handlers[api.key] = load_handler(api).handle
         result = handler(self._broker, call)
         if inspect.isawaitable(result):
-            return _encode_later(result)
-        return _encoded(result)
+            return self._encode_later(api, result)
+        return self._encoded(api, result)
+
+    async def _encode_later(self, api: Api, result: Any) -> Buffers | None:
+        return self._encoded(api, await result)
+
+    def _encoded(self, api: Api, result: Any) -> Buffers:
+        """Also counts the error of an answer as a whole; those of its parts are counted by who gives them."""
+        if isinstance(result, bytes | bytearray):
+            return [result]
+        if isinstance(result, list):
+            return result
+        code = getattr(result, "error_code", None)
+        if code:
+            self._broker.metrics.requests.failed(api.key, ErrorCode(code).name)
+        return [encode(result)]
 
 
 def _refuse(header: RequestHeader, api: Api | None) -> tuple[bytes, int, Answer]:
@@ -88,15 +103,3 @@ def _refuse(header: RequestHeader, api: Api | None) -> tuple[bytes, int, Answer]
 def load_handler(api: Api) -> Any:
     """The module of a handler, imported at its first use."""
     return importlib.import_module(f"penstock.broker.handlers.{api.handler}")
-
-
-async def _encode_later(result: Any) -> Buffers | None:
-    return _encoded(await result)
-
-
-def _encoded(result: Any) -> Buffers:
-    if isinstance(result, bytes | bytearray):
-        return [result]
-    if isinstance(result, list):
-        return result
-    return [encode(result)]

@@ -14,6 +14,7 @@ from penstock.broker.call import Call
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity, field
+from penstock.runtime.turns import Turns
 from penstock.storage.interface import TimestampOffset
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -1, -2, -3, -4, -5, -6
@@ -27,8 +28,12 @@ _NOWHERE = TimestampOffset(-1, -1, -1)
 async def handle(broker: Broker, call: Call) -> Entity:
     reply = call.reply
     topics = []
+    turns = Turns()
     for topic in call.request.topics:
-        partitions = [await _find(broker, call, topic.name, item) for item in topic.partitions]
+        partitions = []
+        for item in topic.partitions:
+            partitions.append(await _find(broker, call, topic.name, item))
+            await turns.pause()
         topics.append(reply.ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
     return reply.ListOffsetsResponse(throttle_time=0, topics=topics)
 
@@ -45,6 +50,7 @@ async def _find(broker: Broker, call: Call, topic: str, item: Entity) -> Entity:
         found = await _locate(partition, item.timestamp, end, call.version)
     except KafkaError as error:
         code, found = error.code, _NOWHERE
+        broker.metrics.requests.failed(call.api_key, code.name)
     return call.reply.ListOffsetsPartitionResponse(
         partition_index=item.partition_index,
         error_code=code,
