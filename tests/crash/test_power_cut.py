@@ -89,6 +89,8 @@ def check_image(image: Path, workload: Workload, count: int) -> int:
     for row in known.values():
         bench.declare(row.name, row.topic_id, row.partitions, **CONFIGS[row.name])
     bench.start()
+    if bench.engine.orphans:
+        raise Lost(f"nothing explains {bench.engine.orphans}")
     for partition, diary in workload.diaries.items():
         if partition.topic_id in known:
             check_partition(bench, partition, diary, count)

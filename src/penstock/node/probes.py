@@ -10,6 +10,7 @@ from penstock.observability.exposition import LagSample, LogSample
 from penstock.observability.health import Health
 from penstock.observability.metrics import BrokerMetrics
 from penstock.storage.interface import LogState
+from penstock.storage.manager import DiskEngine
 
 
 def log_samples(broker: Broker) -> Iterator[LogSample]:
@@ -60,6 +61,11 @@ def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> No
         count = damaged_count(broker)
         return f"damaged partitions: {count}; see penstock log verify" if count else None
 
+    def orphaned() -> str | None:
+        count = len(broker.engine.orphans) if isinstance(broker.engine, DiskEngine) else 0
+        return f"directories that belong to no topic: {count}; the log names them" if count else None
+
     health.add_check("partitions", offline)
     health.add_check("memory" if in_memory else "disk", storage_full)
     health.add_warning("damage", damaged)
+    health.add_warning("orphans", orphaned)

@@ -8,7 +8,7 @@ cleanly.
     DATA/clean           there only between a clean stop and the next start
     DATA/reserve         space given back when the disk is full (storage.disk_watch)
     DATA/topics/<name>/<topic id, 32 hex digits>/<partition>/…
-    DATA/trash/<uuid>    what is being deleted; emptied at start and by the manager
+    DATA/trash/<uuid>    what is being deleted (storage.trash)
 
 Everything wrong with it is a `DataDirectoryError` whose message names the fix; the command line prints it as
 it is.
@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 from penstock.model.ids import PartitionId, TopicId
@@ -108,6 +109,24 @@ class DataDirectory:
         except OSError as error:
             raise self._not_writable(error) from error
 
+    def has_records(self) -> bool:
+        """Whether some partition has files: then there was a metadata store, and there has to be one."""
+        return any(
+            self._inside(partition) for directory in self.topic_directories() for partition in self._inside(directory)
+        )
+
+    def topic_directories(self) -> Iterator[Path]:
+        """DATA/topics/<name>/<topic id> of every topic that has one."""
+        for named in self._inside(self.topics):
+            yield from self._inside(named)
+
+    def _inside(self, directory: Path) -> list[Path]:
+        """What is in a directory; nothing, if it is a file that somebody left there."""
+        try:
+            return [directory / name for name in self._files.list_names(directory)]
+        except NotADirectoryError:
+            return []
+
     def was_stopped_cleanly(self) -> bool:
         return self._files.exists(self._clean)
 
@@ -123,14 +142,6 @@ class DataDirectory:
     def new_trash(self) -> Path:
         """A name for something to be renamed into the trash."""
         return self.trash / uuid.uuid4().hex
-
-    def move_to_trash(self, directory: Path) -> Path:
-        """Take a directory out of the tree in one durable step that a crash cannot halve; emptying comes later."""
-        target = self.new_trash()
-        self._files.rename(directory, target)
-        self._files.sync_directory(directory.parent)
-        self._files.sync_directory(self.trash)
-        return target
 
     def _check_version(self) -> None:
         try:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -42,9 +42,9 @@ from penstock.storage.startup import (
     TailRequest,
     recover_tails,
     tail_bytes,
-    trash_orphans,
 )
 from penstock.storage.sync_cost import SyncCost
+from penstock.storage.trash import Trash
 from penstock.storage.upkeep import Upkeep
 
 _log = logging.getLogger(__name__)
@@ -94,6 +94,8 @@ class DiskEngine:
         )
         self.catalog = catalog or Catalog(None)
         self.damaged: dict[PartitionId, str] = {}
+        self.trash = Trash(files, data, metadata)
+        self.orphans: Sequence[Path] = []  # directories below topics/ that no topic and no deletion explains
         self._lock: DirectoryLock | None = None
         self._declared: dict[PartitionId, _Declared] = {}
         self._logs: dict[PartitionId, DiskLog] = {}
@@ -125,7 +127,7 @@ class DiskEngine:
         metadata = None
         try:
             data.adopt()
-            metadata = MetadataStore(data.metadata)
+            metadata = MetadataStore(data.metadata, must_exist=data.has_records())
             engine = cls(
                 data=data,
                 files=files,
@@ -168,15 +170,11 @@ class DiskEngine:
         self.damaged.pop(partition, None)
         self.catalog.forget(partition)
         log = self._logs.pop(partition, None)
-        directory = self.data.topic(declared.topic, partition.topic_id)
         if log is not None:
             log.state = LogState.OFFLINE
             self._upkeep.forget(log)
             self.commit.forget(log, lambda: self.file_cache.forget_below(log.directory))
-        if self.files.exists(directory):
-            # No sync: the metadata store has forgotten the topic, so a directory that comes back is an orphan.
-            self.files.rename(directory, self.data.new_trash())
-            self._upkeep.trash_is_full = True
+        self.trash.discard(declared.topic, partition.topic_id)
 
     def declared_partitions(self) -> Iterable[PartitionId]:
         return self._declared
@@ -213,7 +211,12 @@ class DiskEngine:
 
     def recover(self) -> None:
         """Any thread, once, when all partitions are declared. Waits for the disk, for long after a crash."""
-        trash_orphans(self.files, self.data, self._declared)
+        self.orphans = self.trash.sort_out(self._declared)
+        for orphan in self.orphans:
+            _log.error(
+                "%s belongs to no topic that meta.db knows, and no deletion is recorded; it is left as it is:"
+                " restore the meta.db that belongs to it, or move it away", orphan,
+            )  # fmt: skip
         if not self.data.was_stopped_cleanly():
             self._tails = self._recover_tails()
         self.data.mark_running()

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId, TopicId
 from penstock.runtime.files import RealFiles
-from penstock.storage.metadata_schema import MetadataError, prepare
+from penstock.storage.metadata_schema import MetadataError, missing, prepare
 
 TOPIC_SCOPE = "topic"
 
@@ -43,12 +43,16 @@ class TopicRow(NamedTuple):
 class MetadataStore:
     """The one owner of meta.db. `boot` rises by one at every open that may write."""
 
-    def __init__(self, path: Path | None, *, read_only: bool = False) -> None:
+    def __init__(self, path: Path | None, *, read_only: bool = False, must_exist: bool = False) -> None:
+        """`must_exist`: refuse to make a new one, because there is something that only the old one knew."""
         self._lock = threading.Lock()
         self._path = path
+        if must_exist and path is not None and not path.exists():
+            raise MetadataError(missing(str(path)))
         self._database = _open(path, read_only)
         try:
-            prepare(self._database, "meta.db" if path is None else str(path), read_only)
+            name = "meta.db" if path is None else str(path)
+            prepare(self._database, name, read_only=read_only, must_exist=must_exist)
             if path is not None and not read_only:
                 RealFiles().sync_directory(path.parent)
             self.cluster_id, self.boot = self._identify(read_only)
@@ -91,14 +95,30 @@ class MetadataStore:
                 )
 
     def delete_topic(self, topic_id: TopicId) -> None:
-        """The topic, its configs, log starts and epochs. Unknown ids are ignored: deletion may be
-        repeated.
+        """The topic, its configs, log starts and epochs; that its directory may go is recorded (`storage.trash`).
+
+        Unknown ids are ignored: deletion may be repeated.
         """
         with self._writing() as database:
             found = database.execute("SELECT name FROM topics WHERE topic_id = ?", (topic_id.bytes,)).fetchone()
             if found is not None:
                 database.execute("DELETE FROM configs WHERE scope = 'topic' AND name = ?", found)
+                database.execute(
+                    "INSERT OR REPLACE INTO deleted_topics (topic_id, name) VALUES (?, ?)", (topic_id.bytes, *found)
+                )
             database.execute("DELETE FROM topics WHERE topic_id = ?", (topic_id.bytes,))
+
+    def deleted_topics(self) -> dict[TopicId, str]:
+        """Names of deleted topics whose directories may still be on the disk."""
+        rows = self._read("SELECT topic_id, name FROM deleted_topics")
+        return {uuid.UUID(bytes=key): name for key, name in rows}
+
+    def forget_deleted(self, topic_ids: Sequence[TopicId]) -> None:
+        """Nothing is left of these topics."""
+        with self._writing() as database:
+            database.executemany(
+                "DELETE FROM deleted_topics WHERE topic_id = ?", [(topic_id.bytes,) for topic_id in topic_ids]
+            )
 
     def set_partitions(self, topic_id: TopicId, count: int) -> None:
         with self._writing() as database:

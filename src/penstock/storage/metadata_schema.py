@@ -6,6 +6,7 @@
     counters    producer_id: the first id not yet given out in a block
     log_starts  partitions whose first records were deleted
     epochs      where each leader epoch of a partition starts
+    deleted_topics  topics that are gone while their directories may still be there
 
 `PRAGMA user_version` is the schema's version; an older one is migrated step by step in one transaction, a
 newer one is refused, because an old program would not keep what it does not know.
@@ -17,7 +18,7 @@ import sqlite3
 
 from penstock.storage.data_directory import DataDirectoryError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _VERSION_1 = """
 CREATE TABLE identity (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -52,15 +53,26 @@ CREATE TABLE epochs (
 ) STRICT, WITHOUT ROWID;
 """
 
+_VERSION_2 = """
+CREATE TABLE deleted_topics (topic_id BLOB PRIMARY KEY, name TEXT NOT NULL) STRICT, WITHOUT ROWID;
+"""
+
 # The script that leads from version n to n + 1 is at index n.
-_MIGRATIONS = [_VERSION_1]
+_MIGRATIONS = [_VERSION_1, _VERSION_2]
 
 
 class MetadataError(DataDirectoryError):
     """The metadata store cannot be used as it is; the message says why and what to do."""
 
 
-def prepare(database: sqlite3.Connection, name: str, read_only: bool) -> None:
+def missing(name: str) -> str:
+    return (
+        f"{name} is missing or empty, but there are records of topics that only it knows; restore it from a backup,"
+        " or move the directory topics elsewhere to begin without them"
+    )
+
+
+def prepare(database: sqlite3.Connection, name: str, *, read_only: bool, must_exist: bool) -> None:
     """Settings that make a commit durable, a check of the file, and the tables of this version."""
     database.execute("PRAGMA foreign_keys = ON")
     database.execute("PRAGMA synchronous = FULL")
@@ -70,6 +82,8 @@ def prepare(database: sqlite3.Connection, name: str, read_only: bool) -> None:
             f"{name} was written by a newer Penstock (schema {version}, this one knows {SCHEMA_VERSION});"
             " start that version, or a newer one"
         )
+    if must_exist and version == 0:
+        raise MetadataError(missing(name))
     if read_only:
         return
     database.execute("PRAGMA journal_mode = WAL")

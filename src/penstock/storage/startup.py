@@ -9,7 +9,7 @@ syncfs makes those durable. What remains for the first use of a log is short eno
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
@@ -19,7 +19,6 @@ from penstock.runtime.files import Files
 from penstock.runtime.worker import Worker
 from penstock.storage import layout
 from penstock.storage.checkpoint import write_missing_indexes, write_whole
-from penstock.storage.data_directory import DataDirectory
 from penstock.storage.epochs import EpochEntry
 from penstock.storage.recovery import RecoveredLog, recover
 from penstock.storage.snapshot import encode_snapshot, newest_snapshot
@@ -50,21 +49,6 @@ class TailReport(NamedTuple):
 
 
 TailAnswer = tuple[PartitionId, TailReport | None, BaseException | None]
-
-
-def trash_orphans(files: Files, data: DataDirectory, known: Collection[PartitionId]) -> int:
-    """Move directories of topics that the metadata store does not know out of the way; returns how many.
-
-    They belong to topics that were deleted just before a crash. A topic made again under the name has another id.
-    """
-    topic_ids = {partition.topic_id.hex for partition in known}
-    count = 0
-    for name in files.list_names(data.topics):
-        for topic_id in files.list_names(data.topics / name):
-            if topic_id not in topic_ids:
-                data.move_to_trash(data.topics / name / topic_id)
-                count += 1
-    return count
 
 
 def tail_bytes(files: Files, directory: Path) -> int:

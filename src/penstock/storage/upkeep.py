@@ -65,7 +65,6 @@ class Upkeep:
             min_free_bytes=engine.settings.min_free_bytes,
             reserve_bytes=engine.settings.reserve_bytes,
         )
-        self.trash_is_full = True  # what a crash left
 
     def start(self, *, in_thread: bool) -> None:
         engine = self._engine
@@ -125,9 +124,9 @@ class Upkeep:
         if now_ms - self._looked_ms >= settings.disk_check_interval_ms:
             self._looked_ms = now_ms
             self.disk_watch.look()
-        if self.trash_is_full:
-            self.trash_is_full = False
-            self._in_thread(_ignore, self._empty_trash)
+        if self._engine.trash.is_full:
+            self._engine.trash.is_full = False
+            self._in_thread(_ignore, self._engine.trash.empty)
         self.cleaner.tick(now_ms)
         self.scrubber.tick(now_ms)
         self.opener.tick()
@@ -235,11 +234,6 @@ class Upkeep:
         return done
 
     # --- the rest --------------------------------------------------------------------------------------
-
-    def _empty_trash(self) -> None:
-        engine = self._engine
-        for name in engine.files.list_names(engine.data.trash):
-            engine.files.remove_tree(engine.data.trash / name)
 
     def _in_thread(self, done: Done, function: Callable[..., Any], *args: Any) -> None:
         """Wait for the disk elsewhere, then go on here. Nothing new is begun while the engine is being closed."""

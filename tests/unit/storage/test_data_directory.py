@@ -117,12 +117,13 @@ def test_the_clean_marker_goes_with_the_next_start(tmp_path: Path) -> None:
     assert not data.was_stopped_cleanly()
 
 
-def test_trash_takes_a_tree_in_one_step(tmp_path: Path) -> None:
+def test_records_are_noticed_whatever_else_lies_around(tmp_path: Path) -> None:
     data = directory(tmp_path)
     data.create()
     data.adopt()
-    topic = data.topic("prices", uuid.UUID(int=1))
-    (topic / "0").mkdir(parents=True)
-    target = data.move_to_trash(topic)
-    assert not topic.exists()
-    assert (target / "0").is_dir()
+    (data.topics / "notes.txt").touch()
+    partition = data.partition("prices", PartitionId(uuid.UUID(int=1), 0))
+    partition.mkdir(parents=True)
+    assert not data.has_records()
+    (partition / "00000000000000000000.log").touch()
+    assert data.has_records()
