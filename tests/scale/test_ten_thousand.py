@@ -43,7 +43,7 @@ class Size(NamedTuple):
 
 
 QUICK = Size(partitions=1000, compacted_mb=10, tail_batches=50_000, metadata_seconds=1.0, timed=False)
-FULL = Size(partitions=10_000, compacted_mb=400, tail_batches=2_000_000, metadata_seconds=25.0, timed=True)
+FULL = Size(partitions=10_000, compacted_mb=500, tail_batches=4_000_000, metadata_seconds=25.0, timed=True)
 
 sizes = pytest.mark.parametrize(
     "size",
@@ -69,10 +69,12 @@ def show(what: str, figure: object) -> None:
 
 
 def check_lag(size: Size, what: str, lag: Lag, control: Control) -> None:
+    """p99.9 below 10 ms; where there are fewer than a thousand samples, one may be late."""
     show(f"loop lag: {what}", f"{lag}; a loop that does nothing: {control.late} of {control.samples} over 10 ms")
     if size.timed:
-        assert lag.samples >= 500, "too short to tell"
-        assert lag.over(0.01) / lag.samples <= LATE_SHARE_MAX + 2 * control.late_share, what
+        assert lag.samples >= 300, "too short to tell"
+        late_max = max(1.0, lag.samples * LATE_SHARE_MAX) + 2 * lag.samples * control.late_share
+        assert lag.over(0.01) <= late_max, what
 
 
 @sizes
@@ -158,7 +160,8 @@ def test_the_loop_during_compaction(broker: ScaledBroker, size: Size) -> None:
     }
     broker.start_timed()
     broker.create([topic], 1, configs)
-    broker.write_frames([produce_frame(topic, 0, keyed(number)) for number in range(size.compacted_mb * 10)], 20)
+    frames = [produce_frame(topic, 0, keyed(number)) for number in range(50)]
+    broker.write_frames([frames[number % 50] for number in range(size.compacted_mb * 10)], 20)
     before = broker.samples("penstock_log_size_bytes")
     with broker.watched() as lag, control_loop() as control:
         started = time.monotonic()
@@ -174,8 +177,8 @@ def test_the_loop_during_compaction(broker: ScaledBroker, size: Size) -> None:
 
 
 def keyed(number: int) -> bytes:
-    """100 kB in a hundred records; every key comes again and again."""
-    return batch([Record(key=b"%d" % (number * 37 % 5000 + index), value=b"v" * 1000) for index in range(100)])
+    """100 kB in 900 records; every key comes again and again."""
+    return batch([Record(key=b"%d" % (number * 450 + index), value=b"v" * 100) for index in range(900)])
 
 
 def set_config(broker: ScaledBroker, topic: str, name: str, value: str) -> None:

@@ -76,23 +76,24 @@ class Node:
         storage = open_storage(self.settings, self.metrics)
         self._stack.push_async_callback(storage.close)
         broker = self._build(storage)
-        self.metrics.loop_lag.start(loop)  # from here on somebody may wait for the loop
-        self._stack.callback(self.metrics.loop_lag.stop)
+        self._mind_the_loop(loop)
         connect_probes(broker, self.metrics, self.health)
         self._take_http_port(broker)
         await self._recover(storage)
         storage.start(broker.partitions.on_flushed, loop)
         await self._open_kafka_door(broker)
         await self._open_http_door()
-        self._go_easy_on_the_loop(loop)
-
-    def _go_easy_on_the_loop(self, loop: asyncio.AbstractEventLoop) -> None:
-        """What would hold the loop now and then happens beside it, or less often."""
-        garbage, preloader = GarbageSearch(), Preloader()
-        garbage.start(loop)
-        self._stack.callback(garbage.stop)
+        preloader = Preloader()
         preloader.start()
         self._stack.callback(preloader.stop)
+
+    def _mind_the_loop(self, loop: asyncio.AbstractEventLoop) -> None:
+        """From here on somebody may wait for the loop: its lag is measured, and it does not stop for garbage."""
+        garbage = GarbageSearch()
+        garbage.start(loop)
+        self._stack.callback(garbage.stop)
+        self.metrics.loop_lag.start(loop)
+        self._stack.callback(self.metrics.loop_lag.stop)
 
     async def _recover(self, storage: Storage) -> None:
         """A long one can be watched: the HTTP door, which otherwise waits for the Kafka door, opens meanwhile."""

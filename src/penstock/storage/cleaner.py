@@ -188,7 +188,7 @@ class Cleaner:
                 self._give_up(log, error)
             else:
                 log.finish_swap(swap)
-                self._swap(log, report, done_count + 1)
+                self._upkeep.in_thread(log, lambda _: self._swap(log, report, done_count + 1), swap.let_go)
 
         self._upkeep.in_thread(log, done, swap.write)
 

@@ -352,7 +352,7 @@ class DiskLog(LogReader):
     def begin_swap(self, replaced: Sequence[Segment], cleaned: Path, kept: SegmentEntry) -> SegmentSwap:
         """Put compaction's output, synced as `cleaned`, in the place of sealed neighbours.
 
-        Whoever gets the swap writes it and then calls `finish_swap`; no recovery point may be written meanwhile.
+        Whoever gets the swap writes it, calls `finish_swap` and lets go; no recovery point may be written meanwhile.
         """
         last = replaced[-1]
         assert last is not self._segments[-1]
@@ -363,7 +363,7 @@ class DiskLog(LogReader):
 
     def finish_swap(self, swap: SegmentSwap) -> None:
         self._segments = swap.swapped(self._segments)
-        swap.let_go()
+        swap.forget_replaced()
 
     # --- checkpoint and close --------------------------------------------------------------------------
 

@@ -2,7 +2,8 @@
 
     begin (loop)     the old files are held open: whoever reads meanwhile reads them
     write (thread)   rename to .swap, sync, recovery point, old files away, final name; see `leftovers` for crashes
-    finish (loop)    readers see the new segment; the old files are let go
+    finish (loop)    readers see the new segment
+    let go (thread)  the old files are closed, and with that their space is free
 
 A `write` that failed leaves the log as it was for this process, which keeps the old files open until it ends; the next
 start finishes or forgets the swap.
@@ -75,8 +76,12 @@ class SegmentSwap:
         rewrite_segments(self._files, self._directory, self._snapshot_end, self._entries)
         finish_swap(self._files, self._directory, base_offset, end_offset)
 
-    def let_go(self) -> None:
-        """Loop thread, when nobody can find the old segments any more."""
-        for old, file in zip(self.replaced, self._held, strict=True):
+    def forget_replaced(self) -> None:
+        """Loop thread: whoever asks for a path from now on gets the new file."""
+        for old in self.replaced:
             self._cache.forget(old.path)
+
+    def let_go(self) -> None:
+        """Any thread, last. Closing a removed file gives its space back, which takes a while for a large one."""
+        for file in self._held:
             self._cache.release(file)

@@ -273,6 +273,7 @@ def put_in_place(log: DiskLog, replaced: Sequence[Segment], cleaned: Path, kept:
     swap.write()
     assert values_of(log) == before
     log.finish_swap(swap)
+    swap.let_go()
 
 
 @pytest.mark.parametrize("stopped_after", ["the swap file", "a removal", "everything"])
