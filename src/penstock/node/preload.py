@@ -57,11 +57,11 @@ class Preloader:
         started = time.perf_counter()
         for api_key, versions in COMMON:
             try:
-                load_handler(APIS[api_key])
                 for version in versions:
                     if self._stopping.wait(PAUSE_SECONDS):
                         return
                     load(api_key, version)
+                load_handler(APIS[api_key])
             except Exception:
                 log.exception("preloading %s", APIS[api_key].name)
         log.debug("preloaded", extra={"seconds": round(time.perf_counter() - started, 2)})
