@@ -35,6 +35,7 @@ HEADER_BYTES = 61
 LOG_OVERHEAD_BYTES = 12  # base offset and batch length
 CRC_START = 21
 MAGIC_OFFSET = 16
+OLD_MESSAGE_BYTES_MIN = 26  # of magic 0, whose header was shorter
 
 CODEC_MASK = 0x07
 LOG_APPEND_TIME_BIT = 0x08
@@ -145,6 +146,9 @@ def check_batch(buffer: Buffer) -> BatchHeader:
     """
     size = len(buffer)
     if size > MAGIC_OFFSET and buffer[MAGIC_OFFSET] in (0, 1):
+        _, stated_size = batch_size_at(buffer, 0)
+        if stated_size < OLD_MESSAGE_BYTES_MIN:
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"a message of {stated_size} bytes")
         raise KafkaError(ErrorCode.INVALID_RECORD, f"magic {buffer[MAGIC_OFFSET]} is not accepted, only 2")
     if size < HEADER_BYTES:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"a record batch has at least {HEADER_BYTES} bytes, not {size}")
@@ -152,7 +156,9 @@ def check_batch(buffer: Buffer) -> BatchHeader:
     if header.magic != 2:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"unknown magic {header.magic}")
     if header.size_bytes != size:
-        if HEADER_BYTES <= header.size_bytes < size:
+        if header.size_bytes > size:
+            raise KafkaError(ErrorCode.INVALID_RECORD, f"a batch of {header.size_bytes} bytes was cut to {size}")
+        if header.size_bytes >= HEADER_BYTES:
             raise KafkaError(ErrorCode.INVALID_RECORD, "exactly one record batch per partition is allowed")
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"batch length {header.size_bytes} in {size} bytes")
     if crc32c(memoryview(buffer)[CRC_START:]) != header.crc:

@@ -21,7 +21,7 @@ async def handle(broker: Broker, call: Call) -> Entity:
             (wanted.name, item.partition_index) for item in wanted.partitions if 0 <= item.partition_index < count
         ]
     codes: dict[tuple[str, int], ErrorCode] = {}
-    if existing:
+    if existing or not call.request.topics:
         try:
             codes = await broker.groups.delete_offsets(call.request.group_id, existing)
         except KafkaError as error:
