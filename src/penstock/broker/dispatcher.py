@@ -1,15 +1,17 @@
 """From a frame to an answer: header, table of APIs, decoding, the handler, encoding.
 
-Produce and Fetch have codecs of their own and get the bare frame; every other handler gets a `Call`. Handlers are
-imported when their API is first used, since the schemas of all of them take more than a second to load.
+Produce and Fetch have codecs of their own and get the bare frame; every other handler gets a `Call`. Handlers and
+schemas are loaded when a version of an API is first used, since all of them take more than a second; in a thread, since
+each takes long enough for the other clients to notice.
 """
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from penstock.broker.broker import Broker
@@ -20,11 +22,12 @@ from penstock.net.connection import Answer
 from penstock.net.pending import Buffers
 from penstock.protocol.kafka.apis import API_VERSIONS, APIS, FETCH, PRODUCE, Api
 from penstock.protocol.kafka.headers import RequestHeader, body_start, read_request_header, response_header
-from penstock.protocol.kafka.messages import decode_request, encode, response_messages
+from penstock.protocol.kafka.messages import decode_request, encode, load, response_messages
 from penstock.protocol.kafka.primitives import MalformedRequest
 
 log = logging.getLogger(__name__)
 
+Buffer = bytes | bytearray | memoryview
 Handler = Callable[[Broker, Call], Any]
 FastHandler = Callable[[Broker, RequestHeader, memoryview, int], Answer]
 
@@ -35,6 +38,7 @@ class Dispatcher:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._handlers: dict[int, Handler] = {}
+        self._loaded: set[tuple[int, int]] = set()
         self._produce: FastHandler = load_handler(APIS[PRODUCE]).handle
         self._fetch: FastHandler = load_handler(APIS[FETCH]).handle
 
@@ -49,12 +53,24 @@ class Dispatcher:
             return head, PRODUCE, self._produce(self._broker, header, frame, start)
         if header.api_key == FETCH:
             return head, FETCH, self._fetch(self._broker, header, frame, start)
+        if (api.key, header.version) not in self._loaded:
+            return head, api.key, self._load_and_call(api, header, bytes(frame), start, caller)
         return head, api.key, self._call(api, header, frame, start, caller)
 
     def answered(self, api_key: int, seconds: float) -> None:
         self._broker.metrics.requests.observe(api_key, seconds)
 
-    def _call(self, api: Api, header: RequestHeader, frame: memoryview, start: int, caller: Caller) -> Answer:
+    async def _load_and_call(
+        self, api: Api, header: RequestHeader, frame: bytes, start: int, caller: Caller
+    ) -> Buffers | None:
+        await asyncio.to_thread(_load, api, header.version)
+        self._loaded.add((api.key, header.version))
+        answer = self._call(api, header, memoryview(frame), start, caller)
+        return answer if isinstance(answer, list) else await answer
+
+    def _call(
+        self, api: Api, header: RequestHeader, frame: memoryview, start: int, caller: Caller
+    ) -> list[Buffer] | Coroutine[Any, Any, Buffers | None]:
         try:
             request = decode_request(api.key, header.version, bytes(frame), start)
         except MalformedRequest as problem:
@@ -79,7 +95,7 @@ class Dispatcher:
     async def _encode_later(self, api: Api, result: Any) -> Buffers | None:
         return self._encoded(api, await result)
 
-    def _encoded(self, api: Api, result: Any) -> Buffers:
+    def _encoded(self, api: Api, result: Any) -> list[Buffer]:
         """Also counts the error of an answer as a whole; those of its parts are counted by who gives them."""
         if isinstance(result, bytes | bytearray):
             return [result]
@@ -98,6 +114,11 @@ def _refuse(header: RequestHeader, api: Api | None) -> tuple[bytes, int, Answer]
         return response_header(header.correlation_id, api, 0), API_VERSIONS, [body]
     name = api.name if api is not None else f"API {header.api_key}"
     raise MalformedRequest(f"{name} v{header.version} is not supported")
+
+
+def _load(api: Api, version: int) -> None:
+    load_handler(api)
+    load(api.key, version)
 
 
 def load_handler(api: Api) -> Any:

@@ -295,6 +295,9 @@ class Connection(asyncio.BufferedProtocol):
             body = await answer
         except asyncio.CancelledError:
             raise
+        except MalformedRequest as problem:
+            self.close(str(problem))
+            return
         except Exception:
             log.exception("connection %s: a request failed", self.caller.peer_host)
             self.close("internal error")

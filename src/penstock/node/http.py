@@ -83,6 +83,8 @@ class HttpServer:
         self._server = self._serving = None
 
     def _build(self) -> uvicorn.Server:
+        import anyio._backends._asyncio  # noqa: F401  the first request would load it, on the event loop
+        import starlette.responses  # noqa: F401
         import uvicorn
 
         class Server(uvicorn.Server):
