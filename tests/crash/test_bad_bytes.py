@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -11,6 +12,7 @@ import pytest
 from penstock.model.batch import iter_headers
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
+from penstock.model.records import iter_records
 from penstock.storage.interface import LogState
 from penstock.storage.log import DiskLog
 from tests.support.engine_bench import TOPIC, EngineBench
@@ -137,8 +139,9 @@ def test_a_flipped_bit_is_reported_and_what_is_before_it_can_be_read(tmp_path: P
     path = random.choice(paths)
     headers = list(iter_headers(path.read_bytes()))
     position, header = random.choice(headers[:-1] if path == paths[-1] else headers)
-    # The base offset and the leader epoch are outside the CRC; a wrong offset is noticed by its neighbours only.
-    flip(path, position + random.randrange(16, header.size_bytes), random.randrange(8))
+    # The leader epoch is outside the CRC, and so are base offset and length, which the neighbours give away.
+    at = random.choice([*range(12), *range(16, header.size_bytes)])
+    flip(path, position + at, random.randrange(8))
     again = reopen(tmp_path)
     log = the_log(again)
     found = readable(log)
@@ -174,3 +177,89 @@ def test_a_missing_segment_is_reported(tmp_path: Path) -> None:
     assert PARTITION in bench.engine.damaged
     first = log.read(0, 1 << 20, end=log.log_end, one_batch_at_least=True, wait=True)
     assert first.first_offset == 0
+
+
+EPOCH_BYTES = range(12, 16)  # outside the CRC, and no neighbour says what it was
+
+
+def read_on(log: DiskLog, offset: int, max_bytes: int) -> dict[int, int]:
+    """What a reader gets who starts there, until the end or an error that says damage: number by offset."""
+    found: dict[int, int] = {}
+    while offset < log.log_end:
+        try:
+            piece = log.read(offset, max_bytes, end=log.log_end, one_batch_at_least=True, wait=True)
+        except KafkaError as error:
+            if error.code is not ErrorCode.CORRUPT_MESSAGE or log.state is not LogState.DAMAGED:
+                raise
+            break
+        assert piece.first_offset >= 0, f"nothing at offset {offset}"
+        for record in iter_records(piece.records):
+            if record.offset >= offset:
+                assert record.value is not None
+                found[record.offset] = int(record.value.split(b":")[0])
+        assert piece.next_offset > offset
+        offset = piece.next_offset
+    return found
+
+
+def check_reads(log: DiskLog, count: int, bad_offset: int) -> None:
+    """Every read from every place: the right records without a gap, to the end or to an error."""
+    for start in (0, max(0, bad_offset - 1), bad_offset, min(count - 1, bad_offset + 1), count - 1):
+        for max_bytes in (1, 4000, 1 << 20):
+            if start > min(log.readable_end, log.log_end):
+                continue
+            found = read_on(log, start, max_bytes)
+            assert found == {offset: offset for offset in range(start, start + len(found))}, (start, max_bytes)
+            assert log.state is LogState.DAMAGED or start + len(found) == log.log_end
+
+
+@pytest.mark.feature("P-04")
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "killed"])
+@pytest.mark.parametrize("where", ["sealed first", "sealed middle", "sealed last", "active first", "active middle"])
+def test_no_byte_of_a_header_can_change_unnoticed(tmp_path: Path, where: str, clean: bool) -> None:
+    """All 61 bytes. A read is right, or it is refused and the log damaged; nothing is silently different."""
+    made = tmp_path / "made"
+    bench = write(made)
+    if clean:
+        bench.engine.close()
+    paths = segments(made)
+    name, place = where.split()
+    path = paths[0] if name == "sealed" else paths[-1]
+    headers = list(iter_headers(path.read_bytes()))
+    position, header = headers[{"first": 0, "middle": len(headers) // 2, "last": -1}[place]]
+    for byte in range(61):
+        root = tmp_path / f"flip-{byte}"
+        shutil.copytree(made, root)
+        flip(root / path.relative_to(made), position + byte, byte % 8)
+        again = reopen(root)
+        log = the_log(again)
+        check_reads(log, 30, header.base_offset)
+        if byte not in EPOCH_BYTES:
+            assert log.state is LogState.DAMAGED, byte
+            assert readable(log) == list(range(header.base_offset))
+        again.engine.metadata.close()
+        shutil.rmtree(root)
+
+
+@pytest.mark.feature("P-04")
+def test_a_flip_without_index_files_is_noticed_as_well(tmp_path: Path) -> None:
+    """The index is rebuilt from the batches, which must not be believed more than when they are served."""
+    made = tmp_path / "made"
+    write(made).engine.close()
+    for pattern in ("*.index", "*.timeindex"):
+        for derived in made.rglob(pattern):
+            derived.unlink()
+    path = segments(made)[0]
+    headers = list(iter_headers(path.read_bytes()))
+    position, header = headers[len(headers) // 2]
+    for byte in (0, 6, 7, 8, 10, 11, 17, 26, 35, 42):
+        root = tmp_path / f"flip-{byte}"
+        shutil.copytree(made, root)
+        flip(root / path.relative_to(made), position + byte, 1)
+        again = reopen(root)
+        log = the_log(again)
+        with pytest.raises(KafkaError) as refused:
+            log.find_timestamp(again.clock.now_ms() - 1, end=log.log_end)
+        assert refused.value.code is ErrorCode.CORRUPT_MESSAGE
+        check_reads(log, 30, header.base_offset)
+        again.engine.metadata.close()

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from penstock.runtime.files import Buffer, File, Files
 from penstock.storage import layout
 from penstock.storage.flush_queue import FileCache
+from penstock.storage.scan import CorruptBatch
 from penstock.storage.segment import Segment
 from penstock.storage.segment_index import SMALL_BYTES
 from penstock.storage.time_index import Times
@@ -98,8 +99,8 @@ class Checkpoint:
             if item.size > SMALL_BYTES:
                 try:
                     write_index_files(self._files, self._directory, item, file, self._interval)
-                except OSError:
-                    pass  # no room, say; it can be rebuilt, and the data is not in doubt
+                except (OSError, CorruptBatch):
+                    pass  # no room, say; it can be rebuilt, and whoever reads the data will find what is wrong with it
         finally:
             self._cache.release(file)
 
@@ -127,7 +128,7 @@ class Checkpoint:
 def write_index_files(files: Files, directory: Path, item: CoveredSegment, file: File, interval: int) -> None:
     """Both index files of a segment, up to what `item` says was in it."""
     index = item.segment.index
-    index.load(files, directory, file, interval)
+    item.segment.load_index(index, files, file, interval)
     offsets, times = index.encode(item.size, item.end_offset, item.times)
     base_offset = item.segment.base_offset
     write_whole(files, layout.index_path(directory, base_offset), offsets)

@@ -126,6 +126,7 @@ class Cleaner:
             delete_retention_ms=log.config.delete_retention_ms,
             now_ms=now_ms,
             producer_last_offsets=log.producer_last_offsets(),
+            without_holes={segment.base_offset for segment in dirt.segments if not segment.has_holes},
         )
         self._engine.worker.submit(
             lambda report, error: self._engine.call_soon(self._compacted, log, report, error),

@@ -17,7 +17,7 @@ business. The output is `<base>.cleaned`, synced; putting it in place is `storag
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,6 +45,7 @@ class CompactionRequest(NamedTuple):
     now_ms: int
     producer_last_offsets: Mapping[int, int]
     key_count_max: int = KEY_COUNT_MAX
+    without_holes: Collection[int] = ()  # base offsets of segments in which no offset may be missing
 
 
 class CleanedGroup(NamedTuple):
@@ -102,7 +103,7 @@ def _map_keys(files: Files, request: CompactionRequest) -> KeyMap:
     for entry in request.segments:
         if entry.end_offset <= request.first_dirty:
             continue
-        for header, batch in _batches(files, request.directory, entry):
+        for header, batch in _batches(files, request, entry):
             if not keys.add(header, batch):
                 return keys
         keys.end_segment(entry.end_offset)
@@ -119,7 +120,7 @@ def _clean_segments(
             yield from group.finish()
             group = None
         if group is None:
-            group = _Group(files, request.directory, entry.base_offset)
+            group = _Group(files, request, entry.base_offset)
         group.add(entry, cleaner)
     if group is not None:
         yield from group.finish()
@@ -128,10 +129,10 @@ def _clean_segments(
 class _Group:
     """Segments on their way into one output."""
 
-    def __init__(self, files: Files, directory: Path, base_offset: int) -> None:
+    def __init__(self, files: Files, request: CompactionRequest, base_offset: int) -> None:
         self._files = files
-        self._directory = directory
-        self._path = layout.cleaned_path(directory, base_offset)
+        self._request = request
+        self._path = layout.cleaned_path(request.directory, base_offset)
         self._output = _Output(files, self._path)
         self._entries: list[SegmentEntry] = []
         self._changed = False
@@ -145,7 +146,7 @@ class _Group:
         self._changed = self._changed or bool(self._entries)
         self._entries.append(entry)
         try:
-            for header, batch in _batches(self._files, self._directory, entry):
+            for header, batch in _batches(self._files, self._request, entry):
                 kept = cleaner.clean(header, batch)
                 self._changed = self._changed or kept is not batch
                 if kept is not None:
@@ -170,11 +171,19 @@ class _Group:
         yield CleanedGroup([entry.base_offset for entry in self._entries], self._path, entry)
 
 
-def _batches(files: Files, directory: Path, entry: SegmentEntry) -> Iterator[tuple[BatchHeader, memoryview]]:
+def _batches(files: Files, request: CompactionRequest, entry: SegmentEntry) -> Iterator[tuple[BatchHeader, memoryview]]:
     """The batches of a sealed segment, each checked."""
-    file = files.open(layout.log_path(directory, entry.base_offset), write=False)
+    file = files.open(layout.log_path(request.directory, entry.base_offset), write=False)
     try:
-        scanner = BatchScanner(file, 0, entry.size, min_offset=entry.base_offset, verify=True)
+        scanner = BatchScanner(
+            file,
+            0,
+            entry.size,
+            min_offset=entry.base_offset,
+            verify=True,
+            has_holes=entry.base_offset not in request.without_holes,
+            end_offset=entry.end_offset,
+        )
         for position, header in scanner:
             at = position - scanner.chunk_start
             yield header, memoryview(scanner.chunk)[at : at + header.size_bytes]

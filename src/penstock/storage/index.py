@@ -57,6 +57,12 @@ class OffsetIndex:
         found = bisect_right(self.positions, position)
         return self.positions[found - 1] if found else -1
 
+    def offset_at(self, position: int) -> int | None:
+        """Relative offset of the batch at exactly this position, if it is indexed."""
+        found = bisect_left(self.positions, position, 0, len(self.offsets))
+        is_there = found < len(self.offsets) and self.positions[found] == position
+        return self.offsets[found] if is_there else None
+
     def extend(self, other: OffsetIndex, end: int) -> None:
         """Take over the entries of the batches below position `end`."""
         count = bisect_left(other.positions, end, 0, len(other.offsets))

@@ -7,6 +7,7 @@
     <20 digits>-<position>.cut     bytes of a torn tail, kept for people
     <20 digits>-<position>.damaged bytes that `repair` moved aside
     flush-failed                   a sync failed: rewrite the tail before serving it
+    holes                          compaction or repair took batches out of this log: offsets may be missing
     <20 digits>.cleaned            compaction's output while it is written; worthless after a crash
     <20 digits>-<20 digits>.swap   compaction's finished output: replaces every segment with
                                    first <= base offset < second; whoever finds it finishes the swap
@@ -29,6 +30,7 @@ CLEANED = ".cleaned"
 SWAP = ".swap"
 TEMPORARY = ".tmp"
 FLUSH_FAILED = "flush-failed"
+HOLES = "holes"
 
 DIGITS = 20
 

@@ -79,6 +79,12 @@ def finish_swap(files: Files, directory: Path, base_offset: int, end_offset: int
     return removed
 
 
+def record_holes(files: Files, directory: Path) -> None:
+    """Say durably, before the first batch goes, that a missing offset is no damage here. Waits for the disk."""
+    if not files.exists(directory / layout.HOLES):
+        files.write_durably(directory / layout.HOLES, b"offsets may be missing: compaction or repair took them\n")
+
+
 def record_failed_flush(files: Files, directory: Path, reason: str) -> bool:
     """Say durably that a sync failed here; False if even that did not work."""
     try:

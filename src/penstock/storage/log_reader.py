@@ -21,8 +21,9 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.runtime.files import File, Files
 from penstock.storage.flush_queue import FileCache
 from penstock.storage.interface import LogConfig, LogState, ReadSlice, TimestampOffset
-from penstock.storage.scan import BatchScanner
-from penstock.storage.segment import EMPTY_SLICE, CorruptBatch, ReadLimits, Segment
+from penstock.storage.scan import BatchScanner, CorruptBatch
+from penstock.storage.segment import EMPTY_SLICE, ReadLimits, Segment
+from penstock.storage.segment_index import SegmentIndex
 from penstock.storage.time_search import Range, ReadBatch, TimedSegment, find_max_timestamp, find_timestamp
 
 OnDamage = Callable[["LogReader", int, str], None]
@@ -100,8 +101,8 @@ class LogReader:
     def _read_segment(self, segment: Segment, offset: int, limits: ReadLimits) -> ReadSlice | None:
         file = self._cache.acquire(segment.path)
         try:
-            self._load_index(segment, file, limits.wait)
-            return segment.read(file, offset, limits, self._verify)
+            index = self._load_index(segment, file, limits.wait)
+            return segment.read(file, index, offset, limits, self._verify)
         except CorruptBatch as error:
             failure = self.damaged(segment, error.position, error.offset, error.reason)
             if not offset < self.readable_end < limits.end:
@@ -115,11 +116,14 @@ class LogReader:
         # What lies before the damage is served; whoever goes on from there is told.
         return self._read_segment(segment, offset, limits._replace(end=self.readable_end, end_position=-1))
 
-    def _load_index(self, segment: Segment, file: File, wait: bool) -> None:
-        if not segment.index.is_whole:
+    def _load_index(self, segment: Segment, file: File, wait: bool) -> SegmentIndex:
+        """The segment's index, whole. The event loop may give the segment another one at any time: use this one."""
+        index = segment.index
+        if not index.is_whole:
             if not wait:
                 raise BlockingIOError
-            segment.index.load(self._files, self.directory, file, self._config.index_interval_bytes)
+            segment.load_index(index, self._files, file, self._config.index_interval_bytes)
+        return index
 
     def damaged(self, segment: Segment, position: int, offset: int, reason: str) -> KafkaError:
         """Bytes are not what was written: no more writes, no reads from there on. Returns what to raise."""
@@ -161,8 +165,9 @@ class LogReader:
         assert isinstance(segment, Segment)
         file = self._cache.acquire(segment.path)
         try:
-            self._load_index(segment, file, wait=True)
-            return segment.index.floor_time(timestamp_ms)
+            return self._load_index(segment, file, wait=True).floor_time(timestamp_ms)
+        except CorruptBatch as error:
+            raise self.damaged(segment, error.position, error.offset, error.reason) from None
         finally:
             self._cache.release(file)
 
@@ -170,11 +175,22 @@ class LogReader:
         assert isinstance(segment, Segment)
         file = self._cache.acquire(segment.path)
         try:
-            self._load_index(segment, file, wait=True)
-            position = segment.index.floor(offset)
-            scanner = BatchScanner(file, position, segment.size, min_offset=segment.base_offset, verify=False)
+            index = self._load_index(segment, file, wait=True)
+            position = index.floor(offset)
+            indexed = index.offset_at(position)
+            scanner = BatchScanner(
+                file,
+                position,
+                segment.size,
+                min_offset=segment.base_offset if indexed is None else indexed,
+                verify=self._verify != "off" and not segment.verified.covers(position, segment.size),
+                has_holes=segment.has_holes,
+            )
             for position, header in scanner:
                 if header.last_offset >= offset:
                     yield header, partial(file.pread, header.size_bytes, position)
+            scanner.check_end()
+        except CorruptBatch as error:
+            raise self.damaged(segment, error.position, error.offset, error.reason) from None
         finally:
             self._cache.release(file)

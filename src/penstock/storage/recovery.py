@@ -71,7 +71,10 @@ def recover(
     tail_is_synced: bool = False,
     scan_bytes_max: int | None = None,
 ) -> RecoveredLog:
-    """Bring a log's directory into order. `tail_is_synced`: the caller has synced the whole file system since."""
+    """Bring a log's directory into order. `tail_is_synced`: the caller has synced the whole file system since.
+
+    Offsets may be missing if compaction is configured, or was at work before (`layout.HOLES`).
+    """
     try:
         names = files.list_names(directory)
     except FileNotFoundError:
@@ -82,7 +85,8 @@ def recover(
     if layout.FLUSH_FAILED in names:
         first = snapshot.segments[-1].base_offset if snapshot is not None else 0
         rewrite_after_failed_flush(files, directory, [base for base in bases if base >= first])
-    recovery = _Recovery(files, directory, log_start, now_ms, index_interval_bytes, compacted)
+    has_holes = compacted or layout.HOLES in names
+    recovery = _Recovery(files, directory, log_start, now_ms, index_interval_bytes, has_holes)
     recovery.result.epochs = Epochs(epochs)
     recovery.scan_bytes_max = scan_bytes_max
     if snapshot is not None:
@@ -101,14 +105,14 @@ class _Recovery:
     """The steps of `recover`, with what they know of each other."""
 
     def __init__(
-        self, files: Files, directory: Path, log_start: int, now_ms: int, interval: int, compacted: bool
+        self, files: Files, directory: Path, log_start: int, now_ms: int, interval: int, has_holes: bool
     ) -> None:
         self.files = files
         self.directory = directory
         self.log_start = log_start
         self.now_ms = now_ms
         self.interval = interval
-        self.compacted = compacted
+        self.has_holes = has_holes
         self.result = RecoveredLog(log_end=log_start)
         self.next_offset = -1  # -1: nothing is known yet, the first segment may begin anywhere
         self.scan_bytes_max: int | None = None
@@ -133,7 +137,7 @@ class _Recovery:
                 self._damaged(entry.base_offset, 0, f"segment {entry.base_offset} is missing")
                 return
             if entry is not snapshot.segments[-1]:
-                result.segments.append(segment_from_entry(self.directory, entry))
+                result.segments.append(segment_from_entry(self.directory, entry, has_holes=self.has_holes))
             self.next_offset = entry.end_offset
         last = snapshot.segments[-1]
         if last.base_offset in present:
@@ -172,7 +176,7 @@ class _Recovery:
 
     def _follows(self, base: int, rest: Sequence[int]) -> bool:
         """Whether a segment begins where the one before ended; only compaction leaves holes."""
-        holes_allowed = self.compacted and self.resume is None
+        holes_allowed = self.has_holes and self.resume is None
         if base == self.next_offset or (holes_allowed and base > self.next_offset):
             return True
         if self._find_later(rest, self.next_offset) is None:
@@ -187,14 +191,14 @@ class _Recovery:
         size = file.size()
         if size < segment.size:
             reason = f"{size} bytes, {segment.size} were synced"
-            segment = Segment(self.directory, segment.base_offset)
+            segment = Segment(self.directory, segment.base_offset, has_holes=self.has_holes)
         else:
             reason = None
         start = segment.size
         self.result.scanned_bytes += size - start
         if self.scan_bytes_max is not None and self.result.scanned_bytes > self.scan_bytes_max:
             raise LongScan(f"{self.directory} has more than {self.scan_bytes_max} bytes to scan")
-        scanner = BatchScanner(file, start, size, min_offset=segment.end_offset, verify=True)
+        scanner = BatchScanner(file, start, size, min_offset=segment.end_offset, verify=True, has_holes=self.has_holes)
         for _, header in scanner:
             next_offset = header.next_offset
             segment.note_batch(header.base_offset, next_offset, header.size_bytes, header.max_timestamp, self.interval)
@@ -211,8 +215,8 @@ class _Recovery:
     def _segment_to_scan(self, base: int) -> Segment:
         entry = self.resume
         if entry is None or entry.base_offset != base:
-            return Segment(self.directory, base)
-        segment = segment_from_entry(self.directory, entry)
+            return Segment(self.directory, base, has_holes=self.has_holes)
+        segment = segment_from_entry(self.directory, entry, has_holes=self.has_holes)
         segment.index_written = False
         return segment
 
@@ -297,9 +301,10 @@ class _Recovery:
             self.files.sync_directory(self.directory)
 
 
-def segment_from_entry(directory: Path, entry: SegmentEntry) -> Segment:
-    segment = Segment(directory, entry.base_offset, known_bytes=entry.size)
-    segment.end_offset = entry.end_offset
+def segment_from_entry(directory: Path, entry: SegmentEntry, *, has_holes: bool) -> Segment:
+    segment = Segment(
+        directory, entry.base_offset, known_bytes=entry.size, known_end=entry.end_offset, has_holes=has_holes
+    )
     segment.first_timestamp, segment.largest_timestamp, segment.largest_timestamp_offset = entry.times
     segment.index_written = True
     return segment

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from penstock.runtime.files import File, Files
 from penstock.storage import layout
+from penstock.storage.leftovers import record_holes
 from penstock.storage.recovery import RecoveredLog, recover
 from penstock.storage.scan import CHUNK_BYTES
 from penstock.storage.snapshot import Snapshot, encode_snapshot, newest_snapshot
@@ -25,6 +26,7 @@ def repair_log(
     report = verify_log(files, directory, log_start=log_start, compacted=compacted)
     if report.is_sound:
         return report
+    record_holes(files, directory)
     snapshot, _ = newest_snapshot(files, directory, files.list_names(directory))
     for base_offset in sorted({one.base_offset for one in report.bad}):
         _repair_segment(files, directory, base_offset, [one for one in report.bad if one.base_offset == base_offset])

@@ -23,18 +23,45 @@ BATCH_BYTES_MAX = 256 << 20
 _LOOKS_LIKE_BATCH = re.compile(rb"(?=\x00.{7}[\x00-\x0f].{7}\x02)", re.DOTALL)
 
 
+class CorruptBatch(Exception):
+    """A batch that is not what was written. `offset`: everything below it is sound."""
+
+    def __init__(self, position: int, offset: int, reason: str) -> None:
+        super().__init__(f"{reason} at byte {position}, offset {offset}")
+        self.position = position
+        self.offset = offset
+        self.reason = reason
+
+
 class BatchScanner:
     """Iterate over (position, header). Afterwards `position` is the first byte that is not a good batch.
 
-    `reason` is None if the end was reached exactly. Offsets must rise, starting at `min_offset`.
+    `reason` is None if the end was reached exactly. Offsets must rise, starting at `min_offset`; without holes each
+    batch begins where the one before ended. None reaches `end_offset`, if that is known; without holes the last
+    one leads to it.
     """
 
-    __slots__ = ("_end", "_file", "_verify", "batch_count", "chunk", "chunk_start", "next_offset", "position", "reason")
+    __slots__ = (
+        "_end", "_end_offset", "_file", "_has_holes", "_verify", "batch_count", "chunk", "chunk_start", "next_offset",
+        "position", "reason",
+    )  # fmt: skip
 
-    def __init__(self, file: File, position: int, end: int, *, min_offset: int, verify: bool) -> None:
+    def __init__(
+        self,
+        file: File,
+        position: int,
+        end: int,
+        *,
+        min_offset: int,
+        verify: bool,
+        has_holes: bool = True,
+        end_offset: int | None = None,
+    ) -> None:
         self._file = file
         self._end = end
         self._verify = verify
+        self._has_holes = has_holes
+        self._end_offset = end_offset
         self.position = position
         self.next_offset = min_offset
         self.reason: str | None = None
@@ -53,7 +80,7 @@ class BatchScanner:
                 at = 0
             header = read_header(self.chunk, at)
             size = header.batch_length + LOG_OVERHEAD_BYTES
-            self.reason = implausible(header, self.next_offset, end - position)
+            self.reason = implausible(header, self.next_offset, end - position) or self._misplaced(header)
             if self.reason is not None:
                 return
             if self._verify:
@@ -68,6 +95,21 @@ class BatchScanner:
             self.next_offset = header.base_offset + header.last_offset_delta + 1
             self.batch_count += 1
             yield position, header
+        if not self._has_holes and self._end_offset is not None and self.next_offset != self._end_offset:
+            self.reason = f"ends at offset {self.next_offset}, not {self._end_offset}"
+
+    def _misplaced(self, header: BatchHeader) -> str | None:
+        """Why its offsets cannot be there, or None; offsets lie outside the CRC."""
+        if not self._has_holes and header.base_offset != self.next_offset:
+            return f"offset {header.base_offset} instead of {self.next_offset}"
+        if self._end_offset is not None and header.next_offset > self._end_offset:
+            return f"offset {header.last_offset} in a part that ends before {self._end_offset}"
+        return None
+
+    def check_end(self) -> None:
+        """CorruptBatch if the walk ended before the end."""
+        if self.reason is not None:
+            raise CorruptBatch(self.position, self.next_offset, self.reason)
 
     def _load(self, position: int, size: int) -> bool:
         """Make `chunk` start at `position` and hold at least `size` bytes."""

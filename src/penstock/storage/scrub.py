@@ -39,11 +39,15 @@ class ScrubStep(NamedTuple):
     reason: str | None
 
 
-def scrub_step(files: Files, path: Path, position: int, end: int, min_offset: int) -> ScrubStep:
+def scrub_step(
+    files: Files, path: Path, position: int, end: int, min_offset: int, end_offset: int, has_holes: bool
+) -> ScrubStep:
     """Worker process. Check the batches of a sealed segment from `position` on, about STEP_BYTES of them."""
     file = files.open(path, write=False)
     try:
-        scanner = BatchScanner(file, position, end, min_offset=min_offset, verify=True)
+        scanner = BatchScanner(
+            file, position, end, min_offset=min_offset, verify=True, has_holes=has_holes, end_offset=end_offset
+        )
         for _ in scanner:
             if scanner.position - position >= STEP_BYTES:
                 break
@@ -87,6 +91,7 @@ class Scrubber:
         self._engine.worker.submit(
             lambda step, error: self._engine.call_soon(self._checked, step, error),
             scrub_step, self._engine.files, segment.path, self._position, segment.size, self._next_offset,
+            segment.end_offset, segment.has_holes,
         )  # fmt: skip
 
     def _next_segment(self) -> tuple[DiskLog, Segment] | None:

@@ -42,11 +42,13 @@ class IndexPart:
 class SegmentIndex:
     """Both parts of one segment's index. `live` belongs to the event loop, `lower` to whoever loads it first."""
 
-    __slots__ = ("base_offset", "live", "live_from", "lower", "used")
+    __slots__ = ("base_offset", "live", "live_from", "live_offset", "lower", "used")
 
-    def __init__(self, base_offset: int, live_from: int) -> None:
+    def __init__(self, base_offset: int, live_from: int, live_offset: int) -> None:
+        """`live_offset` is the offset at position `live_from`."""
         self.base_offset = base_offset
         self.live_from = live_from
+        self.live_offset = live_offset
         self.lower: IndexPart | None = None if live_from > SMALL_BYTES else _EMPTY
         self.live: IndexPart | None = None
         self.used = False
@@ -80,6 +82,14 @@ class SegmentIndex:
                 return found
         return 0 if self.lower is None else max(0, self.lower.offsets.floor_position(position))
 
+    def offset_at(self, position: int) -> int | None:
+        """The offset of the batch at `position`, if that is an entry."""
+        for part in (self.live, self.lower):
+            found = None if part is None else part.offsets.offset_at(position)
+            if found is not None:
+                return self.base_offset + found
+        return None
+
     def floor_time(self, timestamp: int) -> int:
         """An offset below which every timestamp is smaller than the given one."""
         if self.live is not None:
@@ -90,11 +100,11 @@ class SegmentIndex:
         self.used = True
         return self.base_offset + max(0, self.lower.times.floor(timestamp))
 
-    def load(self, files: Files, directory: Path, file: File, interval: int) -> None:
+    def load(self, files: Files, directory: Path, file: File, interval: int, *, has_holes: bool) -> None:
         """Make the lower part known. Any thread; two that do it at once do the same."""
         if self.lower is None:
             self.lower = read_index_files(files, directory, self.base_offset, self.live_from) or scan_index(
-                file, self.base_offset, self.live_from, interval
+                file, self.base_offset, self.live_from, self.live_offset, interval, has_holes=has_holes
             )
 
     def encode(self, covered_bytes: int, covered_offset: int, times: Times) -> tuple[bytes, bytes]:
@@ -127,15 +137,19 @@ def read_index_files(files: Files, directory: Path, base_offset: int, covered_by
     return part if offsets_covered == times_covered == covered_bytes else None
 
 
-def scan_index(file: File, base_offset: int, end: int, interval: int) -> IndexPart:
-    """The index of the bytes below `end`, from the headers. Stops where they stop making sense."""
+def scan_index(file: File, base_offset: int, end: int, end_offset: int, interval: int, *, has_holes: bool) -> IndexPart:
+    """The index of the bytes below `end`, where `end_offset` is reached. CorruptBatch where they make no sense."""
     part = IndexPart()
     largest = -1
     indexed_to = 0
-    for position, header in BatchScanner(file, 0, end, min_offset=base_offset, verify=False):
+    scanner = BatchScanner(
+        file, 0, end, min_offset=base_offset, verify=True, has_holes=has_holes, end_offset=end_offset
+    )
+    for position, header in scanner:
         if position - indexed_to > interval:
             part.add(header.base_offset - base_offset, position, largest)
             indexed_to = position
         if header.max_timestamp > largest:
             largest = header.max_timestamp
+    scanner.check_end()
     return part

@@ -17,7 +17,7 @@ from pathlib import Path
 from penstock.runtime.files import File, Files
 from penstock.storage import layout
 from penstock.storage.flush_queue import FileCache
-from penstock.storage.leftovers import finish_swap
+from penstock.storage.leftovers import finish_swap, record_holes
 from penstock.storage.recovery import segment_from_entry
 from penstock.storage.segment import Segment
 from penstock.storage.snapshot import SegmentEntry, rewrite_segments
@@ -56,7 +56,7 @@ class SegmentSwap:
         self._cleaned = cleaned
         self._snapshot_end = snapshot_end
         self.replaced = tuple(replaced)
-        self.segment = segment_from_entry(directory, kept)
+        self.segment = segment_from_entry(directory, kept, has_holes=True)
         self.segment.index_written = False
         self._entries = [one.entry() for one in self.swapped(segments)]
         self._held: list[File] = [cache.acquire(old.path) for old in replaced]
@@ -71,6 +71,7 @@ class SegmentSwap:
     def write(self) -> None:
         """Any thread. Waits for the disk; recoverable at every step."""
         base_offset, end_offset = self.replaced[0].base_offset, self.replaced[-1].end_offset
+        record_holes(self._files, self._directory)
         self._files.rename(self._cleaned, layout.swap_path(self._directory, base_offset, end_offset))
         self._files.sync_directory(self._directory)
         rewrite_segments(self._files, self._directory, self._snapshot_end, self._entries)

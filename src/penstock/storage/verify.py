@@ -98,18 +98,19 @@ def verify_log(files: Files, directory: Path, *, log_start: int | None = None, c
     snapshot, is_newest = newest_snapshot(files, directory, names)
     if snapshot is not None:
         report.snapshot = f"ends at {snapshot.log_end}" + ("" if is_newest else ", a newer one is unreadable")
+    compacted = compacted or layout.HOLES in names
     bases = segment_bases(names)
     expected = log_start if log_start is not None else (bases[0] if bases else 0)
     for index, base in enumerate(bases):
         end = bases[index + 1] if index + 1 < len(bases) else None
         if base > expected and not compacted and not _explained(report, expected):
             report.missing.append((expected, base))
-        expected = max(_verify_segment(files, report, base, end), base)
+        expected = max(_verify_segment(files, report, base, end, has_holes=compacted), base)
     _check_end(report, snapshot, expected)
     return report
 
 
-def _verify_segment(files: Files, report: Report, base: int, end_offset: int | None) -> int:
+def _verify_segment(files: Files, report: Report, base: int, end_offset: int | None, *, has_holes: bool) -> int:
     """One segment; returns the offset after its last batch."""
     file = files.open(layout.log_path(report.directory, base), write=False)
     try:
@@ -118,7 +119,16 @@ def _verify_segment(files: Files, report: Report, base: int, end_offset: int | N
         report.segments.append(found)
         position = 0
         while position < size:
-            scanner = BatchScanner(file, position, size, min_offset=found.next_offset, verify=True)
+            # After bad bytes there is a hole; whether the last batch leads to the next segment is seen by the caller.
+            scanner = BatchScanner(
+                file,
+                position,
+                size,
+                min_offset=found.next_offset,
+                verify=True,
+                has_holes=has_holes or position > 0,
+                end_offset=end_offset,
+            )
             for _, header in scanner:
                 found.records += header.record_count
             found.batches += scanner.batch_count
