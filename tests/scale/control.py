@@ -38,10 +38,6 @@ class Control:
     samples: int = 0
     late: int = 0
 
-    @property
-    def late_share(self) -> float:
-        return self.late / max(1, self.samples)
-
 
 @contextmanager
 def control_loop() -> Iterator[Control]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -69,12 +70,18 @@ def show(what: str, figure: object) -> None:
 
 
 def check_lag(size: Size, what: str, lag: Lag, control: Control) -> None:
-    """p99.9 below 10 ms; where there are fewer than a thousand samples, one may be late."""
+    """p99.9 below 10 ms; where there are fewer than a thousand samples, one may be late.
+
+    Not judged while the machine makes a loop that does nothing later than that.
+    """
     show(f"loop lag: {what}", f"{lag}; a loop that does nothing: {control.late} of {control.samples} over 10 ms")
-    if size.timed:
-        assert lag.samples >= 300, "too short to tell"
-        late_max = max(1.0, lag.samples * LATE_SHARE_MAX) + 2 * lag.samples * control.late_share
-        assert lag.over(0.01) <= late_max, what
+    if not size.timed:
+        return
+    assert lag.samples >= 300, "too short to tell"
+    if control.late > max(1.0, control.samples * LATE_SHARE_MAX):
+        warnings.warn(f"{what}: the machine is too busy to judge the loop's lag", stacklevel=2)
+    else:
+        assert lag.over(0.01) <= max(1.0, lag.samples * LATE_SHARE_MAX) + control.late, what
 
 
 @sizes
