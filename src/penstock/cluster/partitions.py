@@ -28,6 +28,7 @@ class PartitionTable:
         self._by_name: dict[str, Places] = {}
         self._by_id: dict[int, Places] = {}  # by the integer of the id: a UUID hashes in Python, slowly
         self._offline: set[PartitionId] = set()
+        self._unopened: set[PartitionId] = set()  # of those, the ones whose log could not be opened: that may pass
         topics.subscribe(self._follow)
         for topic in topics.all():
             self._follow(TopicChange(None, topic))
@@ -73,10 +74,12 @@ class PartitionTable:
         """Indexes of the partitions of a topic whose log has failed."""
         if not self._offline:
             return frozenset()
+        self._open_again()
         return frozenset(lost.partition for lost in self._offline if lost.topic_id == topic.topic_id)
 
     @property
     def offline_count(self) -> int:
+        self._open_again()
         return len(self._offline)
 
     def on_flushed(self, log: Log) -> None:
@@ -97,13 +100,28 @@ class PartitionTable:
             log = self._engine.log(partition_id)
         except OSError as error:
             self._went_offline(partition_id)
+            self._unopened.add(partition_id)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{topic.name}-{index}: {error}") from error
-        if log.state is LogState.OFFLINE:
-            self._went_offline(partition_id)
+        self._opened(log)
         partition = places[index] = Partition(
             topic.name, partition_id, log, self.leader_epoch(topic), internal=topic.internal
         )
         return partition
+
+    def _open_again(self) -> None:
+        """Whoever asks what is offline causes another attempt: clients do not ask a partition without a leader."""
+        for partition_id in tuple(self._unopened):
+            try:
+                self._opened(self._engine.log(partition_id))
+            except OSError:
+                continue
+
+    def _opened(self, log: Log) -> None:
+        self._unopened.discard(log.partition)
+        if log.state is LogState.OFFLINE:
+            self._went_offline(log.partition)
+        else:
+            self._offline.discard(log.partition)
 
     def _went_offline(self, partition: PartitionId) -> None:
         self._offline.add(partition)
@@ -125,3 +143,4 @@ class PartitionTable:
             if partition is not None:
                 partition.mark_deleted()
         self._offline = {partition for partition in self._offline if partition.topic_id != topic.topic_id}
+        self._unopened &= self._offline

@@ -186,3 +186,19 @@ def test_a_log_that_cannot_be_opened() -> None:
         tables.partitions.get("t", 0)
     assert code_of(error) is ErrorCode.KAFKA_STORAGE_ERROR
     assert tables.partitions.offline_in(owner) == {0}
+
+
+def test_a_log_that_can_be_opened_after_all_is_online_again() -> None:
+    tables = Tables()
+    owner = tables.put(topic("t", 2))
+    tables.engine.open_error = OSError(24, "Too many open files")
+    for index in range(2):
+        with pytest.raises(KafkaError):
+            tables.partitions.get("t", index)
+    assert tables.partitions.offline_count == 2
+    tables.engine.open_error = None
+    assert not tables.partitions.get("t", 0).failed
+    assert not tables.partitions.is_offline(PartitionId(owner.topic_id, 0))
+    # Nobody asks a partition that has no leader: whoever asks what is offline is enough.
+    assert tables.partitions.offline_in(owner) == frozenset()
+    assert tables.partitions.offline_count == 0
