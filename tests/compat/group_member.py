@@ -86,7 +86,6 @@ def run_kafka_python(options: dict[str, Any]) -> None:
         "cooperative-sticky": CooperativeStickyAssignor,
     }
     consumer = KafkaConsumer(
-        options["topic"],
         bootstrap_servers=options["bootstrap"],
         group_id=options["group"],
         group_instance_id=options.get("instance"),
@@ -96,6 +95,10 @@ def run_kafka_python(options: dict[str, Any]) -> None:
         auto_commit_interval_ms=COMMIT_MS,
         auto_offset_reset="earliest",
     )
+    # kafka-python 3.0.12 may hang for good when its metadata arrives in the middle of its first rebalance, on
+    # Apache Kafka as well, so let it know the topic before it joins.
+    consumer.partitions_for_topic(options["topic"])
+    consumer.subscribe([options["topic"]])
     report, ending = Report(), Ending()
     while not ending.asked:
         found = consumer.poll(timeout_ms=100)

@@ -11,7 +11,7 @@ from tests.compat.members import SESSION_TIMEOUT_MS, GroupMember, Membership
 from tests.support.broker_process import BrokerProcess
 from tests.support.group_client import committed
 from tests.support.raw_client import RawClient, unique_name
-from tests.support.waiting import wait_until
+from tests.support.waiting import DeadlinePassed, wait_until
 
 pytestmark = [pytest.mark.feature("K-05", "K-06", "F-02"), pytest.mark.timeout(180)]
 
@@ -99,7 +99,11 @@ class Scene:
             fair = all(len(member.assignment) in (share, share + 1) for member in members)
             return set(owned) == ALL and set(owned.values()) == {1} and fair and self.state() == "Stable"
 
-        wait_until(shared, what=f"{len(members)} members share all partitions", within_s=JOINED_WITHIN_S)
+        try:
+            wait_until(shared, what=f"{len(members)} members share all partitions", within_s=JOINED_WITHIN_S)
+        except DeadlinePassed as error:
+            seen = [(member.kind, sorted(member.assignment), member.errors()[-2000:]) for member in members]
+            raise AssertionError(f"{error}; the group is {self.state()}, its members {seen}") from error
 
     def wait_until_read(self, values: list[str], *members: GroupMember) -> None:
         def read() -> bool:

@@ -123,7 +123,8 @@ def test_wide_requests(client: RawClient) -> None:
     data = [{"index": index, "records": batches.values(f"for {index}")} for index in everything]
     produced = client.call("produce", 9, acks=-1, timeout=30_000, topic_data=[{"name": topic, "partition_data": data}])
     results = produced.responses[0].partition_responses
-    assert {each.index: (each.error_code, each.base_offset) for each in results} == dict.fromkeys(everything, (ErrorCode.none, 0))
+    stored = {each.index: (each.error_code, each.base_offset) for each in results}
+    assert stored == dict.fromkeys(everything, (ErrorCode.none, 0))
     values = client.fetch_values(topic, 0)
     template = values["topics"][0]["partitions"][0]
     values["topics"][0]["partitions"] = [{**template, "partition": index} for index in everything]
