@@ -109,13 +109,64 @@ def test_details_are_shown_when_asked_for(penstock: CommandLine, name: str) -> N
         ('{"partition": -1}', "partition"),
         ('{"headers": 3}', "headers"),
         ('{"headers": [["a"]]}', "header"),
+        ('{"value": "x", "partition": 7}', "partition 7"),
+        ('{"value": "x", "partition": 4294967296}', "partition"),
+        ('{"value": "x", "timestamp": 9223372036854775808}', "timestamp"),
+        ('{"value": "x", "value_base64": "eA=="}', "both value and value_base64"),
+        ('{"value_base64": "?"}', "not base64"),
+        ('{"value_base64": 3}', "not base64"),
+        ('{"value": "\\ud800"}', "not Unicode"),
     ],
 )
 def test_a_bad_line_is_named(penstock: CommandLine, name: str, line: str, reason: str) -> None:
     penstock("topic", "create", name)
-    failed = penstock("produce", name, "--format", "json", stdin=f'{{"value":"ok"}}\n{line}\n', code=2)
-    assert "stdin line 2" in failed.err
+    flags = ["produce", name, "--format", "json"]
+    failed = penstock(*flags, stdin=f'{{"value":"ok"}}\n{line}\n{{"value":"after"}}\n', code=1)
+    assert "1 message delivered, stopped at line 2 of stdin: " in failed.err
     assert reason in failed.err
+    assert penstock("consume", name).lines == ["ok"]
+
+
+def test_a_bad_line_of_a_file_is_in_the_json_and_earlier_lines_are_counted(
+    penstock: CommandLine, name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "messages.json"
+    path.write_text('{"value": 1}\n' * 1000 + "nonsense\n")
+    penstock("topic", "create", name)
+    found = penstock("produce", name, path, "--format", "json", "--output", "json", code=1).json
+    assert (found["delivered"], found["failed"]) == (1000, 0)
+    assert (found["failed_line"]["file"], found["failed_line"]["line"]) == (str(path), 1001)
+    assert "is not JSON" in found["failed_line"]["reason"]
+    assert len(penstock("consume", name).lines) == 1000
+
+
+def test_a_line_that_the_client_does_not_send_is_named(penstock: CommandLine, name: str) -> None:
+    penstock("topic", "create", name)
+    failed = penstock("produce", name, stdin="small\n" + "x" * 2_000_000, code=1)
+    assert "1 message delivered, stopped at line 2 of stdin: " in failed.err
+    assert "message.max.bytes" in failed.err
+
+
+def test_a_header_may_come_twice(penstock: CommandLine, name: str) -> None:
+    penstock("produce", name, "-H", "a=b", "-H", "a=c=d", stdin="x\n")
+    assert penstock("consume", name, "--output", "json").json_lines[0]["headers"] == [["a", "b"], ["a", "c=d"]]
+
+
+def test_a_keyless_message_to_a_compacted_topic_is_refused_with_the_remedy(penstock: CommandLine, name: str) -> None:
+    penstock("topic", "create", name, "--config", "cleanup.policy=compact")
+    assert "--key-separator" in penstock("produce", name, stdin="x\n", code=1).err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["topic", "list"], ["topic", "create", "x"], ["consume", "x"], ["produce", "x"], ["group", "list"], ["bench"]],
+)
+@pytest.mark.parametrize("bad", ["bogus=1", "socket.timeout.ms=soon"])
+def test_an_unknown_client_property_is_wrong_usage(penstock: CommandLine, command: list[str], bad: str) -> None:
+    failed = penstock(*command, "-X", bad, code=2)
+    assert bad.partition("=")[0] in failed.err
+    assert "--property" in failed.err
+    assert len(failed.err.splitlines()) == 1
 
 
 def test_what_does_not_exist_is_not_found(penstock: CommandLine, name: str, tmp_path: Path) -> None:
@@ -123,7 +174,8 @@ def test_what_does_not_exist_is_not_found(penstock: CommandLine, name: str, tmp_
     assert "only 0 to 0" in penstock("produce", name, "--partition", 3, stdin="x\n", code=4).err
     assert "only 0 to 0" in penstock("consume", name, "--partition", 3, code=4).err
     assert "does not exist" in penstock("produce", name, tmp_path / "absent", code=4).err
-    assert "separator" in penstock("produce", name, "--key-separator", ":", stdin="x\n", code=2).err
+    assert "is a directory" in penstock("produce", name, tmp_path, code=2).err
+    assert "separator" in penstock("produce", name, "--key-separator", ":", stdin="x\n", code=1).err
     assert "earliest, latest" in penstock("consume", name, "--from", "yesterday", code=2).err
     assert "reset-offsets" in penstock("consume", name, "--group", "g", "--from", "5", code=2).err
 

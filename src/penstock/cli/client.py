@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import socket
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
@@ -40,16 +41,22 @@ ClientProperties = Annotated[
     typer.Option("--property", "-X", metavar="NAME=VALUE", help="librdkafka property, such as security.protocol=SSL."),
 ]
 DEFAULT_SERVER = "127.0.0.1:9092"
+SEE_TOPICS = "`penstock topic list` shows all topics"
 
 
 def parse_pairs(items: Sequence[str] | None, option: str) -> dict[str, str]:
     """--option name=value, given any number of times."""
-    pairs = {}
+    return dict(parse_repeated(items, option))
+
+
+def parse_repeated(items: Sequence[str] | None, option: str) -> list[tuple[str, str]]:
+    """The same where a name may come twice, as a header may: all of them, in order."""
+    pairs = []
     for item in items or ():
         name, equals, value = item.partition("=")
         if not name or not equals:
             raise CommandError(f"{option} {item!r} is not NAME=VALUE", ExitCode.USAGE)
-        pairs[name] = value
+        pairs.append((name, value))
     return pairs
 
 
@@ -67,7 +74,8 @@ class Cluster:
     def admin(self) -> AdminClient:
         from confluent_kafka.admin import AdminClient
 
-        return AdminClient(self.config(), logger=_silent())
+        with translated():
+            return AdminClient(self.config(), logger=_silent())
 
     def producer(self, **config: object) -> Producer:
         from confluent_kafka import Producer
@@ -87,12 +95,15 @@ class Cluster:
         with translated():
             return admin.list_topics(timeout=REQUEST_TIMEOUT_S)
 
-    def check_topics(self, names: Sequence[str], admin: AdminClient | None = None) -> ClusterMetadata:
-        """The metadata, if these topics exist."""
+    def check_topics(
+        self, names: Sequence[str], admin: AdminClient | None = None, *, creatable: bool = True
+    ) -> ClusterMetadata:
+        """The metadata, if these topics exist. Without `creatable`, creating a missing one would be no help."""
         metadata = self.metadata(admin)
         for name in names:
             if name not in metadata.topics:
-                raise not_found("topic", name, metadata.topics, f"create it with `penstock topic create {name}`")
+                otherwise = f"create it with `penstock topic create {name}`" if creatable else SEE_TOPICS
+                raise not_found("topic", name, metadata.topics, otherwise)
         return metadata
 
 
@@ -137,6 +148,15 @@ def translated(what: str = "") -> Iterator[None]:
         raise explain(error.args[0], what) from error
 
 
+def explain_stray(error: Exception) -> CommandError | None:
+    """For an exception that no command expected: its explanation, if it is the library's."""
+    library = sys.modules.get("confluent_kafka")  # not loaded: not the library's
+    if library is None or not isinstance(error, library.KafkaException):
+        return None
+    found = error.args[0] if error.args else None
+    return explain(found) if isinstance(found, library.KafkaError) else CommandError(str(error))
+
+
 def explain(error: Any, what: str = "") -> CommandError:
     """A KafkaError of the library, in words. `what` says what was being done."""
     from confluent_kafka import KafkaError
@@ -156,9 +176,11 @@ def explain(error: Any, what: str = "") -> CommandError:
         KafkaError._UNKNOWN_PARTITION,
         KafkaError.GROUP_ID_NOT_FOUND,
     ):
-        return CommandError(f"{prefix}{text}", ExitCode.NOT_FOUND)
+        hint = "`penstock topic describe` and `penstock group describe` show what there is"
+        return CommandError(f"{prefix}{text}", ExitCode.NOT_FOUND, hint=hint)
     if code in (KafkaError._INVALID_ARG, KafkaError._CONFLICT):
-        return CommandError(f"{prefix}{text}", ExitCode.USAGE)
+        hint = "correct the --property, whose names and values are those of librdkafka's CONFIGURATION.md"
+        return CommandError(f"{prefix}{text}", ExitCode.USAGE, hint=hint)
     return CommandError(f"{prefix}{text}")
 
 

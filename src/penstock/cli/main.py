@@ -7,13 +7,14 @@ Each group of commands is a file of its own. They import what they need inside t
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from penstock import __version__
 from penstock.cli import config, group, log, topic
 from penstock.cli.bench import bench
+from penstock.cli.client import explain_stray
 from penstock.cli.consume import consume
 from penstock.cli.demo import demo
 from penstock.cli.errors import CommandError
@@ -58,6 +59,15 @@ def main() -> None:
     try:
         app(prog_name="penstock")
     except CommandError as error:
-        sys.stdout.flush()
-        sys.stderr.write(f"penstock: {error}\n")
-        sys.exit(error.code)
+        _fail(error)
+    except Exception as error:
+        explained = explain_stray(error)
+        if explained is None:
+            raise
+        _fail(explained)
+
+
+def _fail(error: CommandError) -> NoReturn:
+    sys.stdout.flush()
+    sys.stderr.write(f"penstock: {error}\n")
+    sys.exit(error.code)

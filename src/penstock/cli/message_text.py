@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Headers = list[tuple[str, bytes | None]]
+INT32_MAX, INT64_MAX = (1 << 31) - 1, (1 << 63) - 1
 _KNOWN = {"key", "key_base64", "value", "value_base64", "headers", "partition", "timestamp", "topic", "offset"}
 
 
@@ -43,7 +44,7 @@ def from_json(line: bytes) -> OutgoingMessage:
     """Raises ValueError with the reason."""
     try:
         document = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"is not JSON ({error})") from error
     if not isinstance(document, dict):
         raise ValueError('is not an object such as {"key": "a", "value": "b"}')
@@ -53,24 +54,36 @@ def from_json(line: bytes) -> OutgoingMessage:
         _bytes(document, "key"),
         _bytes(document, "value"),
         _headers(document.get("headers") or []),
-        _integer(document, "partition"),
-        _integer(document, "timestamp"),
+        _integer(document, "partition", INT32_MAX),
+        _integer(document, "timestamp", INT64_MAX),
     )
 
 
 def _bytes(document: dict[str, Any], name: str) -> bytes | None:
-    if (encoded := document.get(f"{name}_base64")) is not None:
-        return base64.b64decode(encoded, validate=True)
-    value = document.get(name)
+    value, encoded = document.get(name), document.get(f"{name}_base64")
+    if encoded is not None:
+        if value is not None:
+            raise ValueError(f"has both {name} and {name}_base64; leave one out")
+        try:
+            return base64.b64decode(encoded, validate=True)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"has a {name}_base64 that is not base64: {encoded!r}") from error
     if value is None:
         return None
-    return (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).encode()
+    return _encoded(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
-def _integer(document: dict[str, Any], name: str) -> int | None:
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:  # half of a surrogate pair, which JSON's escapes can spell
+        raise ValueError(f"has text that is not Unicode: {text!r}") from error
+
+
+def _integer(document: dict[str, Any], name: str, highest: int) -> int | None:
     value = document.get(name)
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
-        raise ValueError(f"has a {name} that is not a number from 0 up: {value!r}")
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= highest):
+        raise ValueError(f"has a {name} that is not a number from 0 to {highest}: {value!r}")
     return value
 
 
@@ -82,7 +95,8 @@ def _headers(given: object) -> Headers:
     for pair in given.items() if isinstance(given, dict) else given:
         if not isinstance(pair, list | tuple) or len(pair) != 2 or not isinstance(pair[0], str):
             raise ValueError(f"has a header that is not a pair of name and value: {pair!r}")
-        headers.append((pair[0], None if pair[1] is None else str(pair[1]).encode()))
+        _encoded(pair[0])  # the library takes names as text, and only such text
+        headers.append((pair[0], None if pair[1] is None else _encoded(str(pair[1]))))
     return headers
 
 
@@ -94,8 +108,8 @@ def to_json(message: Any) -> dict[str, Any]:
         "partition": message.partition(),
         "offset": message.offset(),
         "timestamp": timestamp,
-        **_text("key", message.key()),
-        **_text("value", message.value()),
+        **text_fields("key", message.key()),
+        **text_fields("value", message.value()),
     }
     if headers := message.headers():
         document["headers"] = [[name, shown(value)] for name, value in headers]
@@ -106,7 +120,8 @@ def to_json_line(message: Any) -> str:
     return json.dumps(to_json(message), ensure_ascii=False)
 
 
-def _text(name: str, value: bytes | None) -> dict[str, str | None]:
+def text_fields(name: str, value: bytes | None) -> dict[str, str | None]:
+    """{name: text}, or {name_base64: …} for bytes that are not UTF-8."""
     if value is None:
         return {name: None}
     try:

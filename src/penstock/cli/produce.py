@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
 
 import typer
 
@@ -21,7 +21,7 @@ from penstock.cli.client import (
     Cluster,
     connect,
     explain,
-    parse_pairs,
+    parse_repeated,
     translated,
 )
 from penstock.cli.errors import CommandError, ExitCode
@@ -55,6 +55,21 @@ class Compression(StrEnum):
     ZSTD = "zstd"
 
 
+class Place(NamedTuple):
+    file: str
+    line: int
+
+
+class Stop(NamedTuple):
+    """Why a run ended before its input did."""
+
+    place: Place
+    reason: str
+
+    def __str__(self) -> str:
+        return f"stopped at line {self.place.line} of {self.place.file}: {self.reason}"
+
+
 @dataclass(slots=True)
 class Sending:
     """One run: what all messages have in common, and how it went."""
@@ -65,21 +80,25 @@ class Sending:
     key_separator: str | None = None
     headers: Headers = field(default_factory=list)
     partition: int | None = None
+    partition_count: int = 1
     sent: int = 0
     delivered: int = 0
     failures: list[str] = field(default_factory=list)
     failed: int = 0
     per_partition: dict[int, int] = field(default_factory=dict)
+    stop: Stop | None = None
 
-    def message(self, line: bytes, place: str) -> OutgoingMessage:
-        try:
-            message = from_json(line) if self.format is Format.JSON else from_line(line, self.key_separator)
-        except ValueError as error:
-            raise CommandError(f"{place} {error}", ExitCode.USAGE) from error
+    def message(self, line: bytes) -> OutgoingMessage:
+        """Raises ValueError with what is wrong with the line."""
+        message = from_json(line) if self.format is Format.JSON else from_line(line, self.key_separator)
         if message.key is None:
             message.key = self.key
         if message.partition is None:
             message.partition = self.partition
+        # Asked before it is sent: the library knows only later, with no line to blame.
+        if message.partition is not None and message.partition >= self.partition_count:
+            last = self.partition_count - 1
+            raise ValueError(f"names partition {message.partition}, but {self.topic} has only 0 to {last}")
         message.headers = [*self.headers, *message.headers]
         return message
 
@@ -90,7 +109,18 @@ class Sending:
             return
         self.failed += 1
         if len(self.failures) < ERRORS_SHOWN:
-            self.failures.append(str(explain(error)))
+            self.failures.append(_refusal(error, message, self.topic))
+
+
+def _refusal(error: Any, message: Any, topic: str) -> str:
+    """Why the broker did not take a message, and what would help."""
+    from confluent_kafka import KafkaError
+
+    if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
+        return f"{error.str()}; `penstock topic alter {topic} --config max.message.bytes=…` allows larger ones"
+    if error.code() == KafkaError.INVALID_RECORD and message.key() is None:
+        return f"{error.str()}; a compacted topic takes only messages with keys: give --key or --key-separator"
+    return str(explain(error))
 
 
 def produce(
@@ -116,9 +146,11 @@ def produce(
 ) -> None:
     """Send messages: one for each line of stdin or of the files."""
     for path in files or ():
-        if not path.is_file():
+        if path.is_dir():
+            raise CommandError(f"{path} is a directory", ExitCode.USAGE, hint=f"name its files, such as {path}/*")
+        if not path.exists():
             raise CommandError(f"file {path} does not exist", ExitCode.NOT_FOUND)
-    headers: Headers = [(name, value.encode()) for name, value in parse_pairs(header, "--header").items()]
+    headers: Headers = [(name, value.encode()) for name, value in parse_repeated(header, "--header")]
     fixed_key = None if key is None else key.encode()
     sending = Sending(topic, format, fixed_key, key_separator, headers, partition)
     cluster = connect(bootstrap_server, properties)
@@ -133,15 +165,15 @@ def produce(
             "on_delivery": sending.on_delivery,
         }
     )
-    ensure_topic(cluster, producer, topic, partition)
+    sending.partition_count = ensure_topic(cluster, producer, topic, partition)
     started = time.monotonic()
     with _sources(files or [], progress) as lines:
         _send(producer, sending, lines)
     _report(sending, time.monotonic() - started, output)
 
 
-def ensure_topic(cluster: Cluster, producer: Producer, topic: str, partition: int | None) -> None:
-    """Let the broker create an unknown topic, as it does for every Kafka producer, but say so."""
+def ensure_topic(cluster: Cluster, producer: Producer, topic: str, partition: int | None) -> int:
+    """The number of its partitions. The broker may create it, as for every Kafka producer, but that is said."""
     known = cluster.metadata().topics
     if topic not in known:
         deadline = time.monotonic() + CREATION_TIMEOUT_S
@@ -160,31 +192,53 @@ def ensure_topic(cluster: Cluster, producer: Producer, topic: str, partition: in
     count = len(known[topic].partitions)
     if partition is not None and partition >= count:
         raise CommandError(f"topic {topic} has no partition {partition}, only 0 to {count - 1}", ExitCode.NOT_FOUND)
+    return count
 
 
-def _send(producer: Producer, sending: Sending, lines: Iterator[tuple[str, bytes]]) -> None:
-    for place, line in lines:
-        message = sending.message(line, place)
-        optional: dict[str, Any] = {"headers": message.headers} if message.headers else {}
-        if message.partition is not None:
-            optional["partition"] = message.partition
-        if message.timestamp_ms is not None:
-            optional["timestamp"] = message.timestamp_ms
-        while True:
+def _send(producer: Producer, sending: Sending, lines: Iterator[tuple[Place, bytes]]) -> None:
+    """Until the end, a bad line or a refusal. Whatever ends it, what was handed over before is delivered."""
+    try:
+        for place, line in lines:
             try:
-                producer.produce(sending.topic, message.value, message.key, **optional)
+                _hand_over(producer, sending.topic, sending.message(line))
+            except ValueError as error:
+                sending.stop = Stop(place, str(error))
                 break
-            except BufferError:  # the library's queue is full: wait until some are delivered
-                producer.poll(0.1)
-        sending.sent += 1
-        producer.poll(0)
-        if sending.failed:
-            break
-    producer.flush()
+            sending.sent += 1
+            producer.poll(0)
+            if sending.failed:
+                break
+    except KeyboardInterrupt:
+        producer.flush()
+        note(f"interrupted; {_count(sending.delivered)} delivered")
+        raise
+    finally:
+        producer.flush()
+
+
+def _hand_over(producer: Producer, topic: str, message: OutgoingMessage) -> None:
+    """Into the library's queue. Raises ValueError with the reason for a message that it does not take."""
+    from confluent_kafka import KafkaError, KafkaException
+
+    optional: dict[str, Any] = {"headers": message.headers} if message.headers else {}
+    if message.partition is not None:
+        optional["partition"] = message.partition
+    if message.timestamp_ms is not None:
+        optional["timestamp"] = message.timestamp_ms
+    while True:
+        try:
+            return producer.produce(topic, message.value, message.key, **optional)
+        except BufferError:  # the library's queue is full: wait until some are delivered
+            producer.poll(0.1)
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.MSG_SIZE_TOO_LARGE:
+                reason = f"is larger than the client sends ({len(message.value or b''):,} bytes)"
+                raise ValueError(f"{reason}; --property message.max.bytes=… allows larger ones") from error
+            raise ValueError(str(explain(error.args[0]))) from error
 
 
 @contextlib.contextmanager
-def _sources(files: list[Path], progress: bool) -> Iterator[Iterator[tuple[str, bytes]]]:
+def _sources(files: list[Path], progress: bool) -> Iterator[Iterator[tuple[Place, bytes]]]:
     """Lines with their places, and a progress bar on a terminal when the whole size is known."""
     if not files:
         yield _lines(sys.stdin.buffer, "stdin", lambda _: None)
@@ -204,7 +258,7 @@ def _sources(files: list[Path], progress: bool) -> Iterator[Iterator[tuple[str, 
     with bar:
         task = bar.add_task("sending", total=total)
 
-        def read_all() -> Iterator[tuple[str, bytes]]:
+        def read_all() -> Iterator[tuple[Place, bytes]]:
             for path in files:
                 with path.open("rb") as stream:
                     yield from _lines(stream, str(path), lambda size: bar.advance(task, size))
@@ -212,10 +266,10 @@ def _sources(files: list[Path], progress: bool) -> Iterator[Iterator[tuple[str, 
         yield read_all()
 
 
-def _lines(stream: BinaryIO, name: str, advance: Callable[[int], None]) -> Iterator[tuple[str, bytes]]:
+def _lines(stream: BinaryIO, name: str, advance: Callable[[int], None]) -> Iterator[tuple[Place, bytes]]:
     for number, line in enumerate(stream, start=1):
         advance(len(line))
-        yield f"{name} line {number}", line.removesuffix(b"\n").removesuffix(b"\r")
+        yield Place(name, number), line.removesuffix(b"\n").removesuffix(b"\r")
 
 
 def _report(sending: Sending, seconds: float, output: Output) -> None:
@@ -225,16 +279,24 @@ def _report(sending: Sending, seconds: float, output: Output) -> None:
                 "topic": sending.topic,
                 "delivered": sending.delivered,
                 "failed": sending.failed,
+                "failed_line": sending.stop and {**sending.stop.place._asdict(), "reason": sending.stop.reason},
                 "partitions": {str(key): value for key, value in sorted(sending.per_partition.items())},
                 "seconds": round(seconds, 3),
             }
         )
     if sending.failed:
         reasons = "; ".join(sorted(set(sending.failures)))
-        raise CommandError(f"{sending.failed} of {sending.sent} messages were not delivered: {reasons}")
+        stopped = f"; {sending.stop}" if sending.stop else ""
+        raise CommandError(f"{sending.failed} of {sending.sent} messages were not delivered: {reasons}{stopped}")
+    if sending.stop:
+        raise CommandError(f"{_count(sending.delivered)} delivered, {sending.stop}")
     if output is Output.TABLE:
         count = len(sending.per_partition)
         note(
-            f"{sending.delivered} message{'s' if sending.delivered != 1 else ''} to {sending.topic}"
+            f"{_count(sending.delivered)} to {sending.topic}"
             f" ({count} partition{'s' if count != 1 else ''}) in {seconds:.2f} s"
         )
+
+
+def _count(messages: int) -> str:
+    return f"{messages} message{'s' if messages != 1 else ''}"
