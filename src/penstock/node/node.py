@@ -33,6 +33,7 @@ from penstock.observability.health import Health, Phase
 from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.apis import APIS
 from penstock.runtime.clock import SystemClock
+from penstock.runtime.files import CALLS
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +46,7 @@ class Node:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.health = Health()
-        self.metrics = BrokerMetrics({api.key: api.name for api in APIS.values()}, settings.node.data_dir)
+        self.metrics = BrokerMetrics({api.key: api.name for api in APIS.values()}, settings.node.data_dir, CALLS)
         self._stack = AsyncExitStack()
         self._listener: Listener | None = None
         self._http: HttpServer | None = None

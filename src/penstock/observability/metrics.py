@@ -18,19 +18,24 @@ from prometheus_client.registry import Collector
 
 from penstock.observability.loop_lag import LoopLag
 from penstock.observability.probes import ConnectionProbe, RequestProbe, StorageProbe, TrafficProbe, gauge
-from penstock.observability.process import ProcessProbe
+from penstock.observability.process import FileCalls, ProcessProbe
 
 
 class BrokerMetrics:
     """The counters of one node."""
 
-    def __init__(self, api_names: Mapping[int, str] | None = None, data_dir: Path | None = None) -> None:
+    def __init__(
+        self,
+        api_names: Mapping[int, str] | None = None,
+        data_dir: Path | None = None,
+        file_calls: FileCalls | None = None,
+    ) -> None:
         self.requests = RequestProbe(api_names or {})
         self.traffic = TrafficProbe()
         self.connections = ConnectionProbe()
         self.storage = StorageProbe()
         self.loop_lag = LoopLag()
-        self.process = ProcessProbe(data_dir)
+        self.process = ProcessProbe(data_dir, file_calls)
         self._gauges: dict[str, tuple[str, Callable[[], float]]] = {}
         self.registry = CollectorRegistry(auto_describe=False)
         self.registry.register(_Snapshot(self))

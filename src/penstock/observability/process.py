@@ -12,6 +12,7 @@ import resource
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
@@ -21,17 +22,28 @@ _DESCRIPTORS = Path("/proc/self/fd")
 _MEMORY = {"RssAnon": "anonymous", "RssFile": "file", "RssShmem": "shared"}
 
 
+class FileCalls(Protocol):
+    """How often the file layer read, wrote and synced. The kernel's own counts are of sockets, too."""
+
+    read: int
+    write: int
+    sync: int
+
+
 class ProcessProbe:
     """`data_dir` is the directory whose file system is watched; None for a node that stores nothing."""
 
-    def __init__(self, data_dir: Path | None) -> None:
+    def __init__(self, data_dir: Path | None, file_calls: FileCalls | None = None) -> None:
         self._data_dir = data_dir
+        self._file_calls = file_calls
         self._started = time.time()
 
     def families(self) -> Iterator[Metric]:
         yield from _process(self._started)
         yield from _memory()
         yield from _disk_traffic()
+        if self._file_calls is not None:
+            yield _disk_operations(self._file_calls)
         if self._data_dir is not None:
             yield from _disk_space(self._data_dir)
 
@@ -91,12 +103,18 @@ def _disk_traffic() -> Iterator[Metric]:
     bytes_moved.add_metric(["read"], io.get("read_bytes", 0))
     bytes_moved.add_metric(["write"], io.get("write_bytes", 0))
     yield bytes_moved
-    calls = CounterMetricFamily(
-        "penstock_disk_operations", "Read and write calls, page cache included", labels=["direction"]
+
+
+def _disk_operations(calls: FileCalls) -> Metric:
+    family = CounterMetricFamily(
+        "penstock_disk_operations",
+        "Calls that read, write or sync log files, page cache included",
+        labels=["operation"],
     )
-    calls.add_metric(["read"], io.get("syscr", 0))
-    calls.add_metric(["write"], io.get("syscw", 0))
-    yield calls
+    family.add_metric(["read"], calls.read)
+    family.add_metric(["write"], calls.write)
+    family.add_metric(["sync"], calls.sync)
+    return family
 
 
 def _disk_space(data_dir: Path) -> Iterator[Metric]:

@@ -20,6 +20,22 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _IOVEC_COUNT_MAX = 1024  # Linux refuses more buffers in one call
 
 
+class Calls:
+    """How often this process asked the operating system to read, write and sync files.
+
+    Plain numbers without a lock, from any thread: between the steps of such an addition CPython 3.11 does not change
+    threads, and a figure on a metrics page would be worth no lock if it did.
+    """
+
+    __slots__ = ("read", "sync", "write")
+
+    def __init__(self) -> None:
+        self.read = self.write = self.sync = 0
+
+
+CALLS = Calls()
+
+
 class File(Protocol):
     """One open file. Writes are positioned: the owner knows where the end is."""
 
@@ -95,6 +111,7 @@ class RealFile:
         self._knows_nowait = True
 
     def pwrite(self, buffers: Sequence[Buffer], position: int) -> int:
+        CALLS.write += 1
         total = sum(map(len, buffers))
         written = os.pwritev(self._fd, buffers[:_IOVEC_COUNT_MAX], position)
         if written < total:
@@ -105,15 +122,18 @@ class RealFile:
         """Rare: very many buffers, a signal, or a full disk; the next try tells which."""
         rest = memoryview(b"".join(buffers))
         while written < len(rest):
+            CALLS.write += 1
             step = os.pwrite(self._fd, rest[written:], position + written)
             if step == 0:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             written += step
 
     def pread(self, size: int, position: int) -> bytes:
+        CALLS.read += 1
         return os.pread(self._fd, size, position)
 
     def pread_into(self, buffer: bytearray | memoryview, position: int, *, wait: bool = True) -> int:
+        CALLS.read += 1
         if wait:
             return os.preadv(self._fd, [buffer], position)
         if self._knows_nowait:
@@ -132,6 +152,7 @@ class RealFile:
         os.ftruncate(self._fd, size)
 
     def datasync(self) -> None:
+        CALLS.sync += 1
         os.fdatasync(self._fd)
 
     def fileno(self) -> int:
@@ -159,6 +180,7 @@ class RealFiles:
         try:
             try:
                 RealFile(fd).pwrite([data], 0)
+                CALLS.sync += 1
                 os.fsync(fd)
             finally:
                 os.close(fd)
@@ -218,6 +240,7 @@ class RealFiles:
             os.close(fd)
 
     def sync_all(self, file: File) -> None:
+        CALLS.sync += 1
         if _libc.syncfs(file.fileno()) != 0:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number))

@@ -9,6 +9,7 @@ from penstock.config.settings import keys
 from penstock.config.sources import PROVIDER_IDLE_KEYS, PROVIDER_KEYS, REFERENCE_VARIABLES
 from penstock.observability.exposition import LAG_FAMILIES, LOG_FAMILIES, pages
 from penstock.observability.metrics import BrokerMetrics
+from penstock.runtime.files import Calls
 from tools.doc_tables import settings_table, with_table
 
 ROOT = Path(__file__).parents[3]
@@ -28,7 +29,7 @@ def section(title: str) -> str:
 
 
 def exposed_metrics() -> set[str]:
-    metrics = BrokerMetrics({}, PAGE.parent)
+    metrics = BrokerMetrics({}, PAGE.parent, Calls())
     heads = b"".join(pages(metrics.registry, [], [])).decode()
     names = set(re.findall(r"^# TYPE (\S+)", heads, re.MULTILINE))
     names |= {name for name, _ in (*LOG_FAMILIES, *LAG_FAMILIES)}

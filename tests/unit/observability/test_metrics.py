@@ -11,6 +11,7 @@ from prometheus_client.samples import Sample
 from penstock.observability.exposition import LagSample, LogSample, pages
 from penstock.observability.metrics import BrokerMetrics
 from penstock.observability.timings import Timings
+from penstock.runtime.files import Calls
 
 
 def samples(metrics: BrokerMetrics, logs: list[LogSample] = [], lags: list[LagSample] = []) -> dict[str, list[Sample]]:  # noqa: B006
@@ -45,7 +46,9 @@ def test_requests_are_counted_and_timed_by_api() -> None:
 
 @pytest.mark.feature("P-16")
 def test_traffic_connections_and_storage_are_counted(tmp_path: Path) -> None:
-    metrics = BrokerMetrics({}, tmp_path)
+    calls = Calls()
+    calls.read, calls.write, calls.sync = 3, 2, 1
+    metrics = BrokerMetrics({}, tmp_path, calls)
     metrics.produced(10, 1000)
     metrics.fetched(500, messages=5)
     metrics.connection_opened()
@@ -83,7 +86,9 @@ def test_traffic_connections_and_storage_are_counted(tmp_path: Path) -> None:
     assert value(found, "penstock_memory_resident_bytes", kind="anonymous") > 1 << 20
     assert value(found, "penstock_memory_mapped_bytes") > 1 << 20
     assert value(found, "process_open_fds") > 2
-    assert value(found, "penstock_disk_operations_total", direction="read") > 0
+    operations = {"read": 3, "write": 2, "sync": 1}
+    for operation, count in operations.items():
+        assert value(found, "penstock_disk_operations_total", operation=operation) == count
 
 
 @pytest.mark.feature("P-16")

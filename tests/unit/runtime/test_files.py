@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
 
-from penstock.runtime.files import RealFiles
+from penstock.runtime.files import CALLS, RealFiles
 
 
 @pytest.fixture
@@ -23,6 +24,22 @@ def test_many_buffers_in_one_write(tmp_path: Path, files: RealFiles) -> None:
     assert file.size() == 9005
     file.close()
     file.close()
+
+
+def test_calls_of_files_are_counted_and_those_of_sockets_are_not(tmp_path: Path, files: RealFiles) -> None:
+    before = (CALLS.read, CALLS.write, CALLS.sync)
+    file = files.open(tmp_path / "a", create=True)
+    file.pwrite([b"ab", b"c"], 0)
+    file.pwrite([b"d"], 3)
+    file.datasync()
+    assert file.pread(4, 0) == b"abcd"
+    file.pread_into(bytearray(2), 1)
+    file.close()
+    left, right = socket.socketpair()
+    with left, right:
+        left.send(b"x")
+        right.recv(1)
+    assert (CALLS.read - before[0], CALLS.write - before[1], CALLS.sync - before[2]) == (2, 2, 1)
 
 
 def test_reading_without_waiting(tmp_path: Path, files: RealFiles) -> None:
