@@ -65,7 +65,12 @@ def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> No
         count = len(broker.engine.orphans) if isinstance(broker.engine, DiskEngine) else 0
         return f"directories that belong to no topic: {count}; the log names them" if count else None
 
+    def uncompacted() -> str | None:
+        problems = broker.engine.compaction_problems if isinstance(broker.engine, DiskEngine) else {}
+        return "; ".join(f"{name}: {reason}" for name, reason in list(problems.items())[:10]) or None
+
     health.add_check("partitions", offline)
     health.add_check("memory" if in_memory else "disk", storage_full)
     health.add_warning("damage", damaged)
     health.add_warning("orphans", orphaned)
+    health.add_warning("compaction", uncompacted)

@@ -5,6 +5,9 @@ One log at a time, the dirtiest first:
     pick (loop)      by the rules of `storage.dirt`; only segments below the recovery point
     compact          worker process
     swap (thread)    `storage.swap`, group by group from the oldest: no tombstone goes before the records it deletes
+
+All output is written before the first segment is replaced, so there must be room for it: as many segments are taken as
+fit above `min_free_bytes`. What fails is cleared away and tried again later (`storage.setbacks`).
 """
 
 from __future__ import annotations
@@ -20,11 +23,13 @@ from penstock.storage.compaction import (
     CompactionRequest,
     DamagedSegment,
     compact,
+    remove_outputs,
 )
 from penstock.storage.dirt import FOREVER, Dirt, active_is_overdue, measure_dirt
 from penstock.storage.interface import Log, LogState
 from penstock.storage.log import DiskLog
 from penstock.storage.segment import Segment
+from penstock.storage.setbacks import Setbacks
 
 if TYPE_CHECKING:
     from penstock.storage.manager import DiskEngine
@@ -50,7 +55,7 @@ class Cleaner:
         self._is_looking = False
         self._unseen: Iterator[DiskLog] = iter(())
         self._due: list[tuple[float, DiskLog]] = []
-        self._uncleanable: set[DiskLog] = set()
+        self.setbacks = Setbacks()
         self._first_dirties: dict[DiskLog, int] = {}
 
     def tick(self, now_ms: int) -> None:
@@ -72,11 +77,15 @@ class Cleaner:
         count = 0
         for log in islice(self._unseen, LOGS_SEEN_PER_TICK):
             count += 1
-            if log.config.cleanup_compact and self._is_cleanable(log):
+            if not log.config.cleanup_compact:
+                self.setbacks.forget(log)
+            elif self._is_cleanable(log):
                 self._roll_overdue(log, wall_ms)
                 dirt = measure_dirt(log, self._first_dirty(log), wall_ms)
                 if dirt.is_due(log.config):
                     self._due.append((dirt.ratio, log))
+                else:
+                    self.setbacks.forget(log)
         if count < LOGS_SEEN_PER_TICK:
             self._is_looking = False
             if not self._start_dirtiest(wall_ms):
@@ -91,6 +100,9 @@ class Cleaner:
             dirt = measure_dirt(log, self._first_dirty(log), now_ms)
             if not dirt.is_due(log.config):
                 continue
+            dirt = self._fitting(log, dirt)
+            if not dirt.segments:
+                continue
             if self._upkeep.seal_below(log, dirt.segments[-1].end_offset):
                 self._start(log, dirt, now_ms)
                 return True
@@ -99,8 +111,25 @@ class Cleaner:
                 break
         return False
 
+    def _fitting(self, log: DiskLog, dirt: Dirt[Segment]) -> Dirt[Segment]:
+        """As many segments as there is room for, should nothing of them go; none if no dirty one is among them."""
+        room_bytes = self._engine.free_bytes - self._engine.settings.min_free_bytes
+        needed_bytes = 0
+        fitting: list[Segment] = []
+        for segment in dirt.segments:
+            needed_bytes += segment.size
+            if needed_bytes > room_bytes:
+                break
+            fitting.append(segment)
+        if not fitting or fitting[-1].end_offset <= dirt.first_dirty:
+            self.setbacks.no_room(log, needed_bytes, room_bytes)
+            return dirt._replace(segments=())
+        return dirt._replace(segments=fitting)
+
     def _is_cleanable(self, log: DiskLog) -> bool:
-        return self._engine.is_current(log) and log.state is LogState.ONLINE and log not in self._uncleanable
+        if not self._engine.is_current(log) or log.state is not LogState.ONLINE:
+            return False
+        return self.setbacks.may_try(log, self._engine.clock.monotonic_ms())
 
     def _first_dirty(self, log: DiskLog) -> int:
         first_dirty = self._first_dirties.get(log)
@@ -110,7 +139,7 @@ class Cleaner:
 
     def forget(self, log: DiskLog) -> None:
         self._first_dirties.pop(log, None)
-        self._uncleanable.discard(log)
+        self.setbacks.forget(log)
 
     def _roll_overdue(self, log: DiskLog, now_ms: int) -> None:
         if active_is_overdue(log, now_ms) and not self._upkeep.is_busy(log):
@@ -142,7 +171,7 @@ class Cleaner:
         if isinstance(error, FileNotFoundError | WorkerDied):
             self._running = None  # retention or the deletion of the topic was faster; or it is simply tried again
             return
-        self._give_up(log, error)
+        self._give_up(log, error, for_good=isinstance(error, DamagedSegment))
         if isinstance(error, DamagedSegment):
             for segment in log.segments:
                 if segment.base_offset == error.base_offset:
@@ -152,22 +181,29 @@ class Cleaner:
         """Put one group after the other in its place; the disk is waited for in a thread."""
         self._finished = None
         if log.state is not LogState.ONLINE or not self._engine.is_current(log):
-            self._running = None  # what was written is removed with the topic, or by the next start
+            self._running = None
+            self._discard(log, report, done_count)
         elif self._upkeep.is_busy(log):
             self._finished = log, report, done_count  # at the next tick
         elif done_count < len(report.groups):
             self._swap_group(log, report, done_count)
         else:
             self._running = None
+            self.setbacks.forget(log)
             self._first_dirties[log] = report.clean_end
             self._engine.catalog.set_first_dirty(log.partition, log.topic, report.clean_end)
             self._engine.observer.compacted(report.seconds)
             tell_compacted(log, report)
 
-    def _give_up(self, log: DiskLog, error: BaseException | None) -> None:
+    def _give_up(self, log: DiskLog, error: BaseException | None, *, for_good: bool = False) -> None:
         self._running = None
-        self._uncleanable.add(log)
-        _log.error("%s-%d is not compacted until the next start: %r", log.topic, log.partition.partition, error)
+        self.setbacks.failed(log, error, self._engine.clock.monotonic_ms(), for_good=for_good)
+
+    def _discard(self, log: DiskLog, report: CompactionReport, done_count: int) -> None:
+        """What was written for the groups that are not in place yet is of no use."""
+        paths = [group.path for group in report.groups[done_count:]]
+        if self._engine.is_current(log):  # otherwise it goes with the topic
+            self._upkeep.in_thread(log, lambda error: None, lambda: remove_outputs(self._engine.files, paths))
 
     def _swap_group(self, log: DiskLog, report: CompactionReport, done_count: int) -> None:
         group = report.groups[done_count]
@@ -180,13 +216,17 @@ class Cleaner:
             swap = log.begin_swap(replaced, group.path, group.entry)
         except OSError as error:
             self._give_up(log, error)
+            self._discard(log, report, done_count)
             return
 
         def done(error: BaseException | None) -> None:
             if not self._engine.is_current(log):
                 self._running = None
             elif error is not None:
-                self._give_up(log, error)
+                self._give_up(log, error, for_good=swap.is_begun)
+                if not swap.is_begun:
+                    swap.let_go()
+                self._discard(log, report, done_count)
             else:
                 log.finish_swap(swap)
                 self._upkeep.in_thread(log, lambda _: self._swap(log, report, done_count + 1), swap.let_go)

@@ -16,8 +16,9 @@ business. The output is `<base>.cleaned`, synced; putting it in place is `storag
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -84,7 +85,11 @@ def compact(files: Files, request: CompactionRequest) -> CompactionReport:
         keys.latest, keys.clean_end, request.producer_last_offsets, request.now_ms, request.delete_retention_ms
     )
     covered = [entry for entry in request.segments if entry.base_offset < keys.clean_end]
-    groups = list(_clean_segments(files, request, covered, cleaner))
+    try:
+        groups = list(_clean_segments(files, request, covered, cleaner))
+    except BaseException:
+        remove_outputs(files, [layout.cleaned_path(request.directory, entry.base_offset) for entry in covered])
+        raise
     replaced = {base for group in groups for base in group.base_offsets}
     return CompactionReport(
         groups,
@@ -96,6 +101,13 @@ def compact(files: Files, request: CompactionRequest) -> CompactionReport:
         cleaner.undecodable,
         time.perf_counter() - started,
     )
+
+
+def remove_outputs(files: Files, paths: Iterable[Path]) -> None:
+    """Any thread. What a run that failed has written, as far as it got; a full disk needs the space."""
+    for path in paths:
+        with contextlib.suppress(OSError):
+            files.remove(path)
 
 
 def _map_keys(files: Files, request: CompactionRequest) -> KeyMap:

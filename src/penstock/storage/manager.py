@@ -196,6 +196,11 @@ class DiskEngine:
         return partition in self._logs
 
     @property
+    def compaction_problems(self) -> dict[str, str]:
+        """Why logs that should be compacted are not, by partition."""
+        return self._upkeep.cleaner.setbacks.problems
+
+    @property
     def scrubbed_bytes(self) -> int:
         return self._upkeep.scrubber.scrubbed_bytes
 

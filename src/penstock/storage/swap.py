@@ -34,6 +34,7 @@ class SegmentSwap:
         "_files",
         "_held",
         "_snapshot_end",
+        "is_begun",
         "replaced",
         "segment",
     )
@@ -55,6 +56,7 @@ class SegmentSwap:
         self._directory = directory
         self._cleaned = cleaned
         self._snapshot_end = snapshot_end
+        self.is_begun = False  # from the first rename on only the next start can settle a failure
         self.replaced = tuple(replaced)
         self.segment = segment_from_entry(directory, kept, has_holes=True)
         self.segment.index_written = False
@@ -73,6 +75,7 @@ class SegmentSwap:
         base_offset, end_offset = self.replaced[0].base_offset, self.replaced[-1].end_offset
         record_holes(self._files, self._directory)
         self._files.rename(self._cleaned, layout.swap_path(self._directory, base_offset, end_offset))
+        self.is_begun = True
         self._files.sync_directory(self._directory)
         rewrite_segments(self._files, self._directory, self._snapshot_end, self._entries)
         finish_swap(self._files, self._directory, base_offset, end_offset)

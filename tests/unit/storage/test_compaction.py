@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,11 @@ import pytest
 from penstock.model.batch import HEADER_BYTES, BatchHeader, iter_headers, read_header
 from penstock.model.batch_builder import NewRecord, assemble_batch, build_batch
 from penstock.model.ids import PartitionId
+from penstock.runtime.files import Files
 from penstock.storage.interface import LogState
 from penstock.storage.log import DiskLog
+from penstock.storage.setbacks import PAUSE_MS
+from penstock.testing.faulty_files import FaultyFiles, Kind
 from tests.support.engine_bench import TOPIC, EngineBench
 
 KEYED: dict[str, Any] = {
@@ -24,8 +28,8 @@ KEYED: dict[str, Any] = {
 }
 
 
-def keyed(root: Path, **config: Any) -> EngineBench:
-    bench = EngineBench(root, compaction_check_interval_ms=1)
+def keyed(root: Path, files: Files | None = None, **config: Any) -> EngineBench:
+    bench = EngineBench(root, files, compaction_check_interval_ms=1)
     bench.create("keyed", TOPIC, **(KEYED | config))
     return bench.start()
 
@@ -280,3 +284,111 @@ def test_compact_and_delete(tmp_path: Path) -> None:
     bench.engine.run_retention(bench.clock.now_ms())
     bench.settle()
     assert [key for _, key, _ in pairs(bench)] == ["new"]
+
+
+class CrowdedFiles(FaultyFiles):
+    """A disk on which something else takes the room."""
+
+    free = 1 << 40
+
+    def free_bytes(self, directory: Path) -> int:
+        return self.free
+
+
+@pytest.mark.parametrize(
+    ("kind", "path"), [(Kind.WRITE, ".cleaned"), (Kind.SYNC, ".cleaned"), (Kind.CREATE, "00.cleaned"),
+                       (Kind.RENAME, ".cleaned")]
+)  # fmt: skip
+def test_what_fails_is_cleared_away_and_tried_again(tmp_path: Path, kind: Kind, path: str) -> None:
+    files = FaultyFiles(tmp_path)
+    bench = keyed(tmp_path, files)
+    for n in range(40):
+        put(bench, f"k{n % 3}", f"v{n}" + "x" * 200)
+    seal(bench)
+    files.fail(kind, errno.ENOSPC, path=path)
+    compact(bench)
+    bench.engine.tick()
+    bench.settle()
+    assert len(pairs(bench)) == 40
+    assert list(bench.engine.compaction_problems) == ["keyed-0"]
+    assert not [*tmp_path.rglob("*.cleaned"), *tmp_path.rglob("*.swap")]
+    bench.clock.advance(PAUSE_MS)
+    compact(bench)
+    assert len(pairs(bench)) == 3
+    assert bench.engine.compaction_problems == {}
+    bench.engine.close()
+
+
+def test_pauses_grow(tmp_path: Path) -> None:
+    files = FaultyFiles(tmp_path)
+    bench = keyed(tmp_path, files)
+    for n in range(40):
+        put(bench, f"k{n % 3}", f"v{n}" + "x" * 200)
+    seal(bench)
+    files.fail(Kind.WRITE, errno.ENOSPC, path=".cleaned", times=1000)
+    compact(bench)
+    tries = []
+    for second in range(100):
+        before = len(files.changes)
+        compact(bench)
+        bench.clock.advance(960)
+        if any(change.path.endswith(".cleaned") for change in files.changes[before:]):
+            tries.append(second)
+    assert len(tries) == 3
+    assert tries[1] - tries[0] == pytest.approx(20, abs=2)
+    assert tries[2] - tries[1] == pytest.approx(40, abs=3)
+    bench.engine.close()
+
+
+def test_no_more_is_begun_than_there_is_room_for(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    files = CrowdedFiles(tmp_path)
+    files.free = 1000
+    bench = keyed(tmp_path, files)
+    for n in range(40):
+        put(bench, f"k{n % 3}", f"v{n}" + "x" * 200)
+    seal(bench)
+    compact(bench)
+    compact(bench)
+    assert len(pairs(bench)) == 40
+    assert "MiB needed" in bench.engine.compaction_problems["keyed-0"]
+    assert len([record for record in caplog.records if "until there is room" in record.message]) == 1
+    assert not any(change.path.endswith(".cleaned") for change in files.changes)
+    files.free = 5000  # two segments of ten
+    bench.clock.advance(bench.engine.settings.disk_check_interval_ms)
+    bench.engine.tick()
+    compact(bench)
+    some = len(pairs(bench))
+    assert 3 <= some < 40
+    files.free = 1 << 40
+    bench.clock.advance(bench.engine.settings.disk_check_interval_ms)
+    compact(bench)
+    compact(bench)
+    assert len(pairs(bench)) == 3
+    assert bench.engine.compaction_problems == {}
+    bench.engine.close()
+
+
+@pytest.mark.parametrize("lose_snapshots", [True, False])
+def test_a_topic_that_was_compacted_once_may_have_holes(tmp_path: Path, lose_snapshots: bool) -> None:
+    """Holes between segments, and inside them, are no damage after the policy was changed."""
+    bench = keyed(tmp_path, segment_bytes=1500)
+    for n in range(60):
+        put(bench, f"u{n}" if n % 10 < 3 else "k", f"v{n}" + "x" * 200)
+    seal(bench)
+    compact(bench)
+    before = pairs(bench)
+    assert len(before) < 30
+    bench.engine.close()
+    if lose_snapshots:
+        for path in tmp_path.rglob("*.snapshot"):
+            path.unlink()
+        (tmp_path / "clean").unlink()
+    again = EngineBench(tmp_path)
+    again.declare("keyed", TOPIC, segment_bytes=1500)
+    again.start()
+    assert pairs(again) == before
+    assert the_log(again).state is LogState.ONLINE
+    put(again, "new", "value")
+    again.settle()
+    assert len(pairs(again)) == len(before) + 1
+    again.engine.close()
