@@ -21,6 +21,7 @@ from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
 from penstock.config.settings import Settings
 from penstock.net.caller import Caller, Endpoint
+from penstock.net.flow_control import FlowControl
 from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.apis import APIS
 from penstock.protocol.kafka.messages import encode, request_reader, response_messages, response_reader
@@ -57,6 +58,7 @@ class AdminBroker:
             producer_ids=ProducerIds(_no_block),
             fetch_sessions=FetchSessions(),
             metrics=BrokerMetrics(),
+            flow=FlowControl(1 << 30),
             **parts,
         )
         return controller, broker

@@ -20,8 +20,9 @@ from penstock.model.batch import BatchHeader, iter_headers, stamp
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
 from penstock.model.records import Record, iter_records
-from penstock.storage.interface import Appended, LogConfig, LogState, ProducerView, ReadSlice, TimestampOffset
+from penstock.storage.interface import Appended, LogConfig, LogState, ProducerView, ReadSlice, Scan, TimestampOffset
 from penstock.storage.metadata import MetadataStore
+from penstock.storage.time_search import scan_here
 
 T = TypeVar("T")
 
@@ -100,10 +101,10 @@ class HandLog:
     def records(self) -> list[Record]:
         return [record for batch in self.batches for record in iter_records(batch)]
 
-    def find_timestamp(self, timestamp_ms: int, *, end: int) -> TimestampOffset | None:
+    def find_timestamp(self, timestamp_ms: int, *, end: int, scan: Scan = scan_here) -> TimestampOffset | None:
         return None
 
-    def find_max_timestamp(self, *, end: int) -> TimestampOffset | None:
+    def find_max_timestamp(self, *, end: int, scan: Scan = scan_here) -> TimestampOffset | None:
         return None
 
     def epoch_end(self, leader_epoch: int) -> tuple[int, int]:

@@ -16,8 +16,10 @@ from penstock.storage.interface import (
     LogState,
     ProducerView,
     ReadSlice,
+    Scan,
     TimestampOffset,
 )
+from penstock.storage.time_search import scan_here
 
 BYTES_PER_RECORD = 100
 
@@ -62,10 +64,10 @@ class PlainLog:
     def read(self, offset: int, max_bytes: int, *, end: int, one_batch_at_least: bool, wait: bool) -> ReadSlice:
         return ReadSlice(b"", -1, offset)
 
-    def find_timestamp(self, timestamp_ms: int, *, end: int) -> TimestampOffset | None:
+    def find_timestamp(self, timestamp_ms: int, *, end: int, scan: Scan = scan_here) -> TimestampOffset | None:
         return None
 
-    def find_max_timestamp(self, *, end: int) -> TimestampOffset | None:
+    def find_max_timestamp(self, *, end: int, scan: Scan = scan_here) -> TimestampOffset | None:
         return None
 
     def epoch_end(self, leader_epoch: int) -> tuple[int, int]:

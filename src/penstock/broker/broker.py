@@ -12,6 +12,7 @@ from penstock.broker.call import Call
 from penstock.broker.fetch_sessions import FetchSessions
 from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.producer_ids import ProducerIds
+from penstock.broker.record_worker import RecordWorker
 from penstock.cluster.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
@@ -38,6 +39,7 @@ class Broker:
     fetch_sessions: FetchSessions
     metrics: BrokerMetrics
     flow: FlowControl
+    record_worker: RecordWorker = field(default_factory=RecordWorker)
     parked: set[Callable[[], None]] = field(default_factory=set)
     """Requests that wait for data, each by the call that answers it with what there is: used when the node stops."""
 

@@ -24,8 +24,7 @@ from penstock.model.batch import (
     write_header,
 )
 from penstock.model.compression import compress
-from penstock.model.limits import DECOMPRESSED_BYTES_MAX
-from penstock.model.records import Headers, records_payload
+from penstock.model.records import Headers
 from penstock.model.varint import append_signed, signed_size
 
 
@@ -100,9 +99,8 @@ def assemble_batch(header: BatchHeader, payload: Buffer) -> bytearray:
     return batch
 
 
-def recompress(batch: Buffer, header: BatchHeader, codec: int, *, limit: int = DECOMPRESSED_BYTES_MAX) -> bytearray:
-    """The same records under another codec: what a topic's `compression.type` asks for."""
-    payload = records_payload(batch, header, limit=limit)
+def repack(payload: Buffer, header: BatchHeader, codec: int) -> bytearray:
+    """The same (decompressed) records under another codec: what a topic's `compression.type` asks for."""
     return assemble_batch(header._replace(attributes=header.attributes & ~CODEC_MASK | codec), payload)
 
 

@@ -7,6 +7,7 @@ the answer. Our own bugs are assertions and never get a code of their own.
 from __future__ import annotations
 
 import enum
+from typing import Any
 
 
 class ErrorCode(enum.IntEnum):
@@ -156,6 +157,10 @@ class KafkaError(Exception):
         super().__init__(message or code.name)
         self.code = code
         self.message = message or None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors come back from other processes, too."""
+        return type(self), (self.code, self.message or "")
 
     def __repr__(self) -> str:
         return f"KafkaError({self.code.name}, {self.message!r})"

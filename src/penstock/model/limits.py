@@ -58,5 +58,13 @@ PARTITIONS_PER_TOPIC_MAX: Final = 100_000
 GROUP_MEMBERS_MAX: Final = 10_000
 
 # --- records -------------------------------------------------------------------------------------------------------
-# What one batch may become when it is decompressed for checking; a bomb is refused at this size.
-DECOMPRESSED_BYTES_MAX: Final = 256 * MIB
+# What one batch of a client may become when it is decompressed to look at its records. A batch of max.message.bytes
+# (1 MiB) that packs sixty-fourfold fits; a bomb is refused at this size, after a fifth of a second of another process
+# and before it takes that process much memory.
+DECOMPRESSED_BYTES_MAX: Final = 64 * MIB
+# The same for what is stored already: it may have been accepted under a higher setting, and has to stay readable.
+STORED_DECOMPRESSED_BYTES_MAX: Final = 256 * MIB
+# Records that one answer to Produce calls bad by name. Kafka names all: tens of thousands hold up everybody else.
+RECORD_ERRORS_MAX: Final = 1_000
+# Batches that wait until their records have been looked at. Above it clients are asked to try again.
+UNCHECKED_BYTES_MAX: Final = 128 * MIB

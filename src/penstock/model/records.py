@@ -5,24 +5,23 @@
     { name length varint | name | value length varint | value }…
 
 A length of -1 is null. `scan_records` walks the bytes and knows where each record lies; `iter_records` makes
-values of them; `check_records` is the whole of `validation: records`. All of them take bytes that nobody
-vouches for.
+values of them; `check_records` is the whole of `validation: records`; `first_record_since` and
+`latest_record_from` look for times. All of them take bytes that nobody vouches for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from penstock.model.batch import HEADER_BYTES, BatchHeader, Buffer, iter_headers
 from penstock.model.compression import decompress
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.limits import DECOMPRESSED_BYTES_MAX
+from penstock.model.limits import STORED_DECOMPRESSED_BYTES_MAX
+from penstock.model.record_walk import RECORD_BYTES_MIN, first_since, latest_from, sound_steps
 from penstock.model.varint import read_signed
 
 Headers = tuple[tuple[str, bytes | None], ...]
-
-RECORD_BYTES_MIN = 7
 
 
 class Record(NamedTuple):
@@ -59,9 +58,12 @@ class InvalidRecords(KafkaError):
         super().__init__(ErrorCode.INVALID_RECORD, message)
         self.bad = tuple(bad)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.bad, self.message or "")
+
 
 def records_payload(
-    batch: Buffer, header: BatchHeader, position: int = 0, *, limit: int = DECOMPRESSED_BYTES_MAX
+    batch: Buffer, header: BatchHeader, position: int = 0, *, limit: int = STORED_DECOMPRESSED_BYTES_MAX
 ) -> Buffer:
     """The records of the batch at `position`, decompressed if they were compressed."""
     body = memoryview(batch)[position + HEADER_BYTES : position + header.size_bytes]
@@ -142,7 +144,7 @@ def record_timestamp(header: BatchHeader, span: RecordSpan) -> int:
 
 
 def batch_records(
-    batch: Buffer, header: BatchHeader, position: int = 0, *, limit: int = DECOMPRESSED_BYTES_MAX
+    batch: Buffer, header: BatchHeader, position: int = 0, *, limit: int = STORED_DECOMPRESSED_BYTES_MAX
 ) -> Iterator[Record]:
     """The records of one batch. KafkaError CORRUPT_MESSAGE where they do not decode."""
     payload = records_payload(batch, header, position, limit=limit)
@@ -156,20 +158,38 @@ def batch_records(
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from None
 
 
-def iter_records(buffer: Buffer, *, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[Record]:
+def iter_records(buffer: Buffer, *, limit: int = STORED_DECOMPRESSED_BYTES_MAX) -> Iterator[Record]:
     """The records of all whole batches in `buffer`, but for control batches, which hold no data of users."""
     for position, header in iter_headers(buffer):
         if not header.is_control:
             yield from batch_records(buffer, header, position, limit=limit)
 
 
-def check_records(batch: Buffer, header: BatchHeader, *, compacted: bool, limit: int = DECOMPRESSED_BYTES_MAX) -> None:
+def first_record_since(
+    batch: Buffer, header: BatchHeader, timestamp_ms: int, start: int, end: int, *, limit: int
+) -> tuple[int, int] | None:
+    """Timestamp and offset of the first record in [start, end) that is not older than `timestamp_ms`."""
+    try:
+        return first_since(records_payload(batch, header, limit=limit), header, timestamp_ms, start, end)
+    except ValueError as error:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from None
+
+
+def latest_record_from(batch: Buffer, header: BatchHeader, start: int, *, limit: int) -> int:
+    """The largest timestamp of the records at offset `start` or above; -1 if there are none."""
+    try:
+        return latest_from(records_payload(batch, header, limit=limit), header, start)
+    except ValueError as error:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from None
+
+
+def check_records(payload: Buffer, header: BatchHeader, *, compacted: bool) -> None:
     """Every record decodes, offset deltas are 0 to n - 1, lengths are exact, and compacted topics get keys.
 
-    Raises InvalidRecords with the bad records, or KafkaError CORRUPT_MESSAGE if the batch does not
-    decompress.
+    Raises InvalidRecords with the bad records.
     """
-    payload = records_payload(batch, header, limit=limit)
+    if sound_steps(payload, header.record_count, keyed=compacted):
+        return
     bad: list[tuple[int, str]] = []
     index = 0
     try:

@@ -11,23 +11,24 @@ from penstock.model.batch import Buffer
 def read_signed(buffer: Buffer, position: int) -> tuple[int, int]:
     """The zigzagged number at `position` and the position after it. Up to ten bytes (int64)."""
     try:
-        byte = buffer[position]
-        if byte < 0x80:  # nearly every number in a record
-            return (byte >> 1) ^ -(byte & 1), position + 1
-        number = byte & 0x7F
-        shift = 7
-        while True:
-            position += 1
-            byte = buffer[position]
+        first = buffer[position]
+        if first < 0x80:  # nearly every number in a record
+            return (first >> 1) ^ -(first & 1), position + 1
+        second = buffer[position + 1]
+        if second < 0x80:
+            return ((first & 0x7F | second << 7) >> 1) ^ -(first & 1), position + 2
+        number = first & 0x7F | (second & 0x7F) << 7
+        position += 2
+        shift = 14
+        while (byte := buffer[position]) >= 0x80:
             number |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                break
+            position += 1
             shift += 7
             if shift > 63:
                 raise ValueError("a varint has more than ten bytes")
     except IndexError:
         raise ValueError("a varint runs over the end of its buffer") from None
-    number &= 0xFFFFFFFFFFFFFFFF
+    number = (number | byte << shift) & 0xFFFFFFFFFFFFFFFF
     return (number >> 1) ^ -(number & 1), position + 1
 
 

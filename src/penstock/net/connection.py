@@ -24,7 +24,7 @@ from typing import Any, Protocol, cast
 
 from penstock.net.caller import Caller, Endpoint
 from penstock.net.flow_control import FlowControl
-from penstock.net.pending import Buffers, Pending
+from penstock.net.pending import SILENCE, Buffers, Pending
 from penstock.protocol.kafka.primitives import INT32, MalformedRequest
 from penstock.runtime.turns import STEP_NS
 
@@ -353,7 +353,8 @@ class Connection(asyncio.BufferedProtocol):
             if pending.body is None:
                 self.close("a request that expects no answer failed")
                 return
-            self._send(pending.header, pending.body)
+            if pending.body is not SILENCE:
+                self._send(pending.header, pending.body)
             self._shared.service.answered(pending.api_key, now - pending.started)
         if self._queue and not self._busy:
             self._work_off()
@@ -431,6 +432,11 @@ class Connection(asyncio.BufferedProtocol):
             self._shared.on_broken("bad request")
             log.warning("closed the connection from %s: %s", self.caller.peer_host, reason)
         self._transport.close()
+
+
+def kept(part: memoryview) -> memoryview:
+    """A part of a frame for use after the call that serves it. What is larger than the shared buffer is not in it."""
+    return part if len(part) > SCRATCH_BYTES else memoryview(bytearray(part))
 
 
 def _explain_size(size: int, start: memoryview) -> str:

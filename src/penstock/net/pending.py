@@ -6,9 +6,13 @@ its one listener, the connection, at once instead of on the next turn of the loo
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 Buffers = Sequence[bytes | bytearray | memoryview]
+
+SILENCE: Buffers = []
+"""The body of an answer that is not sent, its turn having come: for a coroutine, whose None closes the connection."""
 
 
 class Pending:
@@ -35,6 +39,14 @@ class Pending:
 
     def listen(self, listener: Callable[[], None]) -> None:
         self._listener = listener
+
+    async def wait(self) -> Buffers | None:
+        """The body, when it is there: for a coroutine that goes on from here instead of a connection."""
+        if not self.done:
+            completed = asyncio.Event()
+            self.listen(completed.set)
+            await completed.wait()
+        return self.body
 
     def abandon(self) -> None:
         """Nobody waits any more: the client is gone."""

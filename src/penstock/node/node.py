@@ -16,6 +16,7 @@ from penstock.broker.dispatcher import Dispatcher
 from penstock.broker.fetch_sessions import FetchSessions
 from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.producer_ids import ProducerIds
+from penstock.broker.record_worker import RecordWorker
 from penstock.cluster.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
@@ -122,6 +123,8 @@ class Node:
         async def next_block(size: int) -> int:
             return await asyncio.to_thread(storage.metadata.next_producer_id_block, size)
 
+        record_worker = RecordWorker(unpacked_bytes_max=settings.limits.decompressed_bytes_max)
+        self._stack.callback(record_worker.close)
         return Broker(
             settings=settings,
             node_id=settings.node.id,
@@ -136,6 +139,7 @@ class Node:
             fetch_sessions=FetchSessions(settings.limits.fetch_sessions_max),
             metrics=self.metrics,
             flow=FlowControl(settings.limits.queued_bytes_total_max),
+            record_worker=record_worker,
         )
 
     async def _open_kafka_door(self, broker: Broker) -> None:

@@ -1,17 +1,22 @@
-"""One process beside the broker for Python that would stall the event loop: recovery, compaction, scrubbing.
+"""A process beside the broker for Python that would stall the event loop: recovery, compaction, looking at records.
 
-    broker ── thread "penstock-worker" ── pipe: pickled (function, arguments) ──→ worker process, niceness 10
+    broker ── thread "penstock-worker" ── pipe: pickled (function, arguments) ──→ worker process, of lower priority
                                        ←── pipe: pickled (result, error) ───────
+
+    message   count int32 | length int64 of each part | parts: the pickle, then the buffers it refers to
 
 Started on first use, one task at a time, in order. It ends with its parent even if that is killed (the kernel sends it
 SIGKILL), and is started again after a task that killed it. A plain `python -c` and not `multiprocessing`: nothing of
 the parent's main module is imported again. Tasks are functions that can be imported, with arguments that can be
-pickled; they know nothing of the parent's memory.
+pickled; they know nothing of the parent's memory. A memoryview or bytearray, in arguments or results, arrives as a
+bytearray and is not copied on its way to the pipe.
 """
 
 from __future__ import annotations
 
 import ctypes
+import fcntl
+import io
 import logging
 import os
 import pickle
@@ -21,15 +26,19 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
-from typing import Any, BinaryIO, Protocol
+from typing import Any, Protocol
 
 _log = logging.getLogger(__name__)
 
+_COUNT = struct.Struct("<I")
 _LENGTH = struct.Struct("<Q")
-_NICENESS = 10
+_PIPE_BYTES = 1024 * 1024  # fewer turns of the thread for a large message; what the system allows anybody
 _PR_SET_PDEATHSIG = 1
-_PROGRAM = "from penstock.runtime.worker import serve_tasks; serve_tasks()"
+_PROGRAM = "from penstock.runtime.worker import serve_tasks; serve_tasks({niceness})"
+
+Message = list[bytes | bytearray | memoryview]
 
 Done = Callable[[Any, BaseException | None], None]
 """Called with the result, or with what went wrong."""
@@ -52,8 +61,9 @@ class Worker(Protocol):
 class ProcessWorker:
     """The worker of a real node."""
 
-    def __init__(self) -> None:
-        self._tasks: SimpleQueue[tuple[Done, bytes] | None] = SimpleQueue()
+    def __init__(self, *, niceness: int = 10) -> None:
+        self._niceness = niceness
+        self._tasks: SimpleQueue[tuple[Done, Message] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._closed = False
@@ -66,7 +76,7 @@ class ProcessWorker:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="penstock-worker", daemon=True)
             self._thread.start()
-        self._tasks.put((done, pickle.dumps((function, args))))
+        self._tasks.put((done, _pack((function, args))))
 
     def close(self) -> None:
         self._closed = True
@@ -89,7 +99,7 @@ class ProcessWorker:
                     _log.exception("after a task of the worker process")
         self._end_process()
 
-    def _perform(self, message: bytes) -> tuple[Any, BaseException | None]:
+    def _perform(self, message: Message) -> tuple[Any, BaseException | None]:
         try:
             process = self._running_process()
             assert process.stdin is not None
@@ -102,15 +112,19 @@ class ProcessWorker:
         if answer is None:
             self._end_process()
             return None, WorkerDied("the worker process ended in the middle of a task")
-        result, error = pickle.loads(answer)
+        result, error = _unpack(answer)
         return result, error
 
     def _running_process(self) -> subprocess.Popen[bytes]:
         """In this thread and no other: the parent-death signal goes by the thread that made the child."""
         if self._process is None or self._process.poll() is not None:
+            program = _PROGRAM.format(niceness=self._niceness)
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
             )
+            for stream in (self._process.stdin, self._process.stdout):
+                with suppress(OSError):  # a system may give its users less
+                    fcntl.fcntl(stream or -1, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         return self._process
 
     def _end_process(self) -> None:
@@ -158,11 +172,11 @@ class ThreadWorker:
                 _log.exception("after a task of the thread %s", self._name)
 
 
-def serve_tasks() -> None:
+def serve_tasks(niceness: int) -> None:
     """The worker process: tasks from standard input, answers to standard output, until either is closed."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the broker, which ends us when it has stopped
-    os.nice(_NICENESS)
+    os.nice(niceness)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a task prints must not mix with answers
     requests = os.fdopen(os.dup(0), "rb")
@@ -170,28 +184,70 @@ def serve_tasks() -> None:
         _send(answers, _perform(message))
 
 
-def _perform(message: bytes) -> bytes:
+def _perform(message: Message) -> Message:
     try:
-        function, args = pickle.loads(message)
-        return pickle.dumps((function(*args), None))
+        function, args = _unpack(message)
+        return _pack((function(*args), None))
     except Exception as error:
         try:
-            return pickle.dumps((None, error))
+            return _pack((None, error))
         except Exception:  # an error that cannot be pickled still has a text
-            return pickle.dumps((None, RuntimeError(repr(error))))
+            return _pack((None, RuntimeError(repr(error))))
 
 
-def _send(stream: BinaryIO | Any, message: bytes) -> None:
-    stream.write(_LENGTH.pack(len(message)))
-    stream.write(message)
+class _Packer(pickle.Pickler):
+    """Not with PickleBuffer: over a memoryview in a cycle, it ends the process at the next garbage collection."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file, protocol=5)
+        self.buffers: Message = []
+
+    def persistent_id(self, obj: Any) -> int | None:
+        if not isinstance(obj, memoryview | bytearray):
+            return None
+        self.buffers.append(obj)
+        return len(self.buffers)
+
+
+class _Unpacker(pickle.Unpickler):
+    def __init__(self, message: Message) -> None:
+        super().__init__(io.BytesIO(message[0]))
+        self._message = message
+
+    def persistent_load(self, pid: int) -> Any:
+        return self._message[pid]
+
+
+def _pack(value: Any) -> Message:
+    packer = _Packer(file := io.BytesIO())
+    packer.dump(value)
+    return [file.getvalue(), *packer.buffers]
+
+
+def _unpack(message: Message) -> Any:
+    return _Unpacker(message).load()
+
+
+def _send(stream: Any, message: Message) -> None:
+    stream.write(_COUNT.pack(len(message)) + b"".join(_LENGTH.pack(len(part)) for part in message))
+    for part in message:
+        stream.write(part)
     stream.flush()
 
 
-def _receive(stream: BinaryIO | Any) -> bytes | None:
+def _receive(stream: Any) -> Message | None:
     """One message; None at the end."""
-    prefix = stream.read(_LENGTH.size)
-    if len(prefix) < _LENGTH.size:
+    prefix = stream.read(_COUNT.size)
+    if len(prefix) < _COUNT.size:
         return None
-    (length,) = _LENGTH.unpack(prefix)
-    message: bytes = stream.read(length)
-    return message if len(message) == length else None
+    (count,) = _COUNT.unpack(prefix)
+    lengths = stream.read(count * _LENGTH.size)
+    if len(lengths) < count * _LENGTH.size:
+        return None
+    message: Message = []
+    for (length,) in _LENGTH.iter_unpack(lengths):
+        part = bytearray(length)
+        if stream.readinto(part) < length:
+            return None
+        message.append(part)
+    return message

@@ -15,10 +15,12 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
-from penstock.model.batch import BatchHeader
+from penstock.model.batch import BatchHeader, Buffer
 from penstock.model.ids import PartitionId
+
+T = TypeVar("T")
 
 
 class LogState(enum.Enum):
@@ -72,6 +74,12 @@ class TimestampOffset(NamedTuple):
     timestamp_ms: int
     offset: int
     leader_epoch: int
+
+
+class Scan(Protocol):
+    """Runs a function that looks through the records of a batch, in this process or another."""
+
+    def __call__(self, function: Callable[..., T], batch: Buffer, header: BatchHeader, *args: int) -> T: ...
 
 
 class ProducerView(NamedTuple):
@@ -128,11 +136,14 @@ class Log(Protocol):
         """
         ...
 
-    def find_timestamp(self, timestamp_ms: int, *, end: int) -> TimestampOffset | None:
-        """First record at or above log_start and below `end` whose timestamp is >= timestamp_ms. Any thread."""
+    def find_timestamp(self, timestamp_ms: int, *, end: int, scan: Scan = ...) -> TimestampOffset | None:
+        """First record at or above log_start and below `end` whose timestamp is >= timestamp_ms. Any thread.
+
+        `scan` may take a batch to another process; without it, it is looked through here.
+        """
         ...
 
-    def find_max_timestamp(self, *, end: int) -> TimestampOffset | None:
+    def find_max_timestamp(self, *, end: int, scan: Scan = ...) -> TimestampOffset | None:
         """The record with the largest timestamp below `end` (the first such). Any thread."""
         ...
 

@@ -20,11 +20,11 @@ from penstock.model.batch import BatchHeader
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.runtime.files import File, Files
 from penstock.storage.flush_queue import FileCache
-from penstock.storage.interface import LogConfig, LogState, ReadSlice, TimestampOffset
+from penstock.storage.interface import LogConfig, LogState, ReadSlice, Scan, TimestampOffset
 from penstock.storage.scan import BatchScanner, CorruptBatch
 from penstock.storage.segment import EMPTY_SLICE, ReadLimits, Segment
 from penstock.storage.segment_index import SegmentIndex
-from penstock.storage.time_search import Range, ReadBatch, TimedSegment, find_max_timestamp, find_timestamp
+from penstock.storage.time_search import Range, ReadBatch, TimedSegment, find_max_timestamp, find_timestamp, scan_here
 
 OnDamage = Callable[["LogReader", int, str], None]
 _base_offset = attrgetter("base_offset")
@@ -137,11 +137,11 @@ class LogReader:
 
     # --- by time ---------------------------------------------------------------------------------------
 
-    def find_timestamp(self, timestamp_ms: int, *, end: int) -> TimestampOffset | None:
-        return self._searched(lambda: find_timestamp(self, timestamp_ms, self._visible(end)))
+    def find_timestamp(self, timestamp_ms: int, *, end: int, scan: Scan = scan_here) -> TimestampOffset | None:
+        return self._searched(lambda: find_timestamp(self, timestamp_ms, self._visible(end), scan))
 
-    def find_max_timestamp(self, *, end: int) -> TimestampOffset | None:
-        return self._searched(lambda: find_max_timestamp(self, self._visible(end)))
+    def find_max_timestamp(self, *, end: int, scan: Scan = scan_here) -> TimestampOffset | None:
+        return self._searched(lambda: find_max_timestamp(self, self._visible(end), scan))
 
     def _searched(self, search: Callable[[], TimestampOffset | None]) -> TimestampOffset | None:
         """Search again if retention or compaction took a segment away before it could be opened."""

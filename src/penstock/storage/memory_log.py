@@ -15,13 +15,13 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
 from penstock.storage.append_rules import check_batch_fits, must_roll
 from penstock.storage.epochs import Epochs
-from penstock.storage.interface import Appended, LogConfig, LogState, ProducerView, ReadSlice, TimestampOffset
+from penstock.storage.interface import Appended, LogConfig, LogState, ProducerView, ReadSlice, Scan, TimestampOffset
 from penstock.storage.memory_budget import MemoryBudget
 from penstock.storage.memory_segment import SEGMENT_BYTES_MAX, MemorySegment
 from penstock.storage.producer_state import Producers
 from penstock.storage.retention import count_expired
 from penstock.storage.segment import EMPTY_SLICE
-from penstock.storage.time_search import Range, ReadBatch, TimedSegment, find_max_timestamp, find_timestamp
+from penstock.storage.time_search import Range, ReadBatch, TimedSegment, find_max_timestamp, find_timestamp, scan_here
 
 _base_offset = attrgetter("base_offset")
 
@@ -161,11 +161,11 @@ class MemoryLog:
                 return found
         return EMPTY_SLICE
 
-    def find_timestamp(self, timestamp_ms: int, *, end: int) -> TimestampOffset | None:
-        return find_timestamp(self, timestamp_ms, Range(self.log_start, end))
+    def find_timestamp(self, timestamp_ms: int, *, end: int, scan: Scan = scan_here) -> TimestampOffset | None:
+        return find_timestamp(self, timestamp_ms, Range(self.log_start, end), scan)
 
-    def find_max_timestamp(self, *, end: int) -> TimestampOffset | None:
-        return find_max_timestamp(self, Range(self.log_start, end))
+    def find_max_timestamp(self, *, end: int, scan: Scan = scan_here) -> TimestampOffset | None:
+        return find_max_timestamp(self, Range(self.log_start, end), scan)
 
     def timed_segments(self) -> Sequence[TimedSegment]:
         return self.segments

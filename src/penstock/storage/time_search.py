@@ -1,20 +1,27 @@
 """Finding records by time: ListOffsets with a timestamp, and the largest timestamp of a log.
 
-The time index narrows a search to a part of one segment; headers narrow it to one batch; only that batch is
-decoded. May run in a thread. What it needs of a log is handed in, so that the same search serves disk and
-memory.
+The time index narrows a search to a part of one segment; headers narrow it to one batch; only the times of that
+batch are decoded, here or wherever the caller's `Scan` does it. May run in a thread. What it needs of a log is handed
+in, so that the same search serves disk and memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from penstock.model.batch import BatchHeader, Buffer
-from penstock.model.records import batch_records
-from penstock.storage.interface import TimestampOffset
+from penstock.model.limits import STORED_DECOMPRESSED_BYTES_MAX
+from penstock.model.records import first_record_since, latest_record_from
+from penstock.storage.interface import Scan, TimestampOffset
 
+T = TypeVar("T")
 ReadBatch = Callable[[], Buffer]
+
+
+def scan_here(function: Callable[..., T], batch: Buffer, header: BatchHeader, *args: int) -> T:
+    """For those who have a process of their own."""
+    return function(batch, header, *args, limit=STORED_DECOMPRESSED_BYTES_MAX)
 
 
 class TimedSegment(Protocol):
@@ -45,7 +52,7 @@ class Range(NamedTuple):
     end: int
 
 
-def find_timestamp(log: TimedLog, timestamp_ms: int, visible: Range) -> TimestampOffset | None:
+def find_timestamp(log: TimedLog, timestamp_ms: int, visible: Range, scan: Scan) -> TimestampOffset | None:
     """The first visible record whose timestamp is at least `timestamp_ms`."""
     for segment in log.timed_segments():
         if segment.end_offset <= visible.start or segment.largest_timestamp < timestamp_ms:
@@ -57,13 +64,13 @@ def find_timestamp(log: TimedLog, timestamp_ms: int, visible: Range) -> Timestam
             if header.base_offset >= visible.end:
                 return None
             if header.max_timestamp >= timestamp_ms and header.record_count:
-                found = _first_record(header, batch(), timestamp_ms, visible)
+                found = scan(first_record_since, batch(), header, timestamp_ms, *visible)
                 if found is not None:
-                    return found
+                    return TimestampOffset(*found, header.leader_epoch)
     return None
 
 
-def find_max_timestamp(log: TimedLog, visible: Range) -> TimestampOffset | None:
+def find_max_timestamp(log: TimedLog, visible: Range, scan: Scan) -> TimestampOffset | None:
     """The first visible record that has the largest timestamp of all visible ones."""
     largest = -1
     for segment in log.timed_segments():
@@ -74,31 +81,23 @@ def find_max_timestamp(log: TimedLog, visible: Range) -> TimestampOffset | None:
         if visible.start <= segment.base_offset and segment.end_offset <= visible.end:
             largest = segment.largest_timestamp
         else:
-            largest = max(largest, _largest_in_part(log, segment, visible))
-    found = None if largest < 0 else find_timestamp(log, largest, visible)
+            largest = max(largest, _largest_in_part(log, segment, visible, scan))
+    found = None if largest < 0 else find_timestamp(log, largest, visible, scan)
     if found is None and largest >= 0:
         # Compaction emptied the batch with the largest timestamp: look at every batch that has records.
-        largest = max(_largest_in_part(log, segment, visible) for segment in log.timed_segments())
-        found = find_timestamp(log, largest, visible)
+        largest = max(_largest_in_part(log, segment, visible, scan) for segment in log.timed_segments())
+        found = find_timestamp(log, largest, visible, scan)
     return found
 
 
-def _largest_in_part(log: TimedLog, segment: TimedSegment, visible: Range) -> int:
+def _largest_in_part(log: TimedLog, segment: TimedSegment, visible: Range, scan: Scan) -> int:
     """The largest timestamp of a segment of which not everything is visible."""
     largest = -1
     for header, batch in log.batches(segment, max(visible.start, segment.base_offset)):
         if header.base_offset >= visible.end:
             break
         if header.base_offset < visible.start:
-            times = [record.timestamp for record in batch_records(batch(), header) if record.offset >= visible.start]
-            largest = max(largest, *times) if times else largest
+            largest = max(largest, scan(latest_record_from, batch(), header, visible.start))
         elif header.record_count:
             largest = max(largest, header.max_timestamp)
     return largest
-
-
-def _first_record(header: BatchHeader, batch: Buffer, timestamp_ms: int, visible: Range) -> TimestampOffset | None:
-    for record in batch_records(batch, header):
-        if record.timestamp >= timestamp_ms and visible.start <= record.offset < visible.end:
-            return TimestampOffset(record.timestamp, record.offset, header.leader_epoch)
-    return None

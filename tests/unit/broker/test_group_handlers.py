@@ -15,6 +15,7 @@ from penstock.broker.broker import Broker
 from penstock.broker.call import Call, Caller, Endpoint
 from penstock.broker.fetch_sessions import FetchSessions
 from penstock.broker.producer_ids import ProducerIds
+from penstock.net.flow_control import FlowControl
 from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.apis import APIS
 from penstock.protocol.kafka.messages import encode, request_reader, response_messages, response_reader
@@ -53,6 +54,7 @@ class Door:
             producer_ids=ProducerIds(next_block),
             fetch_sessions=FetchSessions(),
             metrics=BrokerMetrics(),
+            flow=FlowControl(1 << 30),
         )
 
     async def call(self, api: str, version: int, **values: Any) -> Any:

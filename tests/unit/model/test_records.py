@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.model import compression
 from penstock.model.batch import HEADER_BYTES, BatchHeader, check_batch, read_header
-from penstock.model.batch_builder import NewRecord, assemble_batch, build_batch, recompress
+from penstock.model.batch_builder import NewRecord, assemble_batch, build_batch, repack
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.records import InvalidRecords, Record, check_records, iter_records, records_payload
 from penstock.model.varint import append_signed, read_signed, signed_size
@@ -46,14 +46,14 @@ def test_varints_that_never_end(data: bytes) -> None:
 def test_batches_round_trip(records: list[NewRecord], codec: int) -> None:
     batch = build_batch(records, timestamp=77, codec=codec)
     header = check_batch(batch)
-    check_records(batch, header, compacted=False)
+    check_records(records_payload(batch, header), header, compacted=False)
     expected = [
         Record(index, 77 if one.timestamp is None else one.timestamp, one.key, one.value, one.headers)
         for index, one in enumerate(records)
     ]
     assert list(iter_records(batch)) == expected
     assert header.max_timestamp == max(one.timestamp for one in expected)
-    assert list(iter_records(recompress(batch, header, (codec + 1) % 5))) == expected
+    assert list(iter_records(repack(records_payload(batch, header), header, (codec + 1) % 5))) == expected
 
 
 @pytest.mark.feature("P-20")
@@ -113,16 +113,16 @@ GOOD = bytes(records_payload(one := build_batch([NewRecord(b"k", b"v")], timesta
 def test_records_that_do_not_decode(payload: bytes, count: int) -> None:
     batch = with_payload(payload, count)
     with pytest.raises(InvalidRecords) as raised:
-        check_records(batch, header_of(batch), compacted=False)
+        check_records(records_payload(batch, header_of(batch)), header_of(batch), compacted=False)
     assert raised.value.code is ErrorCode.INVALID_RECORD
     assert all(0 <= index < count for index, _ in raised.value.bad)
 
 
 def test_compacted_topics_name_each_record_without_a_key() -> None:
     batch = build_batch([NewRecord(key, b"v") for key in (b"a", None, b"c", None)], timestamp=0)
-    check_records(batch, header_of(batch), compacted=False)
+    check_records(records_payload(batch, header_of(batch)), header_of(batch), compacted=False)
     with pytest.raises(InvalidRecords) as raised:
-        check_records(batch, header_of(batch), compacted=True)
+        check_records(records_payload(batch, header_of(batch)), header_of(batch), compacted=True)
     assert [index for index, _ in raised.value.bad] == [1, 3]
 
 
@@ -132,7 +132,7 @@ def test_noise_is_refused_never_a_crash(noise: bytes, codec: int) -> None:
     batch = bytearray(HEADER_BYTES) + noise
     header = header._replace(batch_length=len(batch) - 12)
     with pytest.raises(KafkaError):
-        check_records(batch, header, compacted=True)
+        check_records(records_payload(batch, header), header, compacted=True)
 
 
 @pytest.mark.parametrize("codec", [1, 2, 3, 4])

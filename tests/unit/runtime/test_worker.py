@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,15 @@ def test_results_and_errors_come_back(worker: ProcessWorker) -> None:
     assert result is None
     assert isinstance(error, ValueError)
     assert call(worker, os.getppid) == (os.getpid(), None)
+
+
+def test_large_values_travel_beside_the_pickle(worker: ProcessWorker) -> None:
+    data = os.urandom(3_000_000)
+    assert call(worker, zlib.crc32, memoryview(data)) == (zlib.crc32(data), None)
+    copies, error = call(worker, list, [memoryview(data)[1:], bytearray(), 7])
+    assert error is None
+    assert copies == [data[1:], b"", 7]
+    copies[0][0] ^= 1
 
 
 def test_printing_does_not_mix_with_answers(worker: ProcessWorker) -> None:

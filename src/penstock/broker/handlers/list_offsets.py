@@ -7,8 +7,6 @@ Versions:
 
 from __future__ import annotations
 
-import asyncio
-
 from penstock.broker.broker import Broker
 from penstock.broker.call import Call
 from penstock.cluster.partition import Partition
@@ -47,7 +45,7 @@ async def _find(broker: Broker, call: Call, topic: str, item: Entity) -> Entity:
         partition.check_epoch(field(item, "current_leader_epoch", -1))
         committed_only = field(call.request, "isolation_level", 0) == 1
         end = partition.last_stable if committed_only else partition.high_watermark
-        found = await _locate(partition, item.timestamp, end, call.version)
+        found = await _locate(broker, partition, item.timestamp, end, call.version)
     except KafkaError as error:
         code, found = error.code, _NOWHERE
         broker.metrics.requests.failed(call.api_key, code.name)
@@ -60,7 +58,7 @@ async def _find(broker: Broker, call: Call, topic: str, item: Entity) -> Entity:
     )
 
 
-async def _locate(partition: Partition, timestamp_ms: int, end: int, version: int) -> TimestampOffset:
+async def _locate(broker: Broker, partition: Partition, timestamp_ms: int, end: int, version: int) -> TimestampOffset:
     if timestamp_ms < 0 and version < _FIRST_VERSION.get(timestamp_ms, 1 << 15):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
     if timestamp_ms == LATEST:
@@ -70,8 +68,9 @@ async def _locate(partition: Partition, timestamp_ms: int, end: int, version: in
     if timestamp_ms in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return _NOWHERE
     # Looking into segments may wait for the disk and decodes a batch.
+    look_up = broker.record_worker.look_up
     if timestamp_ms == MAX_TIMESTAMP:
-        found = await asyncio.to_thread(partition.log.find_max_timestamp, end=end)
+        found = await look_up(lambda scan: partition.log.find_max_timestamp(end=end, scan=scan))
     else:
-        found = await asyncio.to_thread(partition.log.find_timestamp, timestamp_ms, end=end)
+        found = await look_up(lambda scan: partition.log.find_timestamp(timestamp_ms, end=end, scan=scan))
     return found or _NOWHERE

@@ -3,6 +3,8 @@
 Behaviour:
 - Each partition's batch is checked, stamped and appended at once, before the next request is looked at; the answer
   waits for the flush that covers it. Waits of several requests overlap.
+- Where a topic asks for a look at the records (compaction, `validation: records`, a `compression.type` of its own) and
+  that would hold up others, a worker process does it. The connection's next request waits until this one is answered.
 - acks=1 and acks=all are the same on one node: acknowledged means on disk. acks=0 gets no answer, and on an error a
   closed connection, which is all such a client can notice.
 - A duplicate of an idempotent producer's batch is answered with its first offsets, after its first flush.
@@ -13,17 +15,22 @@ Versions:
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Coroutine
 from time import perf_counter
+from typing import Any
 
 from penstock.broker.broker import Broker
+from penstock.broker.record_checks import LoopBudget, RecordCheck, Verdict
 from penstock.cluster.partition import Partition
 from penstock.config.settings import Validation
 from penstock.model.batch import ZSTD, BatchHeader, check_batch, read_header
-from penstock.model.batch_builder import recompress
 from penstock.model.compression import CODEC_NAMES
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.records import InvalidRecords, check_records
-from penstock.net.pending import Buffers, Pending
+from penstock.model.limits import RECORD_ERRORS_MAX
+from penstock.model.records import InvalidRecords
+from penstock.net.connection import kept
+from penstock.net.pending import SILENCE, Buffers, Pending
 from penstock.protocol.kafka.apis import PRODUCE
 from penstock.protocol.kafka.headers import RequestHeader
 from penstock.protocol.kafka.produce import (
@@ -37,60 +44,91 @@ from penstock.protocol.kafka.produce import (
 
 ZSTD_VERSION = 7
 
+Later = Coroutine[Any, Any, Buffers | None]
 
-def handle(broker: Broker, header: RequestHeader, frame: memoryview, position: int) -> Buffers | Pending | None:
+
+def handle(broker: Broker, header: RequestHeader, frame: memoryview, position: int) -> Buffers | Pending | Later | None:
     request = decode(frame, position, header.version)
     if request.acks not in (-1, 0, 1):
         return [encode_response(_refuse_all(request, ErrorCode.INVALID_REQUIRED_ACKS), header.version)]
-    answer = _Produce(broker, header.version)
-    now_ms = broker.clock.now_ms()
+    produce = _Produce(broker, header.version)
     for data in request.partitions:
-        answer.append(data, request.transactional_id, now_ms)
+        produce.admit(data, request.transactional_id)
+    if produce.unchecked:
+        return produce.answer_later(answered=request.acks != 0)
+    produce.append()
     if request.acks == 0:
-        return answer.unanswered()
-    return answer.when_flushed()
+        return produce.unanswered()
+    return produce.when_flushed()
+
+
+class _Part:
+    """One partition's batch between the request and the log."""
+
+    __slots__ = ("batch", "check", "data", "error", "header", "partition")
+
+    batch: bytearray | memoryview
+    header: BatchHeader
+    partition: Partition
+
+    def __init__(self, data: PartitionData) -> None:
+        self.data = data
+        self.error: KafkaError | None = None
+        self.check: RecordCheck | None = None
+
+    def decide(self, verdict: Verdict) -> None:
+        if isinstance(verdict, KafkaError):
+            self.error = verdict.with_traceback(None)  # which would hold this part, and the frame's memory with it
+        elif verdict is not None:
+            self.batch, self.header = verdict, read_header(verdict)
 
 
 class _Produce:
-    """One request between append and answer."""
+    """One request between its arrival and its answer."""
 
-    __slots__ = ("_broker", "_pending", "_results", "_version", "_waiting", "_written")
+    __slots__ = (
+        "_broker", "_budget", "_errors_left", "_parts", "_pending", "_results", "_version", "_waiting", "_written",
+        "unchecked",
+    )  # fmt: skip
 
     def __init__(self, broker: Broker, version: int) -> None:
         self._broker = broker
         self._version = version
+        self._budget = LoopBudget()
+        self._parts: list[_Part] = []
+        self.unchecked: list[_Part] = []
+        """Parts that the worker process has to look at."""
         self._results: list[PartitionResult] = []
+        self._errors_left = RECORD_ERRORS_MAX
         self._written: list[tuple[int, Partition, int]] = []  # index of the result, partition, last offset
         self._waiting = 0
         self._pending: Pending | None = None
 
-    def append(self, data: PartitionData, transactional_id: str | None, now_ms: int) -> None:
-        try:
-            partition = self._broker.partitions.find(data.topic, data.partition)
-            batch, header = self._check(partition, data.records, transactional_id)
-            started = perf_counter()
-            appended = partition.append(batch, header, now_ms)
-        except InvalidRecords as error:
-            self._fail(data, error.code, tuple(RecordError(*bad) for bad in error.bad), error.message)
-        except KafkaError as error:
-            self._fail(data, error.code, (), error.message)
-        else:
-            self._written.append((len(self._results), partition, appended.last_offset))
-            self._results.append(
-                PartitionResult(
-                    data.topic, data.partition, 0, appended.base_offset, appended.append_time_ms, partition.log_start
-                )
-            )
-            if not appended.duplicate:
-                self._broker.metrics.appended(perf_counter() - started, len(batch))
-                self._broker.metrics.produced(header.record_count, len(batch))
+    # --- checks ------------------------------------------------------------------------------------------------------
 
-    def _check(
-        self, partition: Partition, records: memoryview | None, transactional_id: str | None
-    ) -> tuple[bytearray | memoryview, BatchHeader]:
+    def admit(self, data: PartitionData, transactional_id: str | None) -> None:
+        part = _Part(data)
+        self._parts.append(part)
+        try:
+            part.partition = self._broker.partitions.find(data.topic, data.partition)
+            self._check_header(part, transactional_id)
+        except KafkaError as error:
+            part.decide(error)
+            return
+        check = self._record_check(part)
+        if check is not None:
+            decided, verdict = self._budget.try_check(check)
+            if decided:
+                part.decide(verdict)
+            else:
+                part.check = check
+                self.unchecked.append(part)
+
+    def _check_header(self, part: _Part, transactional_id: str | None) -> None:
+        records = part.data.records
         if records is None or not len(records):
             raise KafkaError(ErrorCode.INVALID_RECORD, "exactly one record batch per partition is allowed")
-        if partition.internal:
+        if part.partition.internal:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "clients may not write to internal topics")
         header = check_batch(records)
         if header.codec == ZSTD and self._version < ZSTD_VERSION:
@@ -99,26 +137,94 @@ class _Produce:
             # Until transactions exist nobody can have begun one.
             code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
             raise KafkaError(code if transactional_id is None else ErrorCode.INVALID_TXN_STATE)
-        config = partition.log.config
-        if config.cleanup_compact or self._broker.settings.topics.validation is Validation.RECORDS:
-            limit = self._broker.settings.limits.decompressed_bytes_max
-            check_records(records, header, compacted=config.cleanup_compact, limit=limit)
+        part.batch, part.header = records, header
+
+    def _record_check(self, part: _Part) -> RecordCheck | None:
+        """What its records need; None if nobody has to look at them."""
+        config, settings = part.partition.log.config, self._broker.settings
+        validate = config.cleanup_compact or settings.topics.validation is Validation.RECORDS
+        codec = part.header.codec
         if config.compression_type != "producer":
-            return self._recompressed(records, header, config.compression_type)
-        return records, header
+            codec = 0 if config.compression_type == "uncompressed" else CODEC_NAMES.index(config.compression_type)
+        if not validate and codec == part.header.codec:
+            return None
+        if len(part.batch) > config.max_message_bytes:
+            return None  # the log refuses it
+        return RecordCheck(
+            batch=part.batch,
+            header=part.header,
+            validate=validate,
+            keyed=config.cleanup_compact,
+            codec=codec,
+            batch_bytes_max=config.max_message_bytes,
+            unpacked_bytes_max=settings.limits.decompressed_bytes_max,
+        )
 
-    def _recompressed(
-        self, records: memoryview, header: BatchHeader, compression_type: str
-    ) -> tuple[bytearray | memoryview, BatchHeader]:
-        codec = 0 if compression_type == "uncompressed" else CODEC_NAMES.index(compression_type)
-        if codec == header.codec:
-            return records, header
-        batch = recompress(records, header, codec, limit=self._broker.settings.limits.decompressed_bytes_max)
-        return batch, read_header(batch)
+    def answer_later(self, *, answered: bool) -> Later:
+        """The frame's memory is used again when this call has returned."""
+        for part in self._parts:
+            if part.error is None and isinstance(part.batch, memoryview):
+                part.batch = kept(part.batch)
+                if part.check is not None:
+                    part.check = part.check._replace(batch=part.batch)
+        return self._answer_checked(answered)
 
-    def _fail(self, data: PartitionData, code: ErrorCode, errors: tuple[RecordError, ...], message: str | None) -> None:
-        self._results.append(PartitionResult(data.topic, data.partition, code, -1, -1, -1, errors, message))
-        self._broker.metrics.requests.failed(PRODUCE, code.name)
+    async def _answer_checked(self, answered: bool) -> Buffers | None:
+        # A client that leaves meanwhile has produced all the same, as it has where nothing is to be checked.
+        await asyncio.shield(asyncio.ensure_future(self._check_and_append()))
+        if not answered:
+            return SILENCE if self.unanswered() is None else None
+        answer = self.when_flushed()
+        return await answer.wait() if isinstance(answer, Pending) else answer
+
+    async def _check_and_append(self) -> None:
+        checks = [part.check for part in self.unchecked if part.check is not None]
+        try:
+            verdicts = await self._broker.record_worker.check(checks)
+        except KafkaError as error:
+            verdicts = [error] * len(checks)
+        for part, verdict in zip(self.unchecked, verdicts, strict=True):
+            part.decide(verdict)
+        self.append()
+
+    # --- the log -----------------------------------------------------------------------------------------------------
+
+    def append(self) -> None:
+        """Everything that was admitted, in the order of the request."""
+        now_ms = self._broker.clock.now_ms()
+        for part in self._parts:
+            if part.error is None:
+                try:
+                    self._append(part, now_ms)
+                except KafkaError as error:
+                    part.decide(error)
+            if part.error is not None:
+                self._refuse(part.data, part.error)
+
+    def _append(self, part: _Part, now_ms: int) -> None:
+        data, partition, batch = part.data, part.partition, part.batch
+        if partition.deleted:  # since it was found
+            raise KafkaError(partition.failure)
+        started = perf_counter()
+        appended = partition.append(batch, part.header, now_ms)
+        self._written.append((len(self._results), partition, appended.last_offset))
+        self._results.append(
+            PartitionResult(
+                data.topic, data.partition, 0, appended.base_offset, appended.append_time_ms, partition.log_start
+            )
+        )
+        if not appended.duplicate:
+            self._broker.metrics.appended(perf_counter() - started, len(batch))
+            self._broker.metrics.produced(part.header.record_count, len(batch))
+
+    def _refuse(self, data: PartitionData, error: KafkaError) -> None:
+        bad = error.bad[: self._errors_left] if isinstance(error, InvalidRecords) else ()
+        self._errors_left -= len(bad)
+        named = tuple(RecordError(*each) for each in bad)
+        self._results.append(PartitionResult(data.topic, data.partition, error.code, -1, -1, -1, named, error.message))
+        self._broker.metrics.requests.failed(PRODUCE, error.code.name)
+
+    # --- the answer --------------------------------------------------------------------------------------------------
 
     def unanswered(self) -> Pending | None:
         """acks=0: silence, or a closed connection if anything went wrong."""

@@ -1,0 +1,107 @@
+"""What the records of a produced batch go through where a topic asks for it: checking, and another codec.
+
+Cheap cases are decided on the event loop, within a budget; `check_batches` is for the worker process. No I/O here.
+
+Nearly every batch is sound and small, or small and compressed. Everything else goes to the worker: batches that would
+take longer than the budget, that unpack to more than a little, and those with something wrong in them, since saying
+what costs more than finding out that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from penstock.model.batch import HEADER_BYTES, BatchHeader, Buffer
+from penstock.model.batch_builder import repack
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import RECORD_ERRORS_MAX
+from penstock.model.record_walk import sound_steps
+from penstock.model.records import InvalidRecords, check_records, records_payload
+
+# In steps: one is a record or a header, about 1.3 µs.
+LOOP_STEPS_MAX: Final = 500
+# Unpacking at most this much takes 20 to 150 µs, by codec.
+LOOP_UNPACKED_BYTES_MAX: Final = 32 * 1024
+_UNPACKING_STEPS: Final = 50
+# Packing with gzip, the slowest, takes 20 µs for 1 KiB.
+_PACKED_BYTES_PER_STEP: Final = 64
+
+
+class RecordCheck(NamedTuple):
+    """One batch and what it needs before it is appended."""
+
+    batch: Buffer
+    header: BatchHeader
+    validate: bool
+    keyed: bool
+    codec: int
+    """To be stored with."""
+    batch_bytes_max: int
+    unpacked_bytes_max: int
+
+
+Verdict = KafkaError | bytearray | None
+"""Refused, to be stored like this, or to be stored as it is."""
+
+
+class LoopBudget:
+    """How many steps the event loop still takes for one request."""
+
+    __slots__ = ("_steps",)
+
+    def __init__(self) -> None:
+        self._steps = LOOP_STEPS_MAX
+
+    def try_check(self, check: RecordCheck) -> tuple[bool, Verdict]:
+        """(True, verdict) if the batch is sound and that was cheap to say; (False, None): let the worker look."""
+        payload = self._unpack(check)
+        if payload is None or (check.validate and not self._is_sound(payload, check)):
+            return False, None
+        if check.codec == check.header.codec:
+            return True, None
+        if not self._spend(len(payload) // _PACKED_BYTES_PER_STEP):
+            return False, None
+        return True, repack(payload, check.header, check.codec)
+
+    def _unpack(self, check: RecordCheck) -> Buffer | None:
+        if check.header.codec == 0:
+            return memoryview(check.batch)[HEADER_BYTES:]
+        if len(check.batch) > LOOP_UNPACKED_BYTES_MAX or not self._spend(_UNPACKING_STEPS):
+            return None
+        try:
+            return records_payload(check.batch, check.header, limit=LOOP_UNPACKED_BYTES_MAX)
+        except KafkaError:
+            return None
+
+    def _is_sound(self, payload: Buffer, check: RecordCheck) -> bool:
+        steps = sound_steps(payload, check.header.record_count, keyed=check.keyed, steps_max=self._steps)
+        return self._spend(steps or LOOP_STEPS_MAX) and steps > 0
+
+    def _spend(self, steps: int) -> bool:
+        self._steps -= steps
+        return self._steps >= 0
+
+
+def check_batches(checks: Sequence[RecordCheck]) -> list[Verdict]:
+    """A verdict on each, in the worker process."""
+    return [_check(check) for check in checks]
+
+
+def _check(check: RecordCheck) -> Verdict:
+    header = check.header
+    try:
+        payload = records_payload(check.batch, header, limit=check.unpacked_bytes_max)
+        if check.validate:
+            check_records(payload, header, compacted=check.keyed)
+    except InvalidRecords as error:
+        return InvalidRecords(error.bad[:RECORD_ERRORS_MAX], error.message or "")
+    except KafkaError as error:
+        return error
+    if check.codec == header.codec:
+        return None
+    batch = repack(payload, header, check.codec)
+    if len(batch) > check.batch_bytes_max:  # not worth the way back
+        text = f"a batch of {len(batch)} bytes, max.message.bytes is {check.batch_bytes_max}"
+        return KafkaError(ErrorCode.MESSAGE_TOO_LARGE, text)
+    return batch

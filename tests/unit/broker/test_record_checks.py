@@ -1,0 +1,170 @@
+"""Looking at the records of produced batches: what the loop does itself, and what it leaves to the worker process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from penstock.broker.record_checks import LOOP_STEPS_MAX, LoopBudget, RecordCheck, check_batches
+from penstock.broker.record_worker import RecordWorker
+from penstock.model.batch import check_batch, read_header
+from penstock.model.batch_builder import NewRecord, build_batch
+from penstock.model.compression import GZIP, ZSTD
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import RECORD_ERRORS_MAX, UNCHECKED_BYTES_MAX
+from penstock.model.records import InvalidRecords, first_record_since, iter_records
+
+TEN = [NewRecord(b"key-%d" % number, b"v" * 100, (("h", b"1"),)) for number in range(10)]
+MANY = [NewRecord(b"k", b"v", (), number) for number in range(5_000)]
+BOMB = [NewRecord(b"k", bytes(8 << 20))]
+
+
+def check(
+    records: Sequence[NewRecord], codec: int = 0, *, stored: int | None = None, size_max: int = 1 << 20
+) -> RecordCheck:
+    batch = memoryview(build_batch(records, timestamp=0, codec=codec))
+    return RecordCheck(
+        batch=batch,
+        header=read_header(batch),
+        validate=True,
+        keyed=True,
+        codec=codec if stored is None else stored,
+        batch_bytes_max=size_max,
+        unpacked_bytes_max=4 << 20,
+    )
+
+
+@pytest.fixture
+def worker() -> Iterator[RecordWorker]:
+    record_worker = RecordWorker()
+    yield record_worker
+    record_worker.close()
+
+
+# ------------------------------------------------------------------------------------------------------ on the loop
+
+
+@pytest.mark.parametrize("codec", range(5))
+def test_small_batches_are_decided_at_once(codec: int) -> None:
+    assert LoopBudget().try_check(check(TEN, codec)) == (True, None)
+
+
+@pytest.mark.parametrize("codec", range(5))
+def test_small_batches_are_packed_anew_at_once(codec: int) -> None:
+    decided, batch = LoopBudget().try_check(check(TEN, codec, stored=(codec + 1) % 5))
+    assert decided
+    assert isinstance(batch, bytearray)
+    assert check_batch(batch).codec == (codec + 1) % 5
+    assert [record.value for record in iter_records(batch)] == [record.value for record in TEN]
+
+
+@pytest.mark.parametrize(
+    "costly",
+    [
+        pytest.param(check(MANY), id="many records"),
+        pytest.param(check([NewRecord(b"k", b"v", (("h", b""),) * 5_000)]), id="many headers"),
+        pytest.param(check(BOMB, GZIP), id="gzip that unpacks to much"),
+        pytest.param(check(BOMB, ZSTD), id="zstd that unpacks to much"),
+        pytest.param(check([NewRecord(b"k", bytes(100_000))], stored=GZIP), id="much to pack"),
+        pytest.param(check([NewRecord(None, b"v")]), id="something wrong"),
+        pytest.param(check(TEN)._replace(header=check(TEN, GZIP).header), id="not packed as it says"),
+    ],
+)
+def test_what_takes_long_is_left_to_the_worker(costly: RecordCheck) -> None:
+    assert LoopBudget().try_check(costly) == (False, None)
+
+
+def test_the_partitions_of_a_request_share_one_budget() -> None:
+    budget = LoopBudget()
+    decided = [budget.try_check(check(TEN))[0] for _ in range(LOOP_STEPS_MAX)]
+    assert decided == [number < LOOP_STEPS_MAX // 20 for number in range(LOOP_STEPS_MAX)]
+
+
+# ------------------------------------------------------------------------------------------------------- in the worker
+
+
+def test_verdicts() -> None:
+    keyless = check([NewRecord(None, b"v")] * (RECORD_ERRORS_MAX + 7))
+    random = bytes(range(256)) * 40
+    refused, bomb, grown, sound, packed = check_batches(
+        [
+            keyless,
+            check(BOMB, GZIP),
+            check([NewRecord(b"k", random)], GZIP, stored=0, size_max=1_000),
+            check(MANY),
+            check(MANY, stored=ZSTD),
+        ]
+    )
+    assert isinstance(refused, InvalidRecords)
+    assert [index for index, _ in refused.bad] == list(range(RECORD_ERRORS_MAX))
+    assert isinstance(bomb, KafkaError)
+    assert isinstance(grown, KafkaError)
+    assert (bomb.code, grown.code) == (ErrorCode.CORRUPT_MESSAGE, ErrorCode.MESSAGE_TOO_LARGE)
+    assert sound is None
+    assert isinstance(packed, bytearray)
+    assert check_batch(packed).codec == ZSTD
+
+
+def test_the_worker_says_the_same(worker: RecordWorker) -> None:
+    async def ask() -> None:
+        keyless = check([NewRecord(None, b"v")])
+        refused, sound, packed = await worker.check([keyless, check(MANY), check(MANY, stored=GZIP)])
+        assert isinstance(refused, InvalidRecords)
+        assert refused.bad[0][0] == 0
+        assert sound is None
+        assert isinstance(packed, bytearray)
+        assert check_batch(packed).codec == GZIP
+        packed[0] = 1  # the log stamps it
+
+    asyncio.run(ask())
+
+
+@pytest.mark.parametrize("records", [TEN, MANY])
+@pytest.mark.parametrize("codec", [0, GZIP])
+def test_look_ups(worker: RecordWorker, records: list[NewRecord], codec: int) -> None:
+    batch = build_batch(records, timestamp=7, codec=codec)
+    header = read_header(batch)
+    wanted = header.max_timestamp
+    found = asyncio.run(worker.look_up(lambda scan: scan(first_record_since, batch, header, wanted, 0, 1 << 40)))
+    assert found == (wanted, len(records) - 1 if records is MANY else 0)
+
+
+def test_a_look_up_in_what_is_no_batch(worker: RecordWorker) -> None:
+    batch = build_batch(MANY, timestamp=7)
+    header = read_header(batch)
+    batch[61:] = bytes(len(batch) - 61)
+    with pytest.raises(KafkaError) as raised:
+        asyncio.run(worker.look_up(lambda scan: scan(first_record_since, batch, header, 0, 0, 1 << 40)))
+    assert raised.value.code is ErrorCode.CORRUPT_MESSAGE
+
+
+def test_too_much_waits_already(worker: RecordWorker) -> None:
+    large = check(MANY)._replace(batch=memoryview(bytearray(UNCHECKED_BYTES_MAX)))
+
+    async def ask() -> None:
+        first = asyncio.create_task(worker.check([large]))
+        await asyncio.sleep(0)
+        with pytest.raises(KafkaError) as raised:
+            await worker.check([check(MANY)])
+        assert raised.value.code is ErrorCode.REQUEST_TIMED_OUT
+        await first
+        assert await worker.check([check(MANY)]) == [None]
+
+    asyncio.run(ask())
+
+
+def test_closing_answers_whoever_waits() -> None:
+    async def ask() -> None:
+        worker = RecordWorker()
+        waiting = asyncio.create_task(worker.check([check(MANY)] * 50))
+        await asyncio.sleep(0)
+        worker.close()
+        for _ in range(2):
+            with pytest.raises(KafkaError) as raised:
+                await waiting
+            assert raised.value.code is ErrorCode.REQUEST_TIMED_OUT
+            waiting = asyncio.create_task(worker.check([check(MANY)]))
+
+    asyncio.run(ask())
