@@ -1,7 +1,9 @@
 """The command line as users meet it: real processes against a real broker process."""
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import uuid
@@ -58,6 +60,24 @@ class CommandLine:
         assert outcome.code == code, f"exit code {outcome.code}, not {code}\n{outcome.out}\n{outcome.err}"
         assert "Traceback" not in outcome.err, outcome.err
         return outcome
+
+    @contextlib.contextmanager
+    def started(self, *args: object) -> Iterator[subprocess.Popen[bytes]]:
+        """The command running beside the test, ended with it. Ctrl-C works even where the runner ignores it."""
+        with subprocess.Popen(
+            [sys.executable, "-m", "penstock", *map(str, args)],
+            stdout=subprocess.PIPE,
+            env=self.environ,
+            preexec_fn=_heed_interrupts,
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+
+def _heed_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,8 @@
 """`penstock group` against a running broker."""
 
-import subprocess
-import sys
-
 import pytest
 
 from tests.cli.conftest import CommandLine
-from tests.support.penstock_process import PenstockProcess
 
 
 @pytest.fixture
@@ -68,9 +64,8 @@ def test_a_group_is_deleted(penstock: CommandLine, group: str) -> None:
     penstock("group", "delete", group, code=4)
 
 
-def test_a_group_with_members_is_left_alone(penstock: CommandLine, node: PenstockProcess, group: str) -> None:
-    command = [sys.executable, "-m", "penstock", "consume", group, "--follow", "--group", group, "-b", node.bootstrap]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=penstock.environ) as process:
+def test_a_group_with_members_is_left_alone(penstock: CommandLine, group: str) -> None:
+    with penstock.started("consume", group, "--follow", "--group", group) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"4\n"
         (found,) = penstock("group", "describe", group, "--output", "json").json

@@ -78,13 +78,9 @@ def test_a_group_goes_on_after_what_was_printed(penstock: CommandLine, name: str
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
-def test_following_shows_new_messages_and_ends_cleanly(
-    penstock: CommandLine, node: PenstockProcess, name: str, end: signal.Signals
-) -> None:
+def test_following_shows_new_messages_and_ends_cleanly(penstock: CommandLine, name: str, end: signal.Signals) -> None:
     penstock("produce", name, stdin="old\n")
-    command = [sys.executable, "-m", "penstock", "consume", name, "--follow", "--group", name]
-    command += ["--bootstrap-server", node.bootstrap]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=penstock.environ) as process:
+    with penstock.started("consume", name, "--follow", "--group", name) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"old\n"
         penstock("produce", name, stdin="new\n")

@@ -91,6 +91,7 @@ def test_wrong_settings_are_all_told_at_once(alone: CommandLine, tmp_path: Path)
 def test_a_wrong_log_level_or_module_is_refused(alone: CommandLine, tmp_path: Path) -> None:
     assert "'LOUD'" in alone(*serve_flags(tmp_path), "--log-level", "LOUD", code=2).err
     assert "did you mean storage?" in alone(*serve_flags(tmp_path), "--log-level", "storge=INFO", code=2).err
+    assert "did you mean storage?" in alone("config", "show", "--log-level", "storge=INFO", code=2).err
 
 
 @pytest.mark.feature("F-08")
@@ -119,6 +120,7 @@ def test_config_show_tells_where_everything_came_from(alone: CommandLine, tmp_pa
     assert rows["limits.connections_max"][1] == "default"
     changed = alone(*flags, "--changed", "--explain", NODE_ID="pos-7").out
     assert "PENSTOCK_KAFKA__PORT" in changed
+    assert [line.split()[1] for line in changed.splitlines() if line.split()[:1] == ["node.name"]] == ["pos-7"]
     assert "limits.connections_max" not in changed
 
 

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from penstock.cli.errors import CommandError, ExitCode
+from penstock.cli.errors import CommandError
 from penstock.cli.settings_flags import ConfigFile, DataDir, Host, HttpPort, KafkaPort, LogLevel, Set, load_with_flags
 
 
@@ -29,10 +29,7 @@ def serve(
 
     settings = load_with_flags(config, data_dir, host, kafka_port, http_port, log_level, assignments).settings
     logging = settings.logging
-    try:
-        configure_logs(logging.level, logging.modules, as_json=logging.format == "json")
-    except ValueError as error:
-        raise CommandError(str(error), ExitCode.USAGE) from error
+    configure_logs(logging.level, logging.modules, as_json=logging.format == "json")
     # kio loads hypothesis wherever it is installed, for strategies that a broker has no use for: 0.3 s of its start.
     sys.modules.setdefault("hypothesis", None)  # type: ignore[arg-type]
     from penstock.node.main import serve as serve_node

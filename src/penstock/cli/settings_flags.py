@@ -46,6 +46,7 @@ def load_with_flags(
 ) -> Loaded:
     """All settings; what is wrong with them ends the command, every mistake on a line of its own."""
     from penstock.config.loading import ConfigError, load
+    from penstock.observability.logs import logger_name
 
     level, modules = split_log_level(log_level)
     flags: dict[str, object] = {
@@ -59,9 +60,14 @@ def load_with_flags(
     }
     flags.update(_assigned(assignments))
     try:
-        return load(config, flags=flags)
+        loaded = load(config, flags=flags)
+        for module in loaded.settings.logging.modules:
+            logger_name(module)
     except ConfigError as error:
         raise CommandError("\npenstock: ".join(error.problems), ExitCode.USAGE) from error
+    except ValueError as error:
+        raise CommandError(str(error), ExitCode.USAGE) from error
+    return loaded
 
 
 def split_log_level(text: str | None) -> tuple[str | None, dict[str, str] | None]:

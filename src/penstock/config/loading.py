@@ -75,6 +75,8 @@ def load(
         problems.extend(_explain(error, origins))
     if problems:
         raise ConfigError(problems)
+    if settings.node.name is not None:
+        origins.setdefault("node.name", origins["node.id"])  # a name given as the id is both
     return Loaded(settings, {key: origins.get(key, "default") for key in keys()})
 
 

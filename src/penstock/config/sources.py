@@ -22,7 +22,14 @@ import yaml
 from penstock.config.settings import MAPPINGS, Settings, keys
 
 PREFIX = "PENSTOCK_"
-NOT_SETTINGS = ("PENSTOCK_CONFIG", "PENSTOCK_BOOTSTRAP_SERVER", "PENSTOCK_TEST_")
+# Read by the loader, by the client commands and by this project's tests.
+NOT_SETTINGS = frozenset({"PENSTOCK_CONFIG", "PENSTOCK_BOOTSTRAP_SERVER", "PENSTOCK_KAFKA_JARS"})
+TEST_PREFIX = "PENSTOCK_TEST_"
+# What Kubernetes sets in every container for a service whose name begins with penstock.
+_SERVICE_VARIABLE = re.compile(
+    r"PENSTOCK_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
+)
+_SERVICE_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 REFERENCE_VARIABLES = {
     "NODE_ID": "node.id",
     "DATA_DIR": "node.data_dir",
@@ -80,26 +87,39 @@ def from_environment(environ: Mapping[str, str], problems: Problems) -> Iterator
     """PENSTOCK_SECTION__NAME. An empty variable counts as not set."""
     variables = {variable_name(key): key for key in keys()}
     for name in sorted(environ):
-        if not name.startswith(PREFIX) or name.startswith(NOT_SETTINGS) or not environ[name]:
+        if not name.startswith(PREFIX) or name in NOT_SETTINGS or name.startswith(TEST_PREFIX) or not environ[name]:
             continue
-        origin = f"environment variable {name}"
         if name in variables:
-            yield Given(variables[name], environ[name], origin)
-        elif "__" in name:
-            problems.unknown(name, origin, variables)
-        else:
-            _check_single_underscore(name, environ[name], variables, problems)
+            yield Given(variables[name], environ[name], f"environment variable {name}")
+        elif not _is_of_kubernetes(name, environ[name]):
+            _unknown_variable(name, variables, problems)
 
 
 def variable_name(key: str) -> str:
     return PREFIX + key.upper().replace(".", "__")
 
 
-def _check_single_underscore(name: str, value: str, variables: Mapping[str, str], problems: Problems) -> None:
+def _is_of_kubernetes(name: str, value: str) -> bool:
     """PENSTOCK_KAFKA_PORT is a typing error, unless it is what Kubernetes sets for a service of that name."""
-    meant = {variable.replace("__", "_"): variable for variable in variables}
-    if name in meant and not value.startswith("tcp://"):
-        problems.append(f"environment variable {name}: write two underscores between section and name: {meant[name]}")
+    if name.endswith("_PORT") and _SERVICE_ADDRESS.match(value):
+        return True
+    return _SERVICE_VARIABLE.fullmatch(name) is not None
+
+
+def _unknown_variable(name: str, variables: Iterable[str], problems: Problems) -> None:
+    meant = {_bare(variable): variable for variable in variables}
+    bare = _bare(name)
+    if bare in meant:
+        problems.append(f"environment variable {name}: write two underscores between section and name: {meant[bare]}")
+        return
+    close = difflib.get_close_matches(bare, list(meant), n=1, cutoff=0.6)
+    hint = f"did you mean {meant[close[0]]}?" if close else "`penstock config show --explain` lists every variable"
+    problems.append(f"environment variable {name}: unknown setting; {hint}")
+
+
+def _bare(variable: str) -> str:
+    """Without the prefix, which would make all of them similar, and the number of underscores."""
+    return variable.removeprefix(PREFIX).replace("__", "_")
 
 
 def from_reference_environment(environ: Mapping[str, str]) -> Iterator[Given]:

@@ -138,8 +138,36 @@ def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
 
 def test_one_underscore_is_a_mistake_but_not_what_kubernetes_sets() -> None:
     assert "PENSTOCK_KAFKA__PORT" in problem(None, {"PENSTOCK_KAFKA_PORT": "9093"})
-    harmless = {"PENSTOCK_KAFKA_PORT": "tcp://10.0.0.1:9092", "PENSTOCK_SERVICE_HOST": "10.0.0.1"}
+    assert "did you mean PENSTOCK_STORAGE__FLUSH?" in problem(None, {"PENSTOCK_STORAGE_FLSUH": "os"})
+    assert "did you mean PENSTOCK_STORAGE__FLUSH?" in problem(None, {"PENSTOCK_STORAGE__FLSUH": "os"})
+    assert "penstock config show" in problem(None, {"PENSTOCK_FOO": "1"})
+    assert "PENSTOCK_PORT" in problem(None, {"PENSTOCK_PORT": "9092"})
+    assert "PENSTOCK_CONFIGS" in problem(None, {"PENSTOCK_CONFIGS": "x"})
+    harmless = {
+        "PENSTOCK_KAFKA_PORT": "tcp://10.0.0.1:9092",
+        "PENSTOCK_PORT": "tcp://10.0.0.1:9092",
+        "PENSTOCK_PORT_9092_TCP": "tcp://10.0.0.1:9092",
+        "PENSTOCK_PORT_9092_TCP_ADDR": "10.0.0.1",
+        "PENSTOCK_PORT_9092_TCP_PORT": "9092",
+        "PENSTOCK_PORT_9092_TCP_PROTO": "tcp",
+        "PENSTOCK_SERVICE_HOST": "10.0.0.1",
+        "PENSTOCK_SERVICE_PORT": "9092",
+        "PENSTOCK_SERVICE_PORT_KAFKA": "9092",
+        "PENSTOCK_HEADLESS_SERVICE_HOST": "10.0.0.2",
+        "PENSTOCK_BOOTSTRAP_SERVER": "10.0.0.1:9092",
+        "PENSTOCK_KAFKA_JARS": "/jars",
+        "PENSTOCK_TEST_ENGINE": "memory",
+    }
     assert load_settings(None, harmless).kafka.port == 9092
+
+
+def test_a_name_given_as_the_id_has_its_origin() -> None:
+    origins = load(None, {"NODE_ID": "pos-7"}).origins
+    assert origins["node.name"] == origins["node.id"] == "environment variable NODE_ID"
+    assert load(None, {"NODE_ID": "7"}).origins["node.name"] == "default"
+    both = load(None, {"NODE_ID": "pos-7", "PENSTOCK_NODE__NAME": "till"})
+    assert both.settings.node.name == "till"
+    assert both.origins["node.name"] == "environment variable PENSTOCK_NODE__NAME"
 
 
 def test_an_empty_variable_counts_as_not_set() -> None:
