@@ -32,6 +32,26 @@ class ListenerOptions:
     connection: ConnectionLimits
 
 
+def bind(options: ListenerOptions) -> socket.socket:
+    """Take the address; clients are refused until `Listener.start`. OSError if it is not to be had."""
+    family, kind, protocol, _, address = socket.getaddrinfo(options.host, options.port, type=socket.SOCK_STREAM)[0]
+    sock = socket.socket(family, kind, protocol)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # inherited: finds peers that vanished
+        # Buffer sizes are inherited by accepted sockets, and must be set before listen to affect the TCP window.
+        if options.receive_buffer_bytes:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, options.receive_buffer_bytes)
+        if options.send_buffer_bytes:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.send_buffer_bytes)
+        sock.bind(address)
+        sock.setblocking(False)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
 class Listener:
     """Owns the server socket and every connection made through it."""
 
@@ -70,26 +90,10 @@ class Listener:
     def connection_count(self) -> int:
         return len(self._connections)
 
-    async def start(self) -> None:
-        """Bind and accept. OSError if the address is not to be had."""
-        options = self._options
-        family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-        sock = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # inherited: finds peers that vanished
-            # Buffer sizes are inherited by accepted sockets, and must be set before listen to affect the TCP window.
-            if options.receive_buffer_bytes:
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, options.receive_buffer_bytes)
-            if options.send_buffer_bytes:
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.send_buffer_bytes)
-            sock.bind((options.host, options.port))
-            sock.setblocking(False)
-            loop = asyncio.get_running_loop()
-            self._server = await loop.create_server(self._make, sock=sock, backlog=options.backlog)
-        except BaseException:
-            sock.close()
-            raise
+    async def start(self, bound: socket.socket) -> None:
+        """Accept connections at the address that `bind` took. OSError if somebody else was faster after all."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(self._make, sock=bound, backlog=self._options.backlog)
         self._sweep = loop.call_later(IDLE_SWEEP_SECONDS, self._close_idle)
 
     def stop_accepting(self) -> None:

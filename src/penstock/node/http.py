@@ -17,7 +17,6 @@ from dataclasses import asdict
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from penstock.config.settings import HttpSettings
 from penstock.node.errors import StartError
 from penstock.observability.exposition import CONTENT_TYPE, LagSample, LogSample, pages
 from penstock.observability.health import Health
@@ -42,41 +41,32 @@ class HttpServer:
 
     def __init__(
         self,
+        listening: socket.socket,
         *,
-        settings: HttpSettings,
         metrics: BrokerMetrics,
         health: Health,
         logs: Callable[[], Iterable[LogSample]] = tuple,
         lags: Callable[[], Iterable[LagSample]] = tuple,
     ) -> None:
-        self._settings = settings
         self._metrics = metrics
         self._health = health
         self._logs = logs
         self._lags = lags
-        self._listening: socket.socket | None = None
+        self._listening = listening
         self._server: uvicorn.Server | None = None
         self._serving: asyncio.Task[None] | None = None
-        self.port = settings.port
-
-    def bind(self) -> None:
-        """Take the port; requests wait until `start`. Raises StartError if it cannot be had."""
-        self._listening = bind(self._settings.host, self._settings.port)
-        self.port = self._listening.getsockname()[1]
+        self.port: int = listening.getsockname()[1]
 
     async def start(self) -> None:
         """Load the web stack, then serve. Once: a second call does nothing."""
-        assert self._listening is not None, "bind comes first"
         if self._server is not None:
             return
         self._server = await asyncio.to_thread(self._build)
         self._serving = asyncio.create_task(self._server.serve([self._listening]), name="http")
-        logger.info("listening", extra={"host": self._settings.host, "port": self.port})
+        logger.info("listening", extra={"host": self._listening.getsockname()[0], "port": self.port})
 
     async def stop(self) -> None:
         if self._server is None or self._serving is None:
-            if self._listening is not None:
-                self._listening.close()
             return
         self._server.should_exit = True
         await self._serving

@@ -1,7 +1,7 @@
 """A node: every part built in order, and torn down in reverse.
 
-Up:   storage (directory, lock, metadata, log engine) → topics and partitions → flush rounds → groups → Kafka door →
-      HTTP door → ready
+Up:   ports taken → storage (directory, lock, metadata, log engine) → topics and partitions → flush rounds → groups →
+      Kafka door → HTTP door → ready
 Down: not ready → no new connections or requests → waiting requests answered → groups → logs flushed, clean marker
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from contextlib import AsyncExitStack
 
 from penstock.broker.broker import Broker
@@ -22,10 +23,11 @@ from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
 from penstock.config.settings import Settings
 from penstock.net.flow_control import FlowControl
-from penstock.net.listener import Listener
+from penstock.net.listener import Listener, bind
 from penstock.node.errors import StartError
 from penstock.node.garbage import GarbageSearch
 from penstock.node.http import HttpServer
+from penstock.node.http import bind as bind_http
 from penstock.node.kafka_door import listener_options
 from penstock.node.preload import Preloader
 from penstock.node.probes import connect_probes, lag_samples, log_samples
@@ -75,15 +77,16 @@ class Node:
 
     async def _start(self) -> None:
         loop = asyncio.get_running_loop()
+        kafka_socket, http_socket = self._take_ports()
         storage = open_storage(self.settings, self.metrics)
         self._stack.push_async_callback(storage.close)
         broker = self._build(storage)
         self._mind_the_loop(loop)
         connect_probes(broker, self.metrics, self.health)
-        self._take_http_port(broker)
+        self._http = self._http_server(broker, http_socket)
         await self._recover(storage)
         storage.start(broker.partitions.on_flushed, loop)
-        await self._open_kafka_door(broker)
+        await self._open_kafka_door(broker, kafka_socket)
         await self._open_http_door()
         preloader = Preloader()
         preloader.start()
@@ -142,7 +145,21 @@ class Node:
             record_worker=record_worker,
         )
 
-    async def _open_kafka_door(self, broker: Broker) -> None:
+    def _take_ports(self) -> tuple[socket.socket, socket.socket | None]:
+        """First of all: a start that fails for a port that is in use leaves nothing behind."""
+        host, port = self.settings.kafka.host, self.settings.kafka.port
+        try:
+            kafka_socket = bind(listener_options(self.settings))
+        except OSError as error:
+            raise _no_port(host, port, error) from error
+        self._stack.callback(kafka_socket.close)
+        if not self.settings.http.enabled:
+            return kafka_socket, None
+        http_socket = bind_http(self.settings.http.host, self.settings.http.port)
+        self._stack.callback(http_socket.close)
+        return kafka_socket, http_socket
+
+    async def _open_kafka_door(self, broker: Broker, kafka_socket: socket.socket) -> None:
         """Closing it goes the other way round: nothing new, waiting requests answered, the last answers sent."""
         listener = self._listener = Listener(
             listener_options(self.settings), Dispatcher(broker), broker.flow, self.metrics
@@ -152,28 +169,24 @@ class Node:
         self._stack.push_async_callback(broker.groups.stop)
         host, port = self.settings.kafka.host, self.settings.kafka.port
         try:
-            await listener.start()
+            await listener.start(kafka_socket)
         except OSError as error:
-            raise StartError(
-                f"cannot listen on {host}:{port} ({error.strerror}); stop what uses the port, or choose another"
-                " with --kafka-port and --host"
-            ) from error
+            raise _no_port(host, port, error) from error
         self._stack.callback(_stop_taking_requests, listener, broker)
         log.info("listening", extra={"host": host, "port": listener.port})
 
-    def _take_http_port(self, broker: Broker) -> None:
-        """Before any client can connect: a port that is in use ends the start. Serving begins later."""
-        if not self.settings.http.enabled:
-            return
-        self._http = HttpServer(
-            settings=self.settings.http,
+    def _http_server(self, broker: Broker, http_socket: socket.socket | None) -> HttpServer | None:
+        if http_socket is None:
+            return None
+        http = HttpServer(
+            http_socket,
             metrics=self.metrics,
             health=self.health,
             logs=lambda: log_samples(broker),
             lags=lambda: lag_samples(broker),
         )
-        self._http.bind()
-        self._stack.push_async_callback(self._http.stop)
+        self._stack.push_async_callback(http.stop)
+        return http
 
     async def _open_http_door(self) -> None:
         if self._http is not None:
@@ -184,3 +197,12 @@ def _stop_taking_requests(listener: Listener, broker: Broker) -> None:
     listener.stop_accepting()
     for answer_now in tuple(broker.parked):
         answer_now()
+
+
+def _no_port(host: str, port: int, error: OSError) -> StartError:
+    if isinstance(error, socket.gaierror):
+        return StartError(f"{host} is not an address of this machine ({error.strerror}); change --host")
+    return StartError(
+        f"cannot listen on {host}:{port} ({error.strerror}); stop what uses the port, or choose another"
+        " with --kafka-port and --host"
+    )

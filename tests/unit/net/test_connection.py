@@ -12,7 +12,7 @@ import uvloop
 from penstock.net.caller import Caller
 from penstock.net.connection import Answer, ConnectionLimits
 from penstock.net.flow_control import FlowControl
-from penstock.net.listener import Listener, ListenerOptions
+from penstock.net.listener import Listener, ListenerOptions, bind
 from penstock.net.pending import Buffers, Pending
 from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.primitives import MalformedRequest
@@ -96,7 +96,7 @@ async def served(
         connection=limits,
     )
     listener = Listener(options, service, FlowControl(held_bytes_max), BrokerMetrics())
-    await listener.start()
+    await listener.start(bind(options))
     clients: list[Client] = []
 
     async def connect() -> Client:

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import pytest
 
-from penstock.config.settings import HttpSettings
 from penstock.node.errors import StartError
 from penstock.node.http import HttpServer, bind
 from penstock.observability.exposition import LagSample, LogSample
@@ -31,9 +30,8 @@ def fetch(port: int, path: str, method: str = "GET") -> tuple[int, str, bytes]:
 
 def serving(health: Health, visit: Callable[[int], Awaitable[Result]], **sources: Any) -> Result:
     async def run() -> Result:
-        settings = HttpSettings(port=0)
-        server = HttpServer(settings=settings, metrics=BrokerMetrics({}), health=health, **sources)
-        server.bind()
+        listening = bind("127.0.0.1", 0)
+        server = HttpServer(listening, metrics=BrokerMetrics({}), health=health, **sources)
         await server.start()
         try:
             return await visit(server.port)

@@ -16,6 +16,7 @@ Versions:
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Coroutine
 from time import perf_counter
 from typing import Any
@@ -31,6 +32,7 @@ from penstock.model.limits import RECORD_ERRORS_MAX
 from penstock.model.records import InvalidRecords
 from penstock.net.connection import kept
 from penstock.net.pending import SILENCE, Buffers, Pending
+from penstock.observability.repeats import Repeats
 from penstock.protocol.kafka.apis import PRODUCE
 from penstock.protocol.kafka.headers import RequestHeader
 from penstock.protocol.kafka.produce import (
@@ -43,6 +45,7 @@ from penstock.protocol.kafka.produce import (
 )
 
 ZSTD_VERSION = 7
+refused = Repeats(logging.getLogger(__name__))
 
 Later = Coroutine[Any, Any, Buffers | None]
 
@@ -51,7 +54,7 @@ def handle(broker: Broker, header: RequestHeader, frame: memoryview, position: i
     request = decode(frame, position, header.version)
     if request.acks not in (-1, 0, 1):
         return [encode_response(_refuse_all(request, ErrorCode.INVALID_REQUIRED_ACKS), header.version)]
-    produce = _Produce(broker, header.version)
+    produce = _Produce(broker, header)
     for data in request.partitions:
         produce.admit(data, request.transactional_id)
     if produce.unchecked:
@@ -87,13 +90,14 @@ class _Produce:
     """One request between its arrival and its answer."""
 
     __slots__ = (
-        "_broker", "_budget", "_errors_left", "_parts", "_pending", "_results", "_version", "_waiting", "_written",
-        "unchecked",
+        "_broker", "_budget", "_client_id", "_errors_left", "_parts", "_pending", "_results", "_version",
+        "_waiting", "_written", "unchecked",
     )  # fmt: skip
 
-    def __init__(self, broker: Broker, version: int) -> None:
+    def __init__(self, broker: Broker, header: RequestHeader) -> None:
         self._broker = broker
-        self._version = version
+        self._version = header.version
+        self._client_id = header.client_id
         self._budget = LoopBudget()
         self._parts: list[_Part] = []
         self.unchecked: list[_Part] = []
@@ -223,6 +227,16 @@ class _Produce:
         named = tuple(RecordError(*each) for each in bad)
         self._results.append(PartitionResult(data.topic, data.partition, error.code, -1, -1, -1, named, error.message))
         self._broker.metrics.requests.failed(PRODUCE, error.code.name)
+        topic = data.topic if isinstance(data.topic, str) else data.topic.hex()
+        refused.warning(
+            (topic, error.code),
+            "refused a produce of client %s to %s-%d: %s, %s",
+            self._client_id,
+            topic,
+            data.partition,
+            error.code.name,
+            error.message,
+        )
 
     # --- the answer --------------------------------------------------------------------------------------------------
 
