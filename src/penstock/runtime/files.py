@@ -71,6 +71,10 @@ class Files(Protocol):
 
     def exists(self, path: Path) -> bool: ...
     def file_size(self, path: Path) -> int: ...
+    def modified_ms(self, path: Path) -> int:
+        """When the file was last written to, in milliseconds since 1970."""
+        ...
+
     def list_names(self, directory: Path) -> list[str]: ...
     def make_directories(self, directory: Path, *, sync: bool = True) -> None:
         """Create a directory and its parents, and sync every directory that got a new entry unless the caller will."""
@@ -195,6 +199,9 @@ class RealFiles:
 
     def file_size(self, path: Path) -> int:
         return os.stat(path).st_size
+
+    def modified_ms(self, path: Path) -> int:
+        return os.stat(path).st_mtime_ns // 1_000_000
 
     def list_names(self, directory: Path) -> list[str]:
         return os.listdir(directory)

@@ -199,7 +199,7 @@ class DiskLog(LogReader):
             timestamp = append_time_ms = now_ms
             stamp_log_append_time(batch, header.attributes, now_ms)
         stamp(batch, base_offset, self._epoch)
-        segment = self._segment_for_append(base_offset, last_offset, size, timestamp)
+        segment = self._segment_for_append(base_offset, last_offset, size, timestamp if timestamp >= 0 else now_ms)
         position = segment.size
         try:
             file = self._unflushed.active or self._open_active(segment)
@@ -207,6 +207,8 @@ class DiskLog(LogReader):
         except OSError as error:
             raise self._undo_write(position, error) from error
         segment.note_batch(base_offset, last_offset + 1, size, timestamp, config.index_interval_bytes)
+        if segment.first_timestamp < 0:
+            segment.first_timestamp = now_ms  # no timestamp: segment.ms goes by the clock
         self.log_end = last_offset + 1
         self._end_mark = (last_offset + 1, segment.base_offset, position + size)
         self.unsnapshotted_bytes += size

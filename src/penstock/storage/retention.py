@@ -2,7 +2,7 @@
 
 Whole segments go, oldest first, and only while everything before them goes, too. The active segment counts:
 when all of it is expired it is rolled first, so that even a topic nobody writes to gets empty. Nothing above
-the flushed end is ever touched.
+the flushed end is ever touched. A segment whose records have no timestamps is as old as its file.
 
     plan (loop)            which segments; rolls the active one if it is due
     make_durable (thread)  recovery point above them (their producers are nowhere else), log start, epochs
@@ -11,9 +11,9 @@ the flushed end is ever touched.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from penstock.storage.checkpoint import Checkpoint
 from penstock.storage.interface import LogConfig, LogState
@@ -29,10 +29,22 @@ class AgingSegment(Protocol):
     largest_timestamp: int
 
 
+AnySegment = TypeVar("AnySegment", bound=AgingSegment)
+
+
 def count_expired(
-    segments: Sequence[AgingSegment], config: LogConfig, *, log_start: int, flushed: int, now_ms: int
+    segments: Sequence[AnySegment],
+    config: LogConfig,
+    *,
+    log_start: int,
+    flushed: int,
+    now_ms: int,
+    written_ms: Callable[[AnySegment], int] | None = None,
 ) -> int:
-    """How many of the oldest segments may go; all of them means that the active one is expired, too."""
+    """How many of the oldest segments may go; all of them means that the active one is expired, too.
+
+    `written_ms`: when a segment without timestamps was written; without it, it is never too old.
+    """
     excess = sum(segment.size for segment in segments) - config.retention_bytes
     by_size = config.cleanup_delete and config.retention_bytes >= 0
     by_time = config.cleanup_delete and config.retention_ms >= 0
@@ -44,7 +56,10 @@ def count_expired(
         below_start = segment.end_offset <= log_start and not active
         # Compaction may have left nothing of a segment: it must not keep those after it.
         is_empty = segment.size == 0
-        too_old = by_time and (is_empty or 0 <= segment.largest_timestamp < now_ms - config.retention_ms)
+        latest_ms = segment.largest_timestamp
+        if latest_ms < 0 and by_time and not is_empty and written_ms is not None:
+            latest_ms = written_ms(segment)
+        too_old = by_time and (is_empty or 0 <= latest_ms < now_ms - config.retention_ms)
         too_much = by_size and excess - segment.size >= 0
         if not (below_start or too_old or too_much):
             break
@@ -94,7 +109,14 @@ def plan_retention(log: DiskLog, now_ms: int) -> RetentionPlan | None:
     log.expire_producers(now_ms)
     log.drop_unused_indexes()
     segments = log.segments
-    count = count_expired(segments, log.config, log_start=log.log_start, flushed=log.flushed, now_ms=now_ms)
+    count = count_expired(
+        segments,
+        log.config,
+        log_start=log.log_start,
+        flushed=log.flushed,
+        now_ms=now_ms,
+        written_ms=lambda segment: log.files.modified_ms(segment.path),
+    )
     if count == 0:
         return None
     if count == len(segments):

@@ -117,6 +117,9 @@ class FaultyFiles:
     def file_size(self, path: Path) -> int:
         return self._real.file_size(path)
 
+    def modified_ms(self, path: Path) -> int:
+        return self._real.modified_ms(path)
+
     def list_names(self, directory: Path) -> list[str]:
         return self._real.list_names(directory)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -125,3 +126,21 @@ def test_the_memory_engine_shows_what_was_appended_when_the_loop_comes_round() -
     with pytest.raises(KeyError):
         engine.log(PARTITION)
     engine.close()
+
+
+def test_records_without_timestamp_are_as_old_as_their_file(tmp_path: Path) -> None:
+    rig = rig_with(tmp_path, 0, retention_ms=5000)
+    for _ in range(4):
+        rig.append(b"x" * 200, timestamp=-1)
+    modified = [NOW - 9000, NOW - 6000, NOW - 1000, NOW]
+    for path, when_ms in zip(sorted(tmp_path.rglob("*.log")), modified, strict=True):
+        os.utime(path, ns=(when_ms * 1_000_000, when_ms * 1_000_000))
+    assert run_retention(rig.log, NOW) == 2
+    assert [record.offset for record in read_all(rig.log)] == [2, 3]
+
+
+def test_records_without_timestamp_roll_by_the_clock(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, LogConfig(segment_ms=5000))
+    for after_ms in (0, 4000, 5001, 6000):
+        put(rig.log, b"x", timestamp=-1, now_ms=NOW + after_ms)
+    assert [segment.base_offset for segment in rig.log.segments] == [0, 2]
