@@ -9,7 +9,7 @@ CODE := $(wildcard src tests tools bench examples)
 PYTEST := $(BIN)/pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test lint quick compat compat-setup crash scale bench features clean
+.PHONY: help setup demo run test lint quick compat compat-setup crash crash-setup scale bench features clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,7 +47,10 @@ compat-setup: setup ## fetch the real clients that `make compat` runs
 compat: compat-setup ## real Kafka clients and tools, unmodified, against the broker
 	$(PYTEST) tests/compat -m compat
 
-crash: setup ## power cuts, kill -9, torn tails, failing disks: the long forms
+crash-setup: ## install strace, with which system calls are watched and made to fail
+	@command -v strace >/dev/null || tests/crash/setup.sh
+
+crash: setup crash-setup ## power cuts, kill -9, torn tails, failing disks: the long forms
 	$(PYTEST) tests/crash -m "" --timeout 1800
 
 scale: setup ## ten thousand partitions, and how late the event loop is under them: the long forms

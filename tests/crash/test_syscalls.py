@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from kio.schema.errors import ErrorCode
 
-from tests.support.batches import values
+from tests.support.batches import Record, batch, values
 from tests.support.fixtures import PENSTOCK_CONFIG
 from tests.support.penstock_process import PenstockProcess
 from tests.support.raw_client import RawClient
@@ -138,15 +138,18 @@ def ready(broker: PenstockProcess) -> bool:
 
 
 @pytest.mark.feature("X-01", "F-06")
-@pytest.mark.parametrize("calls", ["fdatasync,syncfs"])
+@pytest.mark.parametrize("error", ["EIO", "ENOSPC"])
 def test_a_failed_flush_takes_one_partition_offline_until_a_restart(
-    broker: PenstockProcess, tmp_path: Path, calls: str
+    broker: PenstockProcess, tmp_path: Path, error: str
 ) -> None:
+    calls = "fdatasync,syncfs"
     with RawClient(broker.host, broker.port) as client:
         broken, fine = client.create_topic(), client.create_topic()
         for topic in (broken, fine):
             client.appended(topic, values("before"))
-        with Strace(broker.pid, tmp_path / "trace", "-e", f"trace={calls}", "-e", f"inject={calls}:error=EIO:when=1"):
+        with Strace(
+            broker.pid, tmp_path / "trace", "-e", f"trace={calls}", "-e", f"inject={calls}:error={error}:when=1"
+        ):
             answer = client.produce(broken, values("lost?"))
         assert answer.error_code == ErrorCode.kafka_storage_error
         assert client.produce(broken, values("refused")).error_code == ErrorCode.kafka_storage_error
@@ -163,11 +166,12 @@ def test_a_failed_flush_takes_one_partition_offline_until_a_restart(
 
 
 @pytest.mark.feature("F-06")
-def test_a_full_disk_during_a_write_harms_nothing(broker: PenstockProcess, tmp_path: Path) -> None:
+@pytest.mark.parametrize("error", ["EIO", "ENOSPC"])
+def test_a_write_that_fails_harms_nothing(broker: PenstockProcess, tmp_path: Path, error: str) -> None:
     with RawClient(broker.host, broker.port) as client:
         topic = client.create_topic()
         client.appended(topic, values("one"))
-        inject = "inject=pwritev,pwritev2:error=ENOSPC:when=1"
+        inject = f"inject=pwritev,pwritev2:error={error}:when=1"
         with Strace(broker.pid, tmp_path / "trace", "-e", "trace=pwritev,pwritev2", "-e", inject):
             assert client.produce(topic, values("no room")).error_code == ErrorCode.kafka_storage_error
             assert client.appended(topic, values("two")) == 1
@@ -178,15 +182,58 @@ def test_a_full_disk_during_a_write_harms_nothing(broker: PenstockProcess, tmp_p
 
 
 @pytest.mark.feature("P-05")
-def test_recovery_points_that_fail_are_tried_again(broker: PenstockProcess, tmp_path: Path) -> None:
+@pytest.mark.parametrize("error", ["EIO", "ENOSPC"])
+def test_recovery_points_that_fail_are_tried_again(broker: PenstockProcess, tmp_path: Path, error: str) -> None:
     with RawClient(broker.host, broker.port) as client:
         topic = client.create_topic()
-        with Strace(broker.pid, tmp_path / "trace", "-e", "trace=rename", "-e", "inject=rename:error=EIO:when=1..2"):
+        with Strace(
+            broker.pid, tmp_path / "trace", "-e", "trace=rename", "-e", f"inject=rename:error={error}:when=1..2"
+        ):
             client.appended(topic, values("one"))
             wait_until(lambda: "no recovery point" in broker.log_tail(), what="a recovery point fails")
             assert client.appended(topic, values("two")) == 1
         wait_until(lambda: list(broker.data_directory.rglob("*.snapshot")), what="a recovery point is written")
         assert [record.value for record in client.fetch_records(topic)] == [b"one", b"two"]
+
+
+COMPACTED = {"cleanup.policy": "compact", "segment.bytes": str(1 << 20), "min.cleanable.dirty.ratio": "0.01"}
+
+
+@pytest.mark.feature("P-05", "K-13")
+@pytest.mark.parametrize("error", ["EIO", "ENOSPC"])
+def test_compaction_whose_renames_fail_harms_nothing(broker: PenstockProcess, tmp_path: Path, error: str) -> None:
+    def newest(client: RawClient) -> dict[bytes | None, bytes | None]:
+        found: dict[bytes | None, bytes | None] = {}
+        offset, end = 0, client.log_end(topic)
+        while offset < end:
+            records = client.fetch_records(topic, offset)
+            found |= {record.key: record.value for record in records}
+            offset = records[-1].offset + 1
+        return found
+
+    written: dict[bytes | None, bytes | None] = {}
+    with RawClient(broker.host, broker.port) as client:
+        topic = client.create_topic(configs=COMPACTED)
+        with Strace(
+            broker.pid, tmp_path / "trace", "-e", "trace=rename", "-e", f"inject=rename:error={error}:when=1..6"
+        ):
+            for number in range(40):
+                key, value = b"%d" % (number % 7), b"%d" % number + bytes(100_000)
+                client.appended(topic, batch([Record(key=key, value=value)]))
+                written[key] = value
+            wait_until(lambda: "(INJECTED)" in (tmp_path / "trace").read_text(), what="a rename fails")
+            assert newest(client) == written
+        full = broker_bytes(broker)
+        wait_until(lambda: broker_bytes(broker) < full, what="compaction has worked after all", within_s=60)
+        assert newest(client) == written
+    broker.kill9()
+    broker.start()
+    with RawClient(broker.host, broker.port) as client:
+        assert newest(client) == written
+
+
+def broker_bytes(broker: PenstockProcess) -> int:
+    return sum(path.stat().st_size for path in (broker.data_directory / "topics").rglob("*.log"))
 
 
 @pytest.fixture
