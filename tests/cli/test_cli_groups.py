@@ -47,6 +47,7 @@ def test_offsets_are_reset_only_when_told(penstock: CommandLine, group: str, opt
     plan = penstock("group", "reset-offsets", group, *option, "--output", "json")
     assert plan.json["offsets"] == [{"topic": group, "partition": 0, "from": 4, "to": expected}]
     assert "--execute" in plan.err
+    assert ("has no offset 700, only 0 to 10: its end is taken" in plan.err) == ("700" in option)
     assert committed(penstock, group) == [4]
     penstock("group", "reset-offsets", group, *option, "--execute")
     assert committed(penstock, group) == [expected]
@@ -62,6 +63,11 @@ def test_a_group_is_deleted(penstock: CommandLine, group: str) -> None:
     penstock("group", "delete", group)
     assert group not in penstock("group", "list").out
     penstock("group", "delete", group, code=4)
+
+
+def test_deleting_speaks_json(penstock: CommandLine, group: str) -> None:
+    found = penstock("group", "delete", group, group, "--output", "json").json
+    assert found == [{"group": group, "deleted": True, "error": None}]
 
 
 def test_a_group_with_members_is_left_alone(penstock: CommandLine, group: str) -> None:
@@ -84,4 +90,5 @@ def test_mistakes_are_explained(penstock: CommandLine, group: str) -> None:
     assert "exactly one of" in penstock("group", "reset-offsets", group, "--to-latest", "--to-earliest", code=2).err
     assert "only 0 to 0" in penstock("group", "reset-offsets", group, "--to-latest", "-t", f"{group}:4", code=4).err
     assert "PARTITION" in penstock("group", "reset-offsets", group, "--to-latest", "-t", f"{group}:x", code=2).err
-    assert "date and time" in penstock("group", "reset-offsets", group, "--to-datetime", "soon", code=2).err
+    for moment in ("soon", "@99999999999999999999", "0001-01-01T00:00:00+14:00"):
+        assert "date and time" in penstock("group", "reset-offsets", group, "--to-datetime", moment, code=2).err

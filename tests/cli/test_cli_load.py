@@ -33,3 +33,7 @@ def test_bench_measures_both_sides_and_cleans_up(penstock: CommandLine) -> None:
 
 def test_bench_on_an_unknown_topic_is_not_found(penstock: CommandLine) -> None:
     penstock("bench", "--topic", "no-such-topic", code=4)
+
+
+def test_bench_with_nobody_to_work_is_wrong_usage(penstock: CommandLine) -> None:
+    assert "--producers or --consumers" in penstock("bench", "--producers", 0, "--consumers", 0, code=2).err

@@ -64,7 +64,42 @@ def test_a_single_segment_or_partition_can_be_shown_from_an_offset(alone: Comman
     assert "value=f" in from_file.out
     assert "value=e" not in from_file.out
     assert "4-5" in from_file.out
-    assert len(alone("log", "dump", orders(data), "--count", 3).lines) == 3
+
+
+def test_a_count_is_of_batches_or_records(alone: CommandLine, data: Path) -> None:
+    batches = alone("log", "dump", orders(data), "--count", 3, "-o", "json").json_lines
+    assert [(entry["kind"], entry["first_offset"]) for entry in batches] == [("batch", 0), ("batch", 2), ("batch", 3)]
+    shown = alone("log", "dump", orders(data), "--count", 3).lines
+    assert [line.split()[0] for line in shown if "-" in line.split()[0][1:]] == [
+        "orders-0",
+        "0-1",
+        "2-2",
+        "orders-0",
+        "3-3",
+    ]
+    records = alone("log", "dump", orders(data), "--records", "--count", 3, "-o", "json").json_lines
+    assert [entry["offset"] for entry in records if entry["kind"] == "record"] == [0, 1, 2]
+
+
+def test_rows_say_whose_they_are_and_bytes_are_base64(alone: CommandLine, data: Path, tmp_path: Path) -> None:
+    segment = next((data / "topics" / "clicks").glob("*/1")) / f"{0:020d}.log"
+    segment.write_bytes(bytes(build_batch([NewRecord(b"\x80", b"\xff\x0f", ())], timestamp=TIME, base_offset=0)))
+    for path in (segment, segment.parent):
+        rows = alone("log", "dump", path, "--records", "-o", "json").json_lines
+        assert {(row["topic"], row["partition"]) for row in rows} == {("clicks", 1)}
+        assert (rows[1]["key_base64"], rows[1]["value_base64"]) == ("gA==", "/w8=")
+        assert not {"key", "value"} & set(rows[1])
+    assert "value=\\xff\\x0f" in alone("log", "dump", segment, "--records").out
+    copy = tmp_path.parent / f"{tmp_path.name}-copy.bin"
+    copy.write_bytes(segment.read_bytes())
+    (row,) = alone("log", "dump", copy, "-o", "json").json_lines
+    assert (row["topic"], row["partition"]) == (None, None)
+
+
+def test_a_file_that_is_no_segment_is_refused(alone: CommandLine, data: Path) -> None:
+    refused = alone("log", "dump", data / "format.json", code=2)
+    assert "is no segment" in refused.err
+    assert refused.out == ""
 
 
 def test_sound_logs_are_sound(alone: CommandLine, data: Path) -> None:
@@ -84,7 +119,9 @@ def test_damage_is_found_shown_and_settled_only_when_told(alone: CommandLine, da
     damaged = alone("log", "verify", data, code=5)
     assert "offsets 0 to 1" in damaged.out
     assert "penstock log repair" in damaged.err
-    assert "bad bytes" in alone("log", "dump", segment).out
+    shown = alone("log", "dump", segment, code=5)
+    assert "bad bytes" in shown.out
+    assert "penstock log verify" in shown.err
     plan = alone("log", "repair", data)
     assert "move aside" in plan.out
     assert "--execute" in plan.err

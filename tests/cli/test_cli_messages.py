@@ -66,7 +66,10 @@ def test_reading_starts_where_it_is_told(penstock: CommandLine, name: str) -> No
     assert penstock("consume", name, "--from", "2023-11-14T22:13:28Z").lines == ["8", "9"]
     assert penstock("consume", name, "--from", "@1700000009000").lines == ["9"]
     assert penstock("consume", name, "--from", "@1800000000000").lines == []
-    assert penstock("consume", name, "--from", "99999").lines == []
+    beyond = penstock("consume", name, "--from", "99999")
+    assert beyond.lines == []
+    assert f"{name}-0 has no offset 99999, only 0 to 10" in beyond.err
+    assert penstock("consume", name, name, "--partition", 0, "--partition", 0, "--from", "9").lines == ["9"]
 
 
 @pytest.mark.feature("K-08")

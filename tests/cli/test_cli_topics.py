@@ -1,7 +1,13 @@
 """`penstock topic` against a running broker."""
 
-import pytest
+import re
+import struct
+import uuid
 
+import pytest
+from confluent_kafka import Uuid
+
+from penstock.cli.topic import _id_text
 from tests.cli.conftest import CommandLine
 
 
@@ -27,8 +33,41 @@ def test_a_topic_is_created_described_altered_and_deleted(penstock: CommandLine,
     assert [partition["partition"] for partition in after["partitions"]] == [0, 1, 2, 3, 4]
     assert {config["name"]: config["value"] for config in after["configs"]} == {"retention.bytes": "1000000"}
     assert name in penstock("topic", "list").out
+    assert re.fullmatch(r"[A-Za-z0-9_-]{22}", before["id"])
     penstock("topic", "delete", name)
     assert name not in [topic["topic"] for topic in penstock("topic", "list", "--output", "json").json]
+
+
+def test_changes_speak_json(penstock: CommandLine, name: str) -> None:
+    as_json = ["--output", "json"]
+    assert penstock("topic", "create", name, *as_json).json == {"topic": name, "created": True}
+    again = penstock("topic", "create", name, "--if-not-exists", *as_json)
+    assert again.json == {"topic": name, "created": False}
+    altered = penstock(
+        "topic", "alter", name, "-p", 2, "-c", "retention.ms=5", "--delete-config", "segment.ms", *as_json
+    )
+    expected = {"topic": name, "set": {"retention.ms": "5"}, "deleted": ["segment.ms"], "partitions": 2}
+    assert altered.json == expected
+    deleted = penstock("topic", "delete", name, name, *as_json)
+    assert deleted.json == [{"topic": name, "deleted": True, "error": None}]
+
+
+def test_ids_are_written_as_kafka_writes_them() -> None:
+    topic_id = uuid.UUID("fbffbfff-0000-4000-8000-0000000000ff")
+    high, low = struct.unpack(">qq", topic_id.bytes)
+    assert _id_text(Uuid(high, low)) == "-_-__wAAQACAAAAAAAAA_w"
+
+
+def test_a_hint_is_one_that_helps(penstock: CommandLine, name: str) -> None:
+    missing = penstock("topic", "delete", name, code=4).err
+    assert "topic list" in missing
+    assert "topic create" not in missing
+    penstock("topic", "create", name)
+    for command in (["create", f"{name}-2"], ["alter", name]):
+        assert "did you mean retention.ms?" in penstock("topic", *command, "-c", "retention.mss=1", code=1).err
+    penstock("produce", name, stdin="x\n")
+    penstock("consume", name, "--group", name)
+    assert "the broker needs it" in penstock("topic", "delete", "__consumer_offsets", code=1).err
 
 
 def test_the_table_shows_offsets(penstock: CommandLine, name: str) -> None:
@@ -73,6 +112,7 @@ def test_wrong_usage_has_its_own_exit_code(penstock: CommandLine, name: str) -> 
     penstock("topic", "create", code=2)
     penstock("topic", "alter", name, code=2)
     penstock("topic", "create", name, "--partitions", "0", code=2)
+    penstock("topic", "create", name, "--partitions", "99999999999", code=2)
     assert "Did you mean" in penstock("topic", "creat", code=2).err
 
 

@@ -27,7 +27,7 @@ from penstock.cli.client import (
     connect,
     translated,
 )
-from penstock.cli.errors import CommandError
+from penstock.cli.errors import CommandError, ExitCode
 from penstock.cli.output import Output, console, note, print_json, print_table
 from penstock.cli.produce import Acks, Compression
 from penstock.cli.topic import offset_ranges
@@ -97,7 +97,7 @@ def bench(
 ) -> None:
     """Put load on a broker and measure throughput and latency."""
     if not producers and not consumers:
-        raise CommandError("there is nothing to do", hint="give --producers or --consumers")
+        raise CommandError("there is nothing to do", ExitCode.USAGE, hint="give --producers or --consumers")
     cluster = connect(bootstrap_server, properties)
     with _topic(cluster, topic, partitions) as name:
         plan = Plan(

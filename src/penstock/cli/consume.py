@@ -29,6 +29,7 @@ from penstock.cli.client import (
 from penstock.cli.errors import CommandError, ExitCode
 from penstock.cli.message_text import to_json_line, to_text
 from penstock.cli.moment import parse_moment
+from penstock.cli.output import note
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
@@ -78,6 +79,7 @@ def consume(
     properties: ClientProperties = None,
 ) -> None:
     """Read messages and print them."""
+    topics = list(dict.fromkeys(topics))
     start = parse_start(from_) if from_ else Start(position="earliest")
     if group and (partition or start.position is None):
         hint = f"use `penstock group reset-offsets {group}` to say where a group starts"
@@ -126,7 +128,7 @@ def _partitions(metadata: Any, topics: list[str], only: list[int] | None) -> lis
             if index not in existing:
                 last = len(existing) - 1
                 raise CommandError(f"topic {topic} has no partition {index}, only 0 to {last}", ExitCode.NOT_FOUND)
-        chosen += [(topic, index) for index in (only or sorted(existing))]
+        chosen += [(topic, index) for index in sorted(set(only or existing))]
     return chosen
 
 
@@ -144,6 +146,8 @@ def _assign(consumer: Consumer, wanted: list[tuple[str, int]], start: Start) -> 
                 offset = moments[topic, index] if moments[topic, index] >= 0 else high
             elif start.offset is not None:
                 offset = min(max(start.offset, low), high)
+                if offset != start.offset:
+                    note(f"{topic}-{index} has no offset {start.offset}, only {low} to {high}: reading from {offset}")
             else:
                 offset = low if start.position == "earliest" else high
             if offset < high:

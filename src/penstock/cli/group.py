@@ -19,7 +19,7 @@ from penstock.cli.client import (
 from penstock.cli.errors import CommandError, ExitCode, not_found
 from penstock.cli.output import Output, note, print_json, print_table
 from penstock.cli.reset import Reset, plan_reset
-from penstock.cli.topic import OutputOption, offset_ranges
+from penstock.cli.topic import ChangeOutput, OutputOption, offset_ranges, report_deletions
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
@@ -76,7 +76,7 @@ def describe(
     admin = cluster.admin()
     for name in names:
         check_group(admin, name)
-    described = [_describe(admin, name) for name in names]
+    described = [_describe(admin, name) for name in dict.fromkeys(names)]
     if output is Output.JSON:
         print_json(described)
         return
@@ -166,7 +166,7 @@ def reset_offsets(
     admin = cluster.admin()
     if not topics:
         check_group(admin, name)
-    rows = plan_reset(cluster, admin, committed_offsets(admin, name), topics, reset)
+    rows, remarks = plan_reset(cluster, admin, committed_offsets(admin, name), topics, reset)
     if not rows:
         hint = "name a topic with --topic"
         raise CommandError(f"group {name} has no offsets", ExitCode.NOT_FOUND, hint=hint)
@@ -177,6 +177,8 @@ def reset_offsets(
     else:
         columns = ["topic", "partition", "from", "to"]
         print_table(columns, [[row[c] for c in columns] for row in rows], numbers=["partition", "from", "to"])
+    for remark in remarks:
+        note(remark)
     if not execute:
         note("nothing was changed; add --execute to do it")
 
@@ -202,20 +204,24 @@ def _commit(admin: AdminClient, name: str, rows: Sequence[dict[str, Any]]) -> No
 @app.command()
 def delete(
     names: Annotated[list[str], typer.Argument(metavar="GROUP...")],
+    output: ChangeOutput = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     properties: ClientProperties = None,
 ) -> None:
     """Delete groups and their offsets. They must have no members."""
     from confluent_kafka import KafkaError, KafkaException
 
+    names = list(dict.fromkeys(names))
     admin = connect(bootstrap_server, properties).admin()
     for name in names:
         check_group(admin, name)
+    failures = {}
     for name, future in admin.delete_consumer_groups(names, request_timeout=REQUEST_TIMEOUT_S).items():
         try:
             future.result()
         except KafkaException as error:
             if error.args[0].code() == KafkaError.NON_EMPTY_GROUP:
-                raise CommandError(f"group {name} has members", hint="stop its consumers first") from error
-            raise explain(error.args[0], f"group {name}") from error
-        note(f"group {name} deleted")
+                failures[name] = CommandError(f"group {name} has members", hint="stop its consumers first")
+            else:
+                failures[name] = explain(error.args[0], f"group {name}")
+    report_deletions("group", names, failures, output)

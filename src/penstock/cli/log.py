@@ -6,16 +6,14 @@ import dataclasses
 import json
 import sys
 import time
-from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from penstock.cli import log_dump
 from penstock.cli.errors import CommandError, ExitCode
-from penstock.cli.log_targets import Target, data_root, exclusive, find_targets, is_in_use
+from penstock.cli.log_targets import Target, data_root, exclusive, find_targets, identify, is_in_use
 from penstock.cli.output import Output, note, print_json, print_table
 from penstock.cli.topic import OutputOption
 
@@ -36,44 +34,69 @@ def dump(
     partition: Partition = None,
     records: Annotated[bool, typer.Option("--records", "-r", help="Show the records, too.")] = False,
     from_offset: Annotated[int, typer.Option("--from", min=0, metavar="OFFSET", help="Start at this offset.")] = 0,
-    count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="Stop after so many lines.")] = None,
+    count: Annotated[
+        int | None,
+        typer.Option("--count", "-n", min=1, help="So many batches; with --records, so many records."),
+    ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show the record batches of segments."""
-    lines = islice(_dump_lines(_segments(path, topic, partition), from_offset, records, output), count)
-    for line in lines:
-        sys.stdout.write(line + "\n")
+    """Show the record batches of segments. Exits with 5 if there were bad bytes among them."""
+    _note_use(path)
+    bad = 0
+    left = sys.maxsize if count is None else count
+    for segment in _segments(path, topic, partition):
+        if output is Output.TABLE:
+            sys.stdout.write(f"{segment.name}\n{log_dump.heading()}\n")
+        for entry in log_dump.entries(segment.path, from_offset, records):
+            line = segment.json_line(entry) if output is Output.JSON else log_dump.text_line(entry)
+            sys.stdout.write(line + "\n")
+            bad += entry.kind == "bad"
+            left -= entry.kind == ("record" if records else "batch")
+            if not left:
+                break
+        if not left:
+            break
+    if bad:
+        hint = f"`penstock log verify {path if path.is_dir() else path.parent}` says what is lost"
+        raise CommandError(f"bad bytes in {bad} places", ExitCode.DAMAGED, hint=hint)
 
 
-def _segments(path: Path, topic: str | None, partition: int | None) -> list[tuple[str, Path]]:
+def _note_use(path: Path) -> None:
+    root = data_root(path)
+    if root is not None and is_in_use(root):
+        note(f"a broker is using {root}; the newest batches of a log may look torn while it writes")
+
+
+class _Segment(NamedTuple):
+    name: str
+    path: Path
+    target: Target | None
+
+    def json_line(self, entry: log_dump.Entry) -> str:
+        """A file that lies outside a data directory does not tell whose it is."""
+        topic = self.target.topic if self.target else None
+        partition = self.target.partition if self.target else None
+        fields = log_dump.json_fields(entry)
+        return json.dumps({"kind": entry.kind, "topic": topic, "partition": partition, **fields}, ensure_ascii=False)
+
+
+def _segments(path: Path, topic: str | None, partition: int | None) -> list[_Segment]:
     if path.is_file():
-        return [(str(path), path)]
+        if not log_dump.is_segment(path):
+            hint = "segments are the files such as 00000000000000000000.log in a partition's directory"
+            raise CommandError(f"{path} is no segment: there is no record batch in it", ExitCode.USAGE, hint=hint)
+        return [_Segment(str(path), path, identify(path.parent) if data_root(path) else None)]
     return [
-        (f"{target.name} {segment.name}", segment)
+        _Segment(f"{target.name} {segment.name}", segment, target)
         for target in find_targets(path, topic, partition)
         for segment in log_dump.segment_files(target.directory)
     ]
 
 
-def _dump_lines(segments: list[tuple[str, Path]], from_offset: int, records: bool, output: Output) -> Iterator[str]:
-    for name, segment in segments:
-        if output is Output.TABLE:
-            yield name
-            yield log_dump.heading()
-        for entry in log_dump.entries(segment, from_offset, records):
-            yield (
-                json.dumps({"kind": entry.kind, **entry.fields}, ensure_ascii=False)
-                if output is Output.JSON
-                else log_dump.text_line(entry)
-            )
-
-
 @app.command()
 def verify(path: Where, topic: Topic = None, partition: Partition = None, output: OutputOption = Output.TABLE) -> None:
     """Check every batch of logs; nothing is changed. Exits with 5 if there is damage."""
-    root = data_root(path)
-    if root is not None and is_in_use(root):
-        note(f"a broker is using {root}; the newest batches of a log may look torn while it writes")
+    _note_use(path)
     targets = find_targets(path, topic, partition)
     reports = [_verify(target) for target in targets]
     _show(targets, reports, output)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from penstock.cli.message_text import shown
+from penstock.cli.message_text import shown, text_fields
 
 if TYPE_CHECKING:
     from penstock.model.batch import BatchHeader
@@ -22,7 +22,7 @@ _WIDTHS = (22, 11, 9, 8, 7, 25, 6, 18, 0)
 
 
 class Entry(NamedTuple):
-    """A batch, a record of it, or bad bytes; `kind` says which."""
+    """A batch, a record of it, or bad bytes; `kind` says which. Keys, values and headers are bytes here."""
 
     kind: str
     fields: dict[str, Any]
@@ -30,6 +30,20 @@ class Entry(NamedTuple):
 
 def segment_files(directory: Path) -> list[Path]:
     return sorted(path for path in directory.glob("*.log") if path.stem.isdecimal())
+
+
+def is_segment(path: Path) -> bool:
+    """By its name, whatever became of its contents; or, under another name, by a whole batch in it."""
+    from penstock.runtime.files import RealFiles
+    from penstock.storage.scan import find_batch
+
+    if path.suffix == ".log" and path.stem.isdecimal():
+        return True
+    file = RealFiles().open(path, write=False)
+    try:
+        return find_batch(file, 0, file.size(), min_offset=0) is not None
+    finally:
+        file.close()
 
 
 def entries(path: Path, first_offset: int, records: bool) -> Iterator[Entry]:
@@ -75,9 +89,9 @@ def _batch(
                     {
                         "offset": record.offset,
                         "timestamp": record.timestamp,
-                        "key": shown(record.key),
-                        "value": shown(record.value),
-                        "headers": [[name, shown(value)] for name, value in record.headers],
+                        "key": record.key,
+                        "value": record.value,
+                        "headers": record.headers,
                     },
                 )
     except KafkaError as error:
@@ -116,15 +130,29 @@ def _one_line(text: object) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
 
 
+def json_fields(entry: Entry) -> dict[str, Any]:
+    """An entry for programs: keys and values as `penstock consume --output json` has them."""
+    if entry.kind != "record":
+        return entry.fields
+    fields = entry.fields
+    return {
+        "offset": fields["offset"],
+        "timestamp": fields["timestamp"],
+        **text_fields("key", fields["key"]),
+        **text_fields("value", fields["value"]),
+        "headers": [[name, shown(value)] for name, value in fields["headers"]],
+    }
+
+
 def text_line(entry: Entry) -> str:
     """An entry for people."""
     fields = entry.fields
     if entry.kind == "bad":
         return f"!! {fields['bytes']} bad bytes at {fields['position']}: {fields['reason']}"
     if entry.kind == "record":
-        key = "" if fields["key"] is None else f" key={_one_line(fields['key'])}"
-        headers = "".join(f" {name}={_one_line(value)}" for name, value in fields["headers"])
-        value = "null" if fields["value"] is None else _one_line(fields["value"])
+        key = "" if fields["key"] is None else f" key={_one_line(shown(fields['key']))}"
+        headers = "".join(f" {name}={_one_line(shown(value))}" for name, value in fields["headers"])
+        value = "null" if fields["value"] is None else _one_line(shown(fields["value"]))
         return f"    {fields['offset']} {_moment(fields['timestamp'])}{key}{headers} value={value}"
     producer = "-"
     if fields["producer_id"] >= 0:

@@ -42,7 +42,7 @@ def find_targets(path: Path, topic: str | None, partition: int | None) -> list[T
     if path.is_dir() and root is not None and path.resolve() == root:
         found = _partitions(root)
     elif path.is_dir() and any(path.glob("*.log")):
-        found = [_identify(path)]
+        found = [identify(path)]
     else:
         raise CommandError(
             f"{path} is neither a data directory nor a partition's directory", ExitCode.NOT_FOUND, hint="see --help"
@@ -66,10 +66,10 @@ def data_root(path: Path) -> Path | None:
 
 def _partitions(root: Path) -> list[Target]:
     directories = [d for d in (root / "topics").glob("*/*/*") if d.is_dir() and d.name.isdecimal()]
-    return sorted((_identify(d) for d in directories), key=lambda target: (target.topic, target.partition))
+    return sorted((identify(d) for d in directories), key=lambda target: (target.topic, target.partition))
 
 
-def _identify(directory: Path) -> Target:
+def identify(directory: Path) -> Target:
     """DATA/topics/<topic>/<topic id>/<partition>; a directory copied elsewhere is known by its own name."""
     resolved = directory.resolve()
     number = int(resolved.name) if resolved.name.isdecimal() else 0

@@ -9,11 +9,13 @@ from penstock.cli.errors import CommandError, ExitCode
 
 def parse_moment(text: str, option: str, otherwise: str = "") -> int:
     """Milliseconds since 1970. A time without a zone is local time, as on the clock of whoever typed it."""
-    if text.startswith("@") and text[1:].isdecimal():
-        return int(text[1:])
     try:
+        if text.startswith("@") and text[1:].isdecimal():
+            # Through datetime, so that a number beyond all dates is refused here and not by the library.
+            datetime.fromtimestamp(int(text[1:]) / 1000, UTC)
+            return int(text[1:])
         return int(datetime.fromisoformat(text).astimezone(UTC).timestamp() * 1000)
-    except ValueError as error:
+    except (ValueError, OverflowError, OSError) as error:
         allowed = f"{otherwise}, " if otherwise else ""
         raise CommandError(
             f"{option} {text!r} is not {allowed}a date and time such as 2026-03-01T09:00:00Z, or @MILLISECONDS",

@@ -44,12 +44,12 @@ class Reset:
 
 def plan_reset(
     cluster: Cluster, admin: AdminClient, committed: Mapping[Place, int], topics: Sequence[str] | None, reset: Reset
-) -> list[dict[str, Any]]:
-    """A row per partition: where it stands, where it would go."""
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """A row per partition: where it stands, where it would go; and what is to be said about offsets that were moved."""
     places = _named(cluster, admin, topics) if topics else sorted(committed)
     ranges = offset_ranges(admin, places)
     moments = _at_moment(admin, places, reset.timestamp_ms) if reset.timestamp_ms is not None else {}
-    rows = []
+    rows, remarks = [], []
     for place in places:
         start, end = ranges[place]
         current = committed.get(place)
@@ -63,9 +63,12 @@ def plan_reset(
             target = (start if current is None else current) + reset.shift
         else:
             target = moments[place] if moments[place] >= 0 else end
-        target = min(max(target, start), end)
-        rows.append({"topic": place[0], "partition": place[1], "from": current, "to": target})
-    return rows
+        reachable = min(max(target, start), end)
+        if reachable != target:
+            side = "end" if target > end else "start"
+            remarks.append(f"{place[0]}-{place[1]} has no offset {target}, only {start} to {end}: its {side} is taken")
+        rows.append({"topic": place[0], "partition": place[1], "from": current, "to": reachable})
+    return rows, remarks
 
 
 def _named(cluster: Cluster, admin: AdminClient, topics: Sequence[str]) -> list[Place]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import difflib
+import struct
 import sys
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,16 +23,20 @@ from penstock.cli.client import (
     translated,
 )
 from penstock.cli.errors import CommandError, ExitCode
+from penstock.cli.message_text import INT32_MAX
 from penstock.cli.output import Output, note, print_json, print_table
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
+
+INT16_MAX = (1 << 15) - 1
 
 app = typer.Typer(no_args_is_help=True, help="Create, look at, change and delete topics.")
 
 Name = Annotated[str, typer.Argument(metavar="TOPIC")]
 Names = Annotated[list[str], typer.Argument(metavar="TOPIC...")]
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="table for people, json for programs.")]
+ChangeOutput = Annotated[Output, typer.Option("--output", "-o", help="A sentence on stderr, or json.")]
 Configs = Annotated[
     list[str] | None, typer.Option("--config", "-c", metavar="NAME=VALUE", help="Topic config, such as retention.ms=…")
 ]
@@ -37,12 +45,15 @@ Configs = Annotated[
 @app.command()
 def create(
     name: Name,
-    partitions: Annotated[int | None, typer.Option("--partitions", "-p", min=1, help="Default: the broker's.")] = None,
+    partitions: Annotated[
+        int | None, typer.Option("--partitions", "-p", min=1, max=INT32_MAX, help="Default: the broker's.")
+    ] = None,
     replication_factor: Annotated[
-        int | None, typer.Option("--replication-factor", "-r", min=1, help="Default: the broker's.")
+        int | None, typer.Option("--replication-factor", "-r", min=1, max=INT16_MAX, help="Default: the broker's.")
     ] = None,
     config: Configs = None,
     if_not_exists: Annotated[bool, typer.Option("--if-not-exists", help="An existing topic is no error.")] = False,
+    output: ChangeOutput = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     properties: ClientProperties = None,
 ) -> None:
@@ -51,15 +62,18 @@ def create(
     from confluent_kafka.admin import NewTopic
 
     cluster = connect(bootstrap_server, properties)
-    topic = NewTopic(name, partitions or -1, replication_factor or -1, config=parse_pairs(config, "--config"))
+    configs = parse_pairs(config, "--config")
+    topic = NewTopic(name, partitions or -1, replication_factor or -1, config=configs)
     admin = cluster.admin()  # must live until the answer is there
     error = _failure(admin.create_topics([topic], request_timeout=REQUEST_TIMEOUT_S)[name])
     if error is not None and not (if_not_exists and error.code() == KafkaError.TOPIC_ALREADY_EXISTS):
-        failure = explain(error, f"topic {name}")
         if error.code() == KafkaError.TOPIC_ALREADY_EXISTS:
-            failure = CommandError(f"topic {name} exists already", hint="use --if-not-exists to accept that")
-        raise failure
-    note(f"topic {name} {'exists already' if error else 'created'}")
+            raise CommandError(f"topic {name} exists already", hint="use --if-not-exists to accept that")
+        raise _config_refusal(error, f"topic {name}", configs)
+    if output is Output.JSON:
+        print_json({"topic": name, "created": error is None})
+    else:
+        note(f"topic {name} {'exists already' if error else 'created'}")
 
 
 @app.command("list")
@@ -100,7 +114,7 @@ def describe(
     cluster = connect(bootstrap_server, properties)
     admin = cluster.admin()
     cluster.check_topics(names, admin)
-    described = [_describe(admin, name, all_configs) for name in names]
+    described = [_describe(admin, name, all_configs) for name in dict.fromkeys(names)]
     if output is Output.JSON:
         print_json(described)
         return
@@ -135,7 +149,13 @@ def _describe(admin: AdminClient, name: str, all_configs: bool) -> dict[str, Any
             }
         )
     configs = _configs(admin, name, all_configs)
-    return {"topic": name, "id": str(topic.topic_id), "partitions": partitions, "configs": configs}
+    return {"topic": name, "id": _id_text(topic.topic_id), "partitions": partitions, "configs": configs}
+
+
+def _id_text(topic_id: Any) -> str:
+    """As Kafka's own tools write it: base64 for URLs, without padding. The library's text has + and / in it."""
+    high, low = topic_id.get_most_significant_bits(), topic_id.get_least_significant_bits()
+    return base64.urlsafe_b64encode(struct.pack(">qq", high, low)).decode().rstrip("=")
 
 
 def offset_ranges(admin: AdminClient, partitions: list[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, int]]:
@@ -176,7 +196,10 @@ def alter(
     delete_config: Annotated[
         list[str] | None, typer.Option("--delete-config", metavar="NAME", help="Back to the default.")
     ] = None,
-    partitions: Annotated[int | None, typer.Option("--partitions", "-p", min=1, help="Raise the number.")] = None,
+    partitions: Annotated[
+        int | None, typer.Option("--partitions", "-p", min=1, max=INT32_MAX, help="Raise the number.")
+    ] = None,
+    output: ChangeOutput = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     properties: ClientProperties = None,
 ) -> None:
@@ -191,7 +214,10 @@ def alter(
         _alter_configs(admin, name, changes, delete_config or [])
     if partitions is not None:
         _add_partitions(admin, name, partitions)
-    note(f"topic {name} changed")
+    if output is Output.JSON:
+        print_json({"topic": name, "set": changes, "deleted": delete_config or [], "partitions": partitions})
+    else:
+        note(f"topic {name} changed")
 
 
 def _alter_configs(admin: AdminClient, name: str, changes: dict[str, str], removed: list[str]) -> None:
@@ -201,8 +227,23 @@ def _alter_configs(admin: AdminClient, name: str, changes: dict[str, str], remov
         ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET) for key, value in changes.items()
     ] + [ConfigEntry(key, None, incremental_operation=AlterConfigOpType.DELETE) for key in removed]
     resource = ConfigResource(ConfigResource.Type.TOPIC, name, incremental_configs=entries)
-    with translated(f"configs of {name}"):
-        admin.incremental_alter_configs([resource], request_timeout=REQUEST_TIMEOUT_S)[resource].result()
+    error = _failure(admin.incremental_alter_configs([resource], request_timeout=REQUEST_TIMEOUT_S)[resource])
+    if error is not None:
+        raise _config_refusal(error, f"configs of {name}", [*changes, *removed])
+
+
+def _config_refusal(error: Any, what: str, names: Iterable[str]) -> CommandError:
+    """A refusal, with the config that may have been meant by a name that Kafka does not have."""
+    from confluent_kafka import KafkaError
+
+    from penstock.config.topic_configs import TOPIC_CONFIGS
+
+    unknown = [name for name in names if name not in TOPIC_CONFIGS]
+    if error.code() != KafkaError.INVALID_CONFIG or not unknown:
+        return explain(error, what)
+    close = difflib.get_close_matches(unknown[0], list(TOPIC_CONFIGS), n=1)
+    hint = f"did you mean {close[0]}?" if close else "`penstock topic describe TOPIC --all-configs` lists them"
+    return CommandError(f"{what}: {error.str()}", hint=hint)
 
 
 def _add_partitions(admin: AdminClient, name: str, count: int) -> None:
@@ -215,25 +256,47 @@ def _add_partitions(admin: AdminClient, name: str, count: int) -> None:
 @app.command()
 def delete(
     names: Names,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask. Without a terminal, as in a script, nobody is asked.")
+    ] = False,
+    output: ChangeOutput = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     properties: ClientProperties = None,
 ) -> None:
     """Delete topics and everything in them."""
+    names = list(dict.fromkeys(names))
     cluster: Cluster = connect(bootstrap_server, properties)
     admin = cluster.admin()
-    cluster.check_topics(names, admin)
+    cluster.check_topics(names, admin, creatable=False)
     if not yes and sys.stdin.isatty():
         typer.confirm(f"Delete {', '.join(names)} with all records?", abort=True)
-    failures = []
+    failures = {}
     for name, future in admin.delete_topics(names, request_timeout=REQUEST_TIMEOUT_S).items():
         error = _failure(future)
-        if error is None:
-            note(f"topic {name} deleted")
-        else:
-            failures.append(explain(error, f"topic {name}"))
+        if error is not None:
+            failures[name] = _delete_refusal(error, name)
+    report_deletions("topic", names, failures, output)
+
+
+def _delete_refusal(error: Any, name: str) -> CommandError:
+    if _is_internal(name):
+        hint = "the broker needs it; `penstock group delete` removes the offsets of a group"
+        return CommandError(f"topic {name} cannot be deleted ({error.str()})", hint=hint)
+    return explain(error, f"topic {name}")
+
+
+def report_deletions(kind: str, names: Iterable[str], failures: Mapping[str, CommandError], output: Output) -> None:
+    """What became of each; the failures together end the command."""
+    if output is Output.JSON:
+        errors = {name: str(failure) for name, failure in failures.items()}
+        print_json([{kind: name, "deleted": name not in failures, "error": errors.get(name)} for name in names])
+    else:
+        for name in names:
+            if name not in failures:
+                note(f"{kind} {name} deleted")
     if failures:
-        raise failures[0] if len(failures) == 1 else CommandError("; ".join(map(str, failures)), failures[0].code)
+        first = next(iter(failures.values()))
+        raise first if len(failures) == 1 else CommandError("; ".join(map(str, failures.values())), first.code)
 
 
 def _failure(future: Any) -> Any:
