@@ -35,5 +35,9 @@ def test_bench_on_an_unknown_topic_is_not_found(penstock: CommandLine) -> None:
     penstock("bench", "--topic", "no-such-topic", code=4)
 
 
+def test_options_that_do_not_agree_are_wrong_usage(penstock: CommandLine) -> None:
+    assert "acks" in penstock("bench", "--acks", "1", "-X", "enable.idempotence=true", code=2).err
+
+
 def test_bench_with_nobody_to_work_is_wrong_usage(penstock: CommandLine) -> None:
     assert "--producers or --consumers" in penstock("bench", "--producers", 0, "--consumers", 0, code=2).err

@@ -146,6 +146,19 @@ def test_a_line_that_the_client_does_not_send_is_named(penstock: CommandLine, na
     assert "message.max.bytes" in failed.err
 
 
+def test_a_file_that_cannot_be_read_is_named(penstock: CommandLine, name: str, tmp_path: Path) -> None:
+    good = tmp_path / "good.txt"
+    good.write_text("a\nb\n")
+    failed = penstock("produce", name, good, "/proc/self/mem", code=1)  # reading address 0 is an error for everybody
+    assert "2 messages delivered, stopped at line 1 of /proc/self/mem: cannot be read" in failed.err
+
+
+def test_the_broker_s_own_topic_takes_no_messages(penstock: CommandLine, name: str) -> None:
+    penstock("produce", name, stdin="x\n")
+    penstock("consume", name, "--group", name)
+    assert "name another topic" in penstock("produce", "__consumer_offsets", stdin="x\n", code=1).err
+
+
 def test_a_header_may_come_twice(penstock: CommandLine, name: str) -> None:
     penstock("produce", name, "-H", "a=b", "-H", "a=c=d", stdin="x\n")
     assert penstock("consume", name, "--output", "json").json_lines[0]["headers"] == [["a", "b"], ["a", "c=d"]]

@@ -110,6 +110,8 @@ def bench(
             linger_ms=linger_ms,
             batch_bytes=batch_bytes,
         )
+        if producers:
+            cluster.producer(**plan.producer_options())  # options that do not agree are refused here, not in a worker
         shares = _shares(cluster, name, consumers, from_end=producers > 0)
         sides, seconds = _run(plan, producers, shares, duration, live=output is Output.TABLE)
     document = _document(sides, seconds, plan)

@@ -77,6 +77,15 @@ class Plan:
     linger_ms: float
     batch_bytes: int
 
+    def producer_options(self) -> dict[str, Any]:
+        return {
+            "acks": self.acks,
+            "compression.type": self.compression,
+            "linger.ms": self.linger_ms,
+            "batch.size": self.batch_bytes,
+            "queue.buffering.max.messages": 200_000,
+        }
+
 
 class _Reporter:
     def __init__(self, role: str, reports: Queue[Report]) -> None:
@@ -116,15 +125,7 @@ def run_producer(plan: Plan, reports: Queue[Report], stop: Event) -> None:
         reporter.now.size_bytes += size
         reporter.latency(message.latency())
 
-    config = {
-        "acks": plan.acks,
-        "compression.type": plan.compression,
-        "linger.ms": plan.linger_ms,
-        "batch.size": plan.batch_bytes,
-        "queue.buffering.max.messages": 200_000,
-        "on_delivery": on_delivery,
-    }
-    producer = Producer({**plan.client, **config})
+    producer = Producer({**plan.producer_options(), **plan.client, "on_delivery": on_delivery})
     filling = os.urandom(max(0, size - STAMP_BYTES))
     started = time.monotonic()
     handed_over = 0

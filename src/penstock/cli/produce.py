@@ -70,6 +70,12 @@ class Stop(NamedTuple):
         return f"stopped at line {self.place.line} of {self.place.file}: {self.reason}"
 
 
+class _UnreadableError(Exception):
+    def __init__(self, place: Place, cause: OSError) -> None:
+        self.stop = Stop(place, f"cannot be read ({(cause.strerror or str(cause)).lower()})")
+        super().__init__(str(self.stop))
+
+
 @dataclass(slots=True)
 class Sending:
     """One run: what all messages have in common, and how it went."""
@@ -118,6 +124,8 @@ def _refusal(error: Any, message: Any, topic: str) -> str:
 
     if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
         return f"{error.str()}; `penstock topic alter {topic} --config max.message.bytes=…` allows larger ones"
+    if error.code() == KafkaError.TOPIC_EXCEPTION and topic.startswith("__"):
+        return f"{error.str()}; {topic} is written only by the broker itself: name another topic"
     if error.code() == KafkaError.INVALID_RECORD and message.key() is None:
         return f"{error.str()}; a compacted topic takes only messages with keys: give --key or --key-separator"
     return str(explain(error))
@@ -208,6 +216,8 @@ def _send(producer: Producer, sending: Sending, lines: Iterator[tuple[Place, byt
             producer.poll(0)
             if sending.failed:
                 break
+    except _UnreadableError as error:
+        sending.stop = error.stop
     except KeyboardInterrupt:
         producer.flush()
         note(f"interrupted; {_count(sending.delivered)} delivered")
@@ -260,16 +270,27 @@ def _sources(files: list[Path], progress: bool) -> Iterator[Iterator[tuple[Place
 
         def read_all() -> Iterator[tuple[Place, bytes]]:
             for path in files:
-                with path.open("rb") as stream:
+                with _opened(path) as stream:
                     yield from _lines(stream, str(path), lambda size: bar.advance(task, size))
 
         yield read_all()
 
 
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise _UnreadableError(Place(str(path), 1), error) from error
+
+
 def _lines(stream: BinaryIO, name: str, advance: Callable[[int], None]) -> Iterator[tuple[Place, bytes]]:
-    for number, line in enumerate(stream, start=1):
-        advance(len(line))
-        yield Place(name, number), line.removesuffix(b"\n").removesuffix(b"\r")
+    number = 0
+    try:
+        for number, line in enumerate(stream, start=1):
+            advance(len(line))
+            yield Place(name, number), line.removesuffix(b"\n").removesuffix(b"\r")
+    except OSError as error:
+        raise _UnreadableError(Place(name, number + 1), error) from error
 
 
 def _report(sending: Sending, seconds: float, output: Output) -> None:
