@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,8 +23,9 @@ from penstock.cli.client import (
     translated,
 )
 from penstock.cli.errors import CommandError, ExitCode
+from penstock.cli.input_lines import Place, Stop, UnreadableError, read_lines
 from penstock.cli.message_text import Headers, OutgoingMessage, from_json, from_line
-from penstock.cli.output import Output, console, note, print_json
+from penstock.cli.output import Output, note, print_json
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer
@@ -53,27 +52,6 @@ class Compression(StrEnum):
     SNAPPY = "snappy"
     LZ4 = "lz4"
     ZSTD = "zstd"
-
-
-class Place(NamedTuple):
-    file: str
-    line: int
-
-
-class Stop(NamedTuple):
-    """Why a run ended before its input did."""
-
-    place: Place
-    reason: str
-
-    def __str__(self) -> str:
-        return f"stopped at line {self.place.line} of {self.place.file}: {self.reason}"
-
-
-class _UnreadableError(Exception):
-    def __init__(self, place: Place, cause: OSError) -> None:
-        self.stop = Stop(place, f"cannot be read ({(cause.strerror or str(cause)).lower()})")
-        super().__init__(str(self.stop))
 
 
 @dataclass(slots=True)
@@ -175,7 +153,7 @@ def produce(
     )
     sending.partition_count = ensure_topic(cluster, producer, topic, partition)
     started = time.monotonic()
-    with _sources(files or [], progress) as lines:
+    with read_lines(files or [], progress) as lines:
         _send(producer, sending, lines)
     _report(sending, time.monotonic() - started, output)
 
@@ -216,7 +194,7 @@ def _send(producer: Producer, sending: Sending, lines: Iterator[tuple[Place, byt
             producer.poll(0)
             if sending.failed:
                 break
-    except _UnreadableError as error:
+    except UnreadableError as error:
         sending.stop = error.stop
     except KeyboardInterrupt:
         producer.flush()
@@ -245,52 +223,6 @@ def _hand_over(producer: Producer, topic: str, message: OutgoingMessage) -> None
                 reason = f"is larger than the client sends ({len(message.value or b''):,} bytes)"
                 raise ValueError(f"{reason}; --property message.max.bytes=… allows larger ones") from error
             raise ValueError(str(explain(error.args[0]))) from error
-
-
-@contextlib.contextmanager
-def _sources(files: list[Path], progress: bool) -> Iterator[Iterator[tuple[Place, bytes]]]:
-    """Lines with their places, and a progress bar on a terminal when the whole size is known."""
-    if not files:
-        yield _lines(sys.stdin.buffer, "stdin", lambda _: None)
-        return
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-    total = sum(path.stat().st_size for path in files)
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TimeRemainingColumn(),
-        console=console(stderr=True),
-        disable=not progress or not sys.stderr.isatty(),
-        transient=True,
-    )
-    with bar:
-        task = bar.add_task("sending", total=total)
-
-        def read_all() -> Iterator[tuple[Place, bytes]]:
-            for path in files:
-                with _opened(path) as stream:
-                    yield from _lines(stream, str(path), lambda size: bar.advance(task, size))
-
-        yield read_all()
-
-
-def _opened(path: Path) -> BinaryIO:
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise _UnreadableError(Place(str(path), 1), error) from error
-
-
-def _lines(stream: BinaryIO, name: str, advance: Callable[[int], None]) -> Iterator[tuple[Place, bytes]]:
-    number = 0
-    try:
-        for number, line in enumerate(stream, start=1):
-            advance(len(line))
-            yield Place(name, number), line.removesuffix(b"\n").removesuffix(b"\r")
-    except OSError as error:
-        raise _UnreadableError(Place(name, number + 1), error) from error
 
 
 def _report(sending: Sending, seconds: float, output: Output) -> None:
