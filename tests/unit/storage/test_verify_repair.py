@@ -93,3 +93,31 @@ def test_a_tail_that_was_synced_and_is_cut_off(tmp_path: Path) -> None:
     assert rig.log.state is LogState.ONLINE
     assert values_of(rig.log) == [b"value %d" % index for index in range(19)]
     assert put_idempotent(rig.log, 20, b"value 20").base_offset == 20
+
+
+@pytest.mark.parametrize("byte", [3, 7, 9, 11])
+def test_a_changed_offset_or_length(tmp_path: Path, byte: int) -> None:
+    """Outside the CRC: seen because batches follow one another."""
+    rig = filled(tmp_path)
+    path = rig.segment_file(0)
+    position, header = list(iter_headers(path.read_bytes()))[1]
+    flip(path, position + byte)
+    report = verify_log(rig.files, rig.directory, log_start=0)
+    assert report.lost == [(header.base_offset, header.base_offset + 1)]
+    repair_log(rig.files, rig.directory, now_ms=NOW, log_start=0)
+    rig.open()
+    assert rig.log.state is LogState.ONLINE
+    assert values_of(rig.log) == [b"value %d" % index for index in range(20) if index != header.base_offset]
+
+
+def test_a_segment_without_its_last_batch(tmp_path: Path) -> None:
+    rig = filled(tmp_path)
+    path = rig.segment_file(0)
+    *_, (position, header) = iter_headers(path.read_bytes())
+    os.truncate(path, position)
+    report = verify_log(rig.files, rig.directory, log_start=0)
+    assert report.bad == []
+    assert report.missing == [(header.base_offset, header.base_offset + 1)]
+    repair_log(rig.files, rig.directory, now_ms=NOW, log_start=0)
+    rig.open()
+    assert values_of(rig.log) == [b"value %d" % index for index in range(20) if index != header.base_offset]
