@@ -10,10 +10,11 @@ import json
 import signal
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 HEARTBEAT_MS = 500
 COMMIT_MS = 200
+LONG_POLL_MS = 5_000
 
 
 class Report:
@@ -73,7 +74,7 @@ def run_confluent(options: dict[str, Any]) -> None:
 
 
 def run_kafka_python(options: dict[str, Any]) -> None:
-    from kafka import KafkaConsumer
+    from kafka import ConsumerRebalanceListener, KafkaConsumer
     from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
     from kafka.coordinator.assignors.range import RangePartitionAssignor
     from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
@@ -95,14 +96,29 @@ def run_kafka_python(options: dict[str, Any]) -> None:
         auto_commit_interval_ms=COMMIT_MS,
         auto_offset_reset="earliest",
     )
-    # kafka-python 3.0.12 may hang for good when its metadata arrives in the middle of its first rebalance, on
-    # Apache Kafka as well, so let it know the topic before it joins.
-    consumer.partitions_for_topic(options["topic"])
-    consumer.subscribe([options["topic"]])
     report, ending = Report(), Ending()
+
+    class Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # the library has no types
+        """Tells the assignment at once, since polls are long."""
+
+        owned: ClassVar[set[int]] = set()
+
+        def on_partitions_assigned(self, assigned: Any) -> None:
+            self.owned.update(each.partition for each in assigned)
+            report.assignment(self.owned)
+
+        def on_partitions_revoked(self, revoked: Any) -> None:
+            self.owned.difference_update(each.partition for each in revoked)
+            report.assignment(self.owned)
+
+        on_partitions_lost = on_partitions_revoked
+
+    # kafka-python 3.0.12 never heartbeats again when a poll times out, or metadata arrive, between its JoinGroup and
+    # SyncGroup (on Apache Kafka as well): so it learns of the topic before it joins, and polls for long.
+    consumer.partitions_for_topic(options["topic"])
+    consumer.subscribe([options["topic"]], listener=Listener())
     while not ending.asked:
-        found = consumer.poll(timeout_ms=100)
-        report.assignment(each.partition for each in consumer.assignment())
+        found = consumer.poll(timeout_ms=LONG_POLL_MS)
         for records in found.values():
             for record in records:
                 report.message(record.partition, record.offset, record.value)
