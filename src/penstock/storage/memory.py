@@ -8,8 +8,8 @@ are due. `storage.memory_bytes_max` is to it what free space is to the disk.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections import deque
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from penstock.config.settings import StorageSettings
@@ -51,7 +51,7 @@ class MemoryEngine:
         self._cleaner = MemoryCleaner(self)
         self._ticker = Ticker("penstock-upkeep", TICK_SECONDS, lambda: self.call_soon(self.tick))
         self._retention_ms = self.clock.monotonic_ms()
-        self._aging: Iterator[MemoryLog] = iter(())
+        self._aging: deque[MemoryLog] = deque()
         self._is_closed = False
 
     # --- partitions ------------------------------------------------------------------------------------
@@ -108,11 +108,11 @@ class MemoryEngine:
         if self._is_closed:
             return
         now_ms = self.clock.monotonic_ms()
-        if now_ms - self._retention_ms >= self.settings.retention_check_interval_ms:
+        if not self._aging and now_ms - self._retention_ms >= self.settings.retention_check_interval_ms:
             self._retention_ms = now_ms
-            self._aging = iter(list(self._logs.values()))
-        for log in islice(self._aging, LOGS_SEEN_PER_TICK):
-            self.observer.segments_removed(log.run_retention(self.clock.now_ms()))
+            self._aging = deque(self._logs.values())
+        for _ in range(min(LOGS_SEEN_PER_TICK, len(self._aging))):
+            self.observer.segments_removed(self._aging.popleft().run_retention(self.clock.now_ms()))
         self._cleaner.tick(now_ms)
 
     def run_retention(self, now_ms: int) -> int:

@@ -53,7 +53,7 @@ class Upkeep:
         self._completed: deque[tuple[Done, BaseException | None]] = deque()
         self._retention_ms = 0
         self._looked_ms = 0
-        self._aging: Iterator[DiskLog] = iter(())
+        self._aging: deque[DiskLog] = deque()  # still to be looked at by retention
         self.cleaner = Cleaner(engine, self)
         self.scrubber = Scrubber(engine, self)
         self.opener = Opener(engine)
@@ -116,11 +116,12 @@ class Upkeep:
         now_ms = self._engine.clock.monotonic_ms()
         settings = self._engine.settings
         self._start_checkpoints(now_ms)
-        if now_ms - self._retention_ms >= settings.retention_check_interval_ms:
+        # A walk over all logs ends before the next one begins: with many logs it takes longer than the interval.
+        if not self._aging and now_ms - self._retention_ms >= settings.retention_check_interval_ms:
             self._retention_ms = now_ms
-            self._aging = iter(list(self._engine.open_logs()))
-        for log in islice(self._aging, LOGS_SEEN_PER_TICK):
-            self._expire(log, self._engine.clock.now_ms())
+            self._aging = deque(self._engine.open_logs())
+        for _ in range(min(LOGS_SEEN_PER_TICK, len(self._aging))):
+            self._expire(self._aging.popleft(), self._engine.clock.now_ms())
         if now_ms - self._looked_ms >= settings.disk_check_interval_ms:
             self._looked_ms = now_ms
             self.disk_watch.look()
