@@ -13,7 +13,8 @@ from collections import OrderedDict
 
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import FETCH_SESSION_UNUSED_MS, FETCH_SESSIONS_MAX
-from penstock.protocol.kafka.fetch import FetchedPartition, FetchPartition, FetchRequest, TopicKey
+from penstock.protocol.kafka.fetch import FetchedPartition, FetchPartition, FetchRequest
+from penstock.protocol.kafka.topic_key import TopicKey
 
 FINAL_EPOCH = -1
 INITIAL_EPOCH = 0

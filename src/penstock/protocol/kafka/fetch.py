@@ -27,6 +27,7 @@ from penstock.protocol.kafka.primitives import (
     write_string,
     write_unsigned_varint,
 )
+from penstock.protocol.kafka.topic_key import TopicKey, by_topic
 
 FLEXIBLE = 12
 TOPIC_IDS = 13
@@ -35,8 +36,6 @@ READ_COMMITTED = 1
 _LIMITS = Struct(">iiib")
 _SESSION = Struct(">ii")
 _WATERMARKS = Struct(">ihqq")
-
-TopicKey = str | bytes  # the name, or the 16 bytes of the id from v13 on
 
 
 class FetchPartition(NamedTuple):
@@ -172,7 +171,7 @@ def encode_response(
     head = bytearray(INT32.pack(0))  # throttle time
     if version >= 7:
         head += INT16.pack(error_code) + INT32.pack(session_id)
-    groups = _by_topic(partitions)
+    groups = by_topic(partitions)
     head += write_count(len(groups), flexible)
     for topic, rows in groups:
         head += topic if isinstance(topic, bytes) else write_string(topic, flexible)
@@ -209,13 +208,3 @@ def _tagged(row: FetchedPartition) -> bytes:
     epoch, end_offset = row.diverging_epoch
     body = INT32.pack(epoch) + INT64.pack(end_offset) + b"\0"
     return b"\1\0" + write_unsigned_varint(len(body)) + body
-
-
-def _by_topic(partitions: list[FetchedPartition]) -> list[tuple[TopicKey, list[FetchedPartition]]]:
-    groups: list[tuple[TopicKey, list[FetchedPartition]]] = []
-    for row in partitions:
-        if groups and groups[-1][0] == row.topic:
-            groups[-1][1].append(row)
-        else:
-            groups.append((row.topic, [row]))
-    return groups

@@ -23,14 +23,13 @@ from penstock.protocol.kafka.primitives import (
     write_count,
     write_string,
 )
+from penstock.protocol.kafka.topic_key import TopicKey, by_topic
 
 FLEXIBLE = 9
 TOPIC_IDS = 13
 
 _ACKS_TIMEOUT = Struct(">hi")
 _RESULT = Struct(">ihqq")
-
-TopicKey = str | bytes  # the name, or the 16 bytes of the id from v13 on
 
 
 class PartitionData(NamedTuple):
@@ -108,7 +107,7 @@ def encode_response(results: list[PartitionResult], version: int, throttle_ms: i
     """The body of the answer."""
     flexible = version >= FLEXIBLE
     end = b"\0" if flexible else b""  # no tagged fields
-    groups = _by_topic(results)
+    groups = by_topic(results)
     out = bytearray(write_count(len(groups), flexible))
     for topic, rows in groups:
         out += topic if isinstance(topic, bytes) else write_string(topic, flexible)
@@ -124,16 +123,6 @@ def encode_response(results: list[PartitionResult], version: int, throttle_ms: i
     out += INT32.pack(throttle_ms)
     out += end
     return out
-
-
-def _by_topic(results: list[PartitionResult]) -> list[tuple[TopicKey, list[PartitionResult]]]:
-    groups: list[tuple[TopicKey, list[PartitionResult]]] = []
-    for row in results:
-        if groups and groups[-1][0] == row.topic:
-            groups[-1][1].append(row)
-        else:
-            groups.append((row.topic, [row]))
-    return groups
 
 
 def _record_errors(row: PartitionResult, flexible: bool) -> bytes:
