@@ -69,6 +69,7 @@ class Listener:
         self._next_id = 0
         self._server: asyncio.Server | None = None
         self._sweep: asyncio.TimerHandle | None = None
+        self._sweep_seconds = min(IDLE_SWEEP_SECONDS, options.idle_ms_max / 2000)
         self._shared = Shared(
             service=service,
             flow=flow,
@@ -94,7 +95,7 @@ class Listener:
         """Accept connections at the address that `bind` took. OSError if somebody else was faster after all."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(self._make, sock=bound, backlog=self._options.backlog)
-        self._sweep = loop.call_later(IDLE_SWEEP_SECONDS, self._close_idle)
+        self._sweep = loop.call_later(self._sweep_seconds, self._close_idle)
 
     def stop_accepting(self) -> None:
         """No new connections and no new requests; answers that are due still go out."""
@@ -159,4 +160,4 @@ class Listener:
             elif connection.last_active < oldest and connection.answered:
                 self._metrics.connection_broken("idle")
                 connection.close()
-        self._sweep = loop.call_later(IDLE_SWEEP_SECONDS, self._close_idle)
+        self._sweep = loop.call_later(self._sweep_seconds, self._close_idle)
