@@ -20,9 +20,10 @@ from penstock.broker.broker import Broker
 from penstock.broker.fetch_sessions import FetchSession
 from penstock.broker.fetch_target import FetchTarget, fetch_target
 from penstock.cluster.partition import Partition
-from penstock.model.errors import KafkaError
+from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import FETCH_BYTES_UNDER_PRESSURE, FETCH_WAIT_MS_MAX
 from penstock.net.pending import Buffers, Pending
+from penstock.protocol.kafka.apis import FETCH
 from penstock.protocol.kafka.fetch import (
     READ_COMMITTED,
     TOPIC_IDS,
@@ -230,7 +231,11 @@ class _Fetch:
         if self._session is not None:
             answers = self._session.news(answers, full=self._full)
             session_id = self._session.id
-        sent = sum(len(answer.records) for answer in answers)
+        sent = 0
+        for answer in answers:
+            sent += len(answer.records)
+            if answer.error:
+                self._broker.metrics.requests.failed(FETCH, ErrorCode(answer.error).name)
         if sent:
             self._broker.metrics.fetched(sent, self._messages)
             self._broker.metrics.read(self._read_seconds, sent)
