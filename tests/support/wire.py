@@ -56,6 +56,8 @@ def _primitive(kafka_type: str, value: Any) -> Any:
         return datetime.timedelta(milliseconds=value)
     if kafka_type == "datetime_i64" and isinstance(value, int):
         return datetime.datetime.fromtimestamp(value / 1000, datetime.UTC)
+    if kafka_type == "uuid" and isinstance(value, str):
+        return uuid.UUID(value)
     return value
 
 
