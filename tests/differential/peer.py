@@ -53,6 +53,7 @@ class Transcript:
     script: str
     steps: list[Step] = field(default_factory=list)
     times: dict[int, str] = field(default_factory=dict)  # timestamps that the script made, and their names
+    problem: str | None = None  # why the script itself could not go on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

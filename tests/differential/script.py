@@ -13,7 +13,8 @@ transcripts must be equal once ids, times and addresses are taken out. A script 
 
 Scripts run side by side on one broker, so that they use names of their own (`peer.name`) and never look at all topics
 or groups without expecting those of others. `alone=True` is for scripts that change what the whole broker does,
-`settings` (in Kafka's names) for those that need a broker of their own.
+`settings` (in Kafka's names) for those that need a broker set up otherwise, `own_broker=True` for those that restart
+it.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class Script:
     seconds: float  # about how long it takes: the long ones are begun first
     slow: bool  # left out of `make test`
     alone: bool  # nothing else runs on the broker meanwhile
-    settings: Mapping[str, str] = field(default_factory=dict)  # a broker of its own, with these
-    own_broker: bool = False  # may restart it
+    settings: Mapping[str, str] = field(default_factory=dict)  # in Kafka's names, beside `servers.BASE`
+    own_broker: bool = False  # shares its broker with no other script, and may restart it
 
 
 SCRIPTS: dict[str, Script] = {}
@@ -70,9 +71,9 @@ def script(
                 family=family or name,
                 seconds=seconds,
                 slow=slow,
-                alone=alone or own_broker or bool(given),
+                alone=alone,
                 settings=given,
-                own_broker=own_broker or bool(given),
+                own_broker=own_broker,
             )
         )
         return body

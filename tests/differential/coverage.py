@@ -1,0 +1,57 @@
+"""Which API and version has been seen to succeed and to fail: worked out from transcripts, promised by nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from penstock.protocol.kafka.apis import APIS
+
+SUCCESS, FAILURE = "success", "failure"
+
+Pair = tuple[str, int, str]  # API in snake case, version, success or failure
+
+
+def error_codes(answer: Any) -> Iterable[int]:
+    if isinstance(answer, dict):
+        for name, value in answer.items():
+            if name.endswith("error_code") and isinstance(value, int):
+                yield value
+            else:
+                yield from error_codes(value)
+    elif isinstance(answer, list):
+        for item in answer:
+            yield from error_codes(item)
+
+
+def verdict(answer: Any) -> str | None:
+    """Whether an answer is a success or a failure; silence and bytes that do not decode are neither."""
+    if answer.get("closed") is True:
+        return FAILURE
+    if "silent" in answer or "undecodable" in answer:
+        return None
+    return FAILURE if any(error_codes(answer)) else SUCCESS
+
+
+def covered(steps: Iterable[tuple[str, Any]]) -> set[Pair]:
+    """The pairs that these steps (titles and answers) show."""
+    found: set[Pair] = set()
+    for title, answer in steps:
+        api, _, version = title.partition(":")[0].partition(" v")
+        if version and (seen := verdict(answer)):
+            found.add((api, int(version), seen))
+    return found
+
+
+def wanted() -> set[Pair]:
+    """Every pair of API and version that Penstock answers, each once as a success and once as a failure."""
+    return {
+        (snake(api.name), version, kind)
+        for api in APIS.values()
+        for version in range(api.oldest, api.newest + 1)
+        for kind in (SUCCESS, FAILURE)
+    }
+
+
+def snake(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")

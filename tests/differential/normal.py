@@ -1,0 +1,125 @@
+"""The normaliser: the one table of fields in which two brokers may differ, and nothing else.
+
+Error codes, null versus empty and throttle times are never touched. An id becomes an alias by the order of its first
+appearance in the transcript (`member_id#1`), so that the same id stays the same and another one another. A time that
+the script made is shown as `T+offset` and compared; one that the broker made is `<time>`. Texts of errors are free:
+only null, empty or some text is compared.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tests.differential.peer import Step, Transcript
+
+IDS: Mapping[str, str] = {  # field: the kind of id it holds
+    "topic_id": "topic_id",
+    "member_id": "member_id",
+    "leader": "member_id",  # of JoinGroup; the leader of a partition is a leader_id
+    "producer_id": "producer_id",
+    "cluster_id": "cluster_id",
+    "session_id": "session_id",
+    "log_dir": "log_dir",
+    "client_instance_id": "client_instance_id",
+    "replica_directory_id": "directory_id",
+}
+NO_ID = (None, "", 0, -1)
+
+TIMES = frozenset(
+    {"timestamp", "base_timestamp", "max_timestamp", "log_append_time", "last_timestamp", "last_fetch_timestamp",
+     "last_caught_up_timestamp", "start_timestamp"}
+)  # fmt: skip
+
+ADDRESSES: Mapping[str, str] = {
+    "host": "<host>",
+    "port": "<port>",
+    "total_bytes": "<bytes>",  # of the disk
+    "usable_bytes": "<bytes>",
+    "finalized_features_epoch": "<offset>",  # of the metadata log
+    "subscription_id": "<hash>",  # of the subscriptions, as the broker likes
+}
+
+MESSAGES = frozenset({"error_message", "batch_index_error_message"})
+
+UNORDERED: Mapping[tuple[str, str], str] = {  # (API, list): what it is sorted by; Kafka's order is that of a hash map
+    ("metadata", "topics"): "name",
+    ("list_groups", "groups"): "group_id",
+    ("describe_configs", "configs"): "name",
+    ("describe_configs", "synonyms"): "source",
+    ("describe_log_dirs", "topics"): "name",
+    ("describe_log_dirs", "partitions"): "partition_index",
+    ("list_config_resources", "config_resources"): "resource_name",
+    ("join_group", "members"): "member_id",
+    ("describe_groups", "members"): "member_id",
+    ("describe_client_quotas", "entries"): "entity",
+    ("describe_client_quotas", "values"): "key",
+    ("offset_fetch", "topics"): "name",
+    ("offset_fetch", "partitions"): "partition_index",
+    ("api_versions", "api_keys"): "api_key",
+    ("api_versions", "supported_features"): "name",
+    ("api_versions", "finalized_features"): "name",
+}
+
+SHARED = frozenset({"topics", "groups", "config_resources", "entries"})
+"""Lists of all that a broker has; rows of other scripts (their names begin with x-) are left out."""
+
+
+class Normaliser:
+    """Makes the answers of one transcript comparable; it remembers the ids it has seen."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._mine = f"x-{transcript.script}-"
+        self._times = transcript.times
+        self._aliases: dict[str, dict[Any, str]] = {}
+
+    def step(self, step: Step) -> Any:
+        return self._value(step.api, "", step.answer)
+
+    def _value(self, api: str, name: str, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: self._value(api, key, item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._value(api, name, item) for item in self._arranged(api, name, value)]
+        if name in IDS and not isinstance(value, bool):
+            return self._alias(IDS[name], value)
+        if name in TIMES and isinstance(value, int) and value > 0:
+            return self._times.get(value, "<time>")
+        if name in MESSAGES and value:
+            return "<text>"
+        return ADDRESSES.get(name, value)
+
+    def _alias(self, kind: str, value: Any) -> Any:
+        if value in NO_ID:
+            return value
+        known = self._aliases.setdefault(kind, {})
+        return known.setdefault(value, f"{kind}#{len(known) + 1}")
+
+    def _arranged(self, api: str, name: str, rows: list[Any]) -> list[Any]:
+        if name in SHARED:
+            rows = [row for row in rows if not self._foreign(row)]
+        key = UNORDERED.get((api, name))
+        if key is None or not all(isinstance(row, dict) for row in rows):
+            return rows
+        return sorted(rows, key=lambda row: self._rank(row, key))
+
+    def _rank(self, row: dict[str, Any], key: str) -> tuple[int, str]:
+        """Where a row belongs: ids in the order of their first appearance, new ones by what else the row says."""
+        if key not in IDS:
+            return 0, json.dumps(row.get(key), sort_keys=True)
+        known = list(self._aliases.get(IDS[key], {}))
+        rank = known.index(row[key]) if row[key] in known else len(known)
+        return rank, json.dumps({name: value for name, value in row.items() if name != key}, sort_keys=True)
+
+    def _foreign(self, row: Any) -> bool:
+        if not isinstance(row, dict):
+            return False
+        named = row.get("name") or row.get("group_id") or row.get("resource_name") or ""
+        return isinstance(named, str) and named.startswith("x-") and not named.startswith(self._mine)
+
+
+def normalised(transcript: Transcript) -> list[tuple[str, Any]]:
+    """The steps as (title, answer), ready to be compared or kept."""
+    normaliser = Normaliser(transcript)
+    return [(step.title, normaliser.step(step)) for step in transcript.steps]
