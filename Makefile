@@ -9,7 +9,7 @@ CODE := $(wildcard src tests tools bench examples)
 PYTEST := $(BIN)/pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test lint quick compat compat-setup crash crash-setup scale bench features clean
+.PHONY: help setup demo run test lint quick compat compat-setup crash crash-setup scale bench bench-quick features clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,8 +56,11 @@ crash: setup crash-setup ## power cuts, kill -9, torn tails, failing disks: the 
 scale: setup ## ten thousand partitions, and how late the event loop is under them: the long forms
 	$(BIN)/pytest tests/scale -m slow -s
 
-bench: setup ## measure throughput and latency on this machine
-	$(BIN)/python -m bench
+bench: setup ## Penstock against Apache Kafka on this machine: about 10 minutes, wants it idle
+	$(BIN)/python -m bench --fsync-kafka
+
+bench-quick: setup ## the same work in a minute, Penstock alone
+	$(BIN)/python -m bench --penstock-only --rounds 1 --seconds 2 --warm-up 1
 
 features: compat-setup ## prove docs/features.md: run the marked tests, write the table
 	$(BIN)/python tools/features.py

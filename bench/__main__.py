@@ -1,7 +1,7 @@
-"""`python -m bench [--seconds N] [--against HOST:PORT] [work …]`: measure Penstock, or any Kafka broker.
+"""`python -m bench`: Penstock, side by side with Apache Kafka on the same machine.
 
-Without --against a broker is started on free ports with a directory of its own, and its start time and memory are
-figures, too.
+Without a rival (`--penstock-only`) the ratios are to the newest result in `bench/results` that has Kafka's figures.
+With `--against HOST:PORT` a broker that runs already is measured, whatever it is.
 """
 
 from __future__ import annotations
@@ -10,103 +10,112 @@ import argparse
 import json
 import os
 import platform
-import signal
-import socket
-import subprocess
 import sys
-import tempfile
-import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from bench.work import WORK, Address, Figures
+import psutil
 
-RESULTS = Path(__file__).parent / "results"
+from bench.report import RESULTS, latest, load, text
+from bench.rivals import FlushingKafka, Kafka, Penstock, Rival
+from bench.rounds import Options, medians, one_round, works
+from bench.spread import Figures
+from bench.targets import Medians
+from bench.work import WORK
 
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-class OwnBroker:
-    """A Penstock of our own."""
-
-    def __init__(self, directory: str) -> None:
-        self.address: Address = ("127.0.0.1", free_port())
-        started = time.perf_counter()
-        ports = ("--kafka-port", str(self.address[1]), "--http-port", str(free_port()))
-        command = (sys.executable, "-m", "penstock", "serve", "--data-dir", directory, "--log-level", "WARNING", *ports)
-        self._process = subprocess.Popen(command)
-        while True:
-            try:
-                socket.create_connection(self.address, timeout=1).close()
-                break
-            except OSError:
-                if self._process.poll() is not None or time.perf_counter() > started + 30:
-                    raise RuntimeError("the broker did not start") from None
-                time.sleep(0.005)
-        self.start_seconds = time.perf_counter() - started
-
-    def memory(self) -> Figures:
-        status = Path(f"/proc/{self._process.pid}/status").read_text()
-        fields = dict(line.split(":", 1) for line in status.splitlines() if line.startswith("Rss"))
-        return {name: int(value.split()[0]) / 1024 for name, value in fields.items()}
-
-    def stop(self) -> None:
-        self._process.send_signal(signal.SIGTERM)
-        self._process.wait(30)
+CHOICES = ("start", "memory", *WORK)
+MAIN_FIGURES = ("messages_per_s", "requests_per_s", "bytes_per_s", "seconds", "rss_mb", "p50_ms", "p99_ms", "errors")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="bench", description=__doc__)
-    parser.add_argument("work", nargs="*", help=f"what to measure, all by default: {', '.join(WORK)}")
-    parser.add_argument("--seconds", type=float, default=5.0)
-    parser.add_argument("--against", metavar="HOST:PORT")
-    options = parser.parse_args()
-    if unknown := set(options.work) - set(WORK):
-        parser.error(f"unknown work {', '.join(sorted(unknown))}; there is {', '.join(WORK)}")
-    figures: dict[str, Figures] = {}
-    with tempfile.TemporaryDirectory(prefix="penstock-bench-") as directory:
-        broker = None if options.against else OwnBroker(directory)
-        if broker is None:
-            host, _, port = options.against.rpartition(":")
-            address: Address = (host, int(port))
-        else:
-            address = broker.address
-            figures["start"] = {"seconds": broker.start_seconds}
-            figures["memory_idle"] = broker.memory()
-        try:
-            for name in options.work or WORK:
-                figures[name] = WORK[name](address, options.seconds)
-                print(
-                    f"{name:16}", "  ".join(f"{key} {value:,.2f}" for key, value in figures[name].items()), flush=True
-                )
-            if broker is not None:
-                figures["memory_loaded"] = broker.memory()
-        finally:
-            if broker is not None:
-                broker.stop()
-    for name in ("start", "memory_idle", "memory_loaded"):
-        if name in figures:
-            print(f"{name:16}", "  ".join(f"{key} {value:,.2f}" for key, value in figures[name].items()))
-    _save(figures, options.against)
+    arguments = _arguments()
+    options = Options(
+        seconds=arguments.seconds,
+        warm_up=arguments.warm_up,
+        only=arguments.only or CHOICES,
+        connections=arguments.connections,
+    )
+    if arguments.against:
+        host, _, port = arguments.against.rpartition(":")
+        rounds = {arguments.against: [_told(arguments.against, works((host, int(port)), options))]}
+    else:
+        rounds = _rounds(arguments, options)
+    figures = {name: medians(measured) for name, measured in rounds.items()}
+    path = _save(rounds, figures, arguments)
+    print("\n" + text(_beside_kafka(figures)) + f"\n\nwritten to {path}")
     return 0
 
 
-def _save(figures: dict[str, Figures], against: str | None) -> None:
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--only", nargs="+", metavar="WORK", choices=CHOICES, help=", ".join(CHOICES))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=4.0, help="of each work, measured")
+    parser.add_argument("--warm-up", type=float, default=3.0, help="seconds of each work before that")
+    parser.add_argument("--connections", type=int, default=10_000)
+    parser.add_argument("--penstock-only", action="store_true")
+    parser.add_argument("--fsync-kafka", action="store_true", help="one round of Kafka with a sync for each message")
+    parser.add_argument("--against", metavar="HOST:PORT", help="a broker that runs already")
+    return parser.parse_args()
+
+
+def _rounds(arguments: argparse.Namespace, options: Options) -> dict[str, list[Medians]]:
+    kinds: list[type[Rival]] = [Penstock] if arguments.penstock_only else [Penstock, Kafka]
+    rounds: dict[str, list[Medians]] = {kind.name: [] for kind in kinds}
+    for number in range(arguments.rounds):
+        for kind in kinds if number % 2 == 0 else reversed(kinds):
+            rounds[kind.name].append(_told(f"{kind.name} {number + 1}", one_round(kind, options)))
+    if arguments.fsync_kafka:
+        rounds[FlushingKafka.name] = [_told(FlushingKafka.name, one_round(FlushingKafka, options))]
+    return rounds
+
+
+def _told(title: str, measured: Any) -> Medians:
+    """Print figures as they come in."""
+    result: dict[str, Figures] = {}
+    for name, figures in measured:
+        result[name] = figures
+        shown = [f"{key} {figures[key]:,.2f}" for key in MAIN_FIGURES if key in figures]
+        print(f"{title:14} {name:16} {'  '.join(shown)}", flush=True)
+    return result
+
+
+def _beside_kafka(figures: dict[str, Medians]) -> dict[str, Medians]:
+    """With Kafka's figures of an earlier run, if it was not measured in this one."""
+    earlier = latest(with_broker="kafka")
+    if "kafka" in figures or "penstock" not in figures or earlier is None:
+        return figures
+    print(f"\nKafka's figures are from {earlier}")
+    theirs = load(earlier)["medians"]["kafka"]
+    return {**figures, "kafka": {name: theirs[name] for name in figures["penstock"] if name in theirs}}
+
+
+def machine() -> dict[str, Any]:
+    names = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    return {
+        "cores": os.cpu_count(),
+        "processor": names[0].partition(":")[2].strip() if names else platform.machine(),
+        "memory_gib": round(psutil.virtual_memory().total / (1 << 30)),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+    }
+
+
+def _save(rounds: dict[str, list[Medians]], figures: dict[str, Medians], arguments: argparse.Namespace) -> Path:
     RESULTS.mkdir(exist_ok=True)
     now = datetime.now(UTC)
     result = {
         "at": now.isoformat(timespec="seconds"),
-        "broker": against or "penstock",
-        "machine": {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.platform()},
-        "figures": figures,
+        "machine": machine(),
+        "conditions": f"median of {arguments.rounds} rounds, {arguments.seconds:g} s each after "
+        f"{arguments.warm_up:g} s of warm-up, the load generator on the same cores",
+        "medians": figures,
+        "rounds": rounds,
     }
-    path = RESULTS / f"{now:%Y%m%d-%H%M%S}.json"
+    path = RESULTS / f"{now:%Y-%m-%d-%H%M%S}.json"
     path.write_text(json.dumps(result, indent=2) + "\n")
-    print(f"written to {path}")
+    return path
 
 
 if __name__ == "__main__":

@@ -1,89 +1,146 @@
-"""A raw client that costs next to nothing: frames are built once and sent again and again over a blocking socket."""
+"""Frames that are built once and sent again and again, and connections that cost next to nothing."""
 
 from __future__ import annotations
 
-import io
+import contextlib
+import datetime
 import socket
 import struct
 import time
 from typing import Any
 
+import kio.index
+from kio.static.constants import EntityType
+
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.protocol.kafka.messages import encode, response_reader
 
-PRODUCE_VERSION = 7
+Address = tuple[str, int]
+
+PRODUCE_VERSION = 7  # the last one whose answers have one size, error or not
 FETCH_VERSION = 11
+CREATE_TOPICS, CREATE_TOPICS_VERSION = 19, 4
+API_VERSIONS = b"\0\0\0\x0a\0\x12\0\0\0\0\0\1\xff\xff"
+TOPIC_ALREADY_EXISTS = 36
 _INT32 = struct.Struct(">i")
 
 
 class Wire:
-    """One connection."""
+    """One connection, blocking."""
 
-    def __init__(self, address: tuple[str, int]) -> None:
-        self._socket = socket.create_connection(address)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._buffer = bytearray(16 << 20)
-        self._view = memoryview(self._buffer)
+    def __init__(self, address: Address) -> None:
+        self.socket = socket.create_connection(address)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def __enter__(self) -> Wire:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def send(self, frame: bytes | memoryview) -> None:
-        self._socket.sendall(frame)
+        self.socket.sendall(frame)
 
-    def receive(self) -> memoryview:
-        """The next answer, without its size; valid until the next call."""
-        self._fill(0, 4)
-        (size,) = _INT32.unpack_from(self._buffer)
-        if size > len(self._buffer):
-            self._view.release()
-            self._buffer = bytearray(size)
-            self._view = memoryview(self._buffer)
-        self._fill(0, size)
-        return self._view[:size]
+    def receive(self) -> bytearray:
+        """The next answer, without its size."""
+        (size,) = _INT32.unpack(self.take(4))
+        return self.take(size)
 
-    def _fill(self, start: int, size: int) -> None:
-        end = start + size
-        while start < end:
-            received = self._socket.recv_into(self._view[start:end])
+    def take(self, size: int) -> bytearray:
+        buffer = bytearray(size)
+        view = memoryview(buffer)
+        have = 0
+        while have < size:
+            received = self.socket.recv_into(view[have:], 0, socket.MSG_WAITALL)
             if not received:
                 raise ConnectionError("the broker closed the connection")
-            start += received
+            have += received
+        return buffer
 
-    def ask(self, api_key: int, version: int, entity: Any, *, flexible: bool) -> Any:
-        self.send(frame(api_key, version, encode(entity), flexible=flexible))
-        answer = bytes(self.receive())
-        return response_reader(api_key, version)(answer, 5 if flexible else 4)[0]
+    def ask(self, api_key: int, version: int, entity: Any) -> Any:
+        """For the few requests that are not measured, none of them in a flexible version."""
+        self.send(frame(api_key, version, encode(entity)))
+        return response_reader(api_key, version)(bytes(self.receive()), 4)[0]
 
     def close(self) -> None:
-        self._socket.close()
+        self.socket.close()
 
 
-def frame(api_key: int, version: int, body: bytes, *, flexible: bool = False) -> bytes:
-    header = struct.pack(">hhih", api_key, version, 1, -1) + (b"\0" if flexible else b"")
+def answers(address: Address) -> bool:
+    """Whether ApiVersions is answered."""
+    with contextlib.suppress(OSError), Wire(address) as wire:
+        wire.socket.settimeout(5.0)
+        wire.send(API_VERSIONS)
+        return len(wire.receive()) > 6
+    return False
+
+
+def create_topic(address: Address, name: str, partitions: int = 1, configs: dict[str, str] | None = None) -> None:
+    """Made if it is not there yet, and ready to be written to: one message in its first partition shows that."""
+    module: Any = kio.index.load_payload_module(CREATE_TOPICS, CREATE_TOPICS_VERSION, EntityType.request)
+    topic = module.CreatableTopic(
+        name=name,
+        num_partitions=partitions,
+        replication_factor=1,
+        assignments=(),
+        configs=tuple(module.CreatableTopicConfig(name=key, value=value) for key, value in (configs or {}).items()),
+    )
+    request = module.CreateTopicsRequest(topics=(topic,), timeout=datetime.timedelta(seconds=60), validate_only=False)
+    with Wire(address) as wire:
+        code = wire.ask(CREATE_TOPICS, CREATE_TOPICS_VERSION, request).topics[0].error_code
+        if code not in (0, TOPIC_ALREADY_EXISTS):
+            raise RuntimeError(f"creating {name}: error {code}")
+        if code != TOPIC_ALREADY_EXISTS:
+            for partition in {0, partitions - 1}:
+                _wait_until_writable(wire, name, partition)
+
+
+def _wait_until_writable(wire: Wire, name: str, partition: int) -> None:
+    """Kafka answers CreateTopics before its partitions have a leader."""
+    at = error_at(name) - 4
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        wire.send(produce_frame(name, partition, 1, 10))
+        answer = wire.receive()
+        if not any(answer[at : at + 2]):
+            return
+        time.sleep(0.05)
+    raise RuntimeError(f"{name}-{partition} cannot be written to")
+
+
+def frame(api_key: int, version: int, body: bytes) -> bytes:
+    header = struct.pack(">hhih", api_key, version, 1, -1)
     return _INT32.pack(len(header) + len(body)) + header + body
 
 
+def batch_of(messages: int, message_bytes: int) -> bytes:
+    return bytes(build_batch([NewRecord(None, bytes(message_bytes))] * messages, timestamp=time.time_ns() // 1_000_000))
+
+
 def produce_frame(topic: str, partition: int, messages: int, message_bytes: int) -> bytes:
-    """Produce v7, acks=all, one batch."""
-    batch = build_batch([NewRecord(None, bytes(message_bytes))] * messages, timestamp=time.time_ns() // 1_000_000)
-    return produce_frame_of(topic, partition, bytes(batch))
+    """Produce with acks=all, one batch for one partition."""
+    return produce_frame_of(topic, {partition: batch_of(messages, message_bytes)})
 
 
-def produce_frame_of(topic: str, partition: int, batch: bytes) -> bytes:
+def produce_frame_of(topic: str, batches: dict[int, bytes]) -> bytes:
     name = topic.encode()
-    body = io.BytesIO()
-    body.write(struct.pack(">hhii", -1, -1, 30_000, 1))
-    body.write(struct.pack(">h", len(name)) + name)
-    body.write(struct.pack(">iii", 1, partition, len(batch)) + batch)
-    return frame(0, PRODUCE_VERSION, body.getvalue())
+    body = struct.pack(">hhiih", -1, -1, 30_000, 1, len(name)) + name + _INT32.pack(len(batches))
+    rows = [struct.pack(">ii", partition, len(batch)) + batch for partition, batch in batches.items()]
+    return frame(0, PRODUCE_VERSION, body + b"".join(rows))
 
 
-def produce_error(answer: memoryview) -> int:
-    """The error code of a one-partition Produce v7 answer."""
-    (name_length,) = struct.unpack_from(">h", answer, 8)
-    return int(struct.unpack_from(">h", answer, 8 + 2 + name_length + 4 + 4)[0])
+def error_at(topic: str) -> int:
+    """Where the error code of a one-partition Produce answer is, its size included in what is counted."""
+    return 4 + 4 + 4 + 2 + len(topic) + 4 + 4
+
+
+def produce_answer_bytes(topic: str, partitions: int = 1) -> int:
+    """Size of a Produce answer, its own size field included: a row is index, error, offset, time, log start."""
+    return 4 + 4 + 4 + 2 + len(topic) + 4 + partitions * (4 + 2 + 8 + 8 + 8) + 4
 
 
 def fetch_frame(topic: str, partition: int, offset: int, *, max_bytes: int, max_wait_ms: int, min_bytes: int) -> bytes:
-    """Fetch v11 without a session."""
+    """Fetch without a session."""
     name = topic.encode()
     body = struct.pack(">iiiibii", -1, max_wait_ms, min_bytes, max_bytes, 0, 0, -1)
     body += struct.pack(">ih", 1, len(name)) + name
@@ -92,13 +149,6 @@ def fetch_frame(topic: str, partition: int, offset: int, *, max_bytes: int, max_
     return frame(1, FETCH_VERSION, body)
 
 
-def fetched_records(answer: memoryview) -> memoryview:
-    """The record data of a one-partition Fetch v11 answer."""
-    position = 4 + 4 + 2 + 4 + 4
-    (name_length,) = struct.unpack_from(">h", answer, position)
-    position += 2 + name_length + 4
-    position += 4 + 2 + 8 + 8 + 8  # index, error, watermarks, log start
-    (aborted,) = struct.unpack_from(">i", answer, position)
-    position += 4 + max(aborted, 0) * 16 + 4
-    (size,) = struct.unpack_from(">i", answer, position)
-    return answer[position + 4 : position + 4 + size]
+def fetch_answer_head_bytes(topic: str) -> int:
+    """Bytes of a one-partition Fetch answer before its records, its size field included."""
+    return 4 + 4 + 4 + 2 + 4 + 4 + 2 + len(topic) + 4 + (4 + 2 + 8 + 8 + 8) + 4 + 4 + 4
