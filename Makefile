@@ -9,7 +9,7 @@ CODE := $(wildcard src tests tools bench examples)
 PYTEST := $(BIN)/pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test lint quick compat compat-setup crash crash-setup scale bench bench-quick features clean
+.PHONY: help setup demo run test lint quick compat compat-setup crash crash-setup scale soak nightly bench bench-quick features clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,14 @@ crash: setup crash-setup ## power cuts, kill -9, torn tails, failing disks: the 
 
 scale: setup ## ten thousand partitions, and how late the event loop is under them: the long forms
 	$(BIN)/pytest tests/scale -m slow -s
+
+soak: setup ## an hour of mixed load with restarts, judged by itself; SOAK_SECONDS=300 for a short one
+	$(BIN)/python -m tests.soak
+
+# In this order: what fails soonest comes first. Targets that a clone does not have are left out.
+NIGHTLY := test differential compat compat-suites crash scale load
+nightly: $(filter $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile),$(NIGHTLY)) ## every long suite, then five minutes of soak
+	SOAK_SECONDS=300 $(MAKE) soak
 
 bench: setup ## Penstock against Apache Kafka on this machine: about 10 minutes, wants it idle
 	$(BIN)/python -m bench --fsync-kafka
