@@ -31,6 +31,8 @@ TIMES = frozenset(
     {"timestamp", "base_timestamp", "max_timestamp", "log_append_time", "last_timestamp", "last_fetch_timestamp",
      "last_caught_up_timestamp", "start_timestamp"}
 )  # fmt: skip
+MADE_UP_BEFORE = 1_750_000_000_000
+"""Times before this are no broker's: a script made them up, and they are compared."""
 
 ADDRESSES: Mapping[str, str] = {
     "host": "<host>",
@@ -84,7 +86,7 @@ class Normaliser:
             return [self._value(api, name, item) for item in self._arranged(api, name, value)]
         if name in IDS and not isinstance(value, bool):
             return self._alias(IDS[name], value)
-        if name in TIMES and isinstance(value, int) and value > 0:
+        if name in TIMES and isinstance(value, int) and value > MADE_UP_BEFORE:
             return self._times.get(value, "<time>")
         if name in MESSAGES and value:
             return "<text>"
