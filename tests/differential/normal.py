@@ -55,6 +55,7 @@ UNORDERED: Mapping[tuple[str, str], str] = {  # (API, list): what it is sorted b
     ("list_config_resources", "config_resources"): "resource_name",
     ("join_group", "members"): "member_id",
     ("describe_groups", "members"): "member_id",
+    ("delete_groups", "results"): "group_id",
     ("describe_client_quotas", "entries"): "entity",
     ("describe_client_quotas", "values"): "key",
     ("offset_fetch", "topics"): "name",

@@ -61,10 +61,9 @@ class Member:
             self.protocol = answer["protocol_name"]
         return answer
 
-    def join(self, version: int = 5, **changes: Any) -> Body:
-        return self._joined(
-            self.peer.ask("join_group", version, self.join_body(**changes), on=self.name, client_id=self.name)
-        )
+    def join(self, version: int = 5, *, label: str = "", **changes: Any) -> Body:
+        body = self.join_body(**changes)
+        return self._joined(self.peer.ask("join_group", version, body, on=self.name, client_id=self.name, label=label))
 
     def start_join(self, version: int = 5, **changes: Any) -> Ticket:
         return self.peer.send("join_group", version, self.join_body(**changes), on=self.name, client_id=self.name)

@@ -3,7 +3,8 @@
 Versions:
 - v3 authorized operations, v4 static members, v6 an error for a group that does not exist (before, it is Dead).
 
-Metadata and assignments are shown only in a stable group; in between they belong to no generation.
+Metadata is shown only in a stable group; in between it belongs to no generation. Assignments are always shown: in
+between they are those of the last generation.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def _found(call: Call, group: Group) -> Entity:
             client_id=member.client_id,
             client_host=member.client_host,
             member_metadata=member.metadata(group.protocol_name) if is_stable else b"",
-            member_assignment=member.assignment if is_stable else b"",
+            member_assignment=member.assignment,
         )
         for member in group.members
     ]

@@ -13,26 +13,27 @@ from penstock.protocol.kafka.messages import Entity
 
 async def handle(broker: Broker, call: Call) -> Entity:
     reply = call.reply
-    existing = []
+    existing: list[tuple[str, int]] = []
+    codes: dict[tuple[str, int], ErrorCode] = {}
     for wanted in call.request.topics:
         topic = broker.topics.get(wanted.name)
         count = 0 if topic is None else topic.partition_count
-        existing += [
-            (wanted.name, item.partition_index) for item in wanted.partitions if 0 <= item.partition_index < count
-        ]
-    codes: dict[tuple[str, int], ErrorCode] = {}
-    if existing or not call.request.topics:
-        try:
-            codes = await broker.groups.delete_offsets(call.request.group_id, existing)
-        except KafkaError as error:
-            return reply.OffsetDeleteResponse(error_code=error.code, throttle_time=0, topics=())
-    topics = []
-    for wanted in call.request.topics:
-        partitions = []
         for item in wanted.partitions:
-            code = codes.get((wanted.name, item.partition_index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            partitions.append(
-                reply.OffsetDeleteResponsePartition(partition_index=item.partition_index, error_code=code)
-            )
-        topics.append(reply.OffsetDeleteResponseTopic(name=wanted.name, partitions=partitions))
-    return reply.OffsetDeleteResponse(error_code=ErrorCode.NONE, throttle_time=0, topics=topics)
+            index = item.partition_index
+            if 0 <= index < count:
+                existing.append((wanted.name, index))
+            else:
+                codes[wanted.name, index] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    try:
+        codes |= await broker.groups.delete_offsets(call.request.group_id, existing)
+    except KafkaError as error:
+        return reply.OffsetDeleteResponse(error_code=error.code, throttle_time=0, topics=())
+    topics: dict[str, list[Entity]] = {}
+    for (name, index), code in codes.items():  # as in Kafka, what is unknown comes first
+        row = reply.OffsetDeleteResponsePartition(partition_index=index, error_code=code)
+        topics.setdefault(name, []).append(row)
+    return reply.OffsetDeleteResponse(
+        error_code=ErrorCode.NONE,
+        throttle_time=0,
+        topics=[reply.OffsetDeleteResponseTopic(name=name, partitions=rows) for name, rows in topics.items()],
+    )
