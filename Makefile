@@ -9,7 +9,7 @@ CODE := $(wildcard src tests tools bench examples)
 PYTEST := $(BIN)/pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test lint quick compat compat-setup crash crash-setup scale soak nightly bench bench-quick features clean
+.PHONY: help setup demo run test lint quick compat compat-setup crash crash-setup scale soak nightly bench bench-quick bench-clients bench-age bench-sustained features clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,15 @@ bench: setup ## Penstock against Apache Kafka on this machine: about 10 minutes,
 
 bench-quick: setup ## the same work in a minute, Penstock alone
 	$(BIN)/python -m bench --penstock-only --rounds 1 --seconds 2 --warm-up 1
+
+bench-clients: setup ## the same with real clients: librdkafka and Kafka's own performance tools
+	$(BIN)/python -m bench.clients
+
+bench-age: setup ## produce and fetch at 1,000 segments and 10,000 partitions against a fresh log
+	$(BIN)/python -m bench.age
+
+bench-sustained: setup ## 400,000 messages a second for ten minutes
+	$(BIN)/python -m bench.sustained
 
 features: compat-setup ## prove docs/features.md: run the marked tests, write the table
 	$(BIN)/python tools/features.py

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import psutil
-
+from bench.machine import machine
 from bench.report import RESULTS, latest, load, text
 from bench.rivals import FlushingKafka, Kafka, Penstock, Rival
 from bench.rounds import Options, medians, one_round, works
@@ -25,7 +22,17 @@ from bench.targets import Medians
 from bench.work import WORK
 
 CHOICES = ("start", "memory", *WORK)
-MAIN_FIGURES = ("messages_per_s", "requests_per_s", "bytes_per_s", "seconds", "rss_mb", "p50_ms", "p99_ms", "errors")
+MAIN_FIGURES = (
+    "messages_per_s",
+    "requests_per_s",
+    "bytes_per_s",
+    "seconds",
+    "rss_mb",
+    "p50_ms",
+    "p99_ms",
+    "errors",
+    "failed",
+)
 
 
 def main() -> int:
@@ -44,7 +51,9 @@ def main() -> int:
     figures = {name: medians(measured) for name, measured in rounds.items()}
     path = _save(rounds, figures, arguments)
     print("\n" + text(_beside_kafka(figures)) + f"\n\nwritten to {path}")
-    return 0
+    return int(
+        any("failed" in one for measured in rounds.values() for works_of in measured for one in works_of.values())
+    )
 
 
 def _arguments() -> argparse.Namespace:
@@ -89,17 +98,6 @@ def _beside_kafka(figures: dict[str, Medians]) -> dict[str, Medians]:
     print(f"\nKafka's figures are from {earlier}")
     theirs = load(earlier)["medians"]["kafka"]
     return {**figures, "kafka": {name: theirs[name] for name in figures["penstock"] if name in theirs}}
-
-
-def machine() -> dict[str, Any]:
-    names = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
-    return {
-        "cores": os.cpu_count(),
-        "processor": names[0].partition(":")[2].strip() if names else platform.machine(),
-        "memory_gib": round(psutil.virtual_memory().total / (1 << 30)),
-        "system": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
-    }
 
 
 def _save(rounds: dict[str, list[Medians]], figures: dict[str, Medians], arguments: argparse.Namespace) -> Path:

@@ -60,15 +60,16 @@ class Lane:
     def fill(self) -> None:
         self.send(self._in_flight - len(self._sent))
 
-    def send(self, count: int) -> None:
+    def send(self, count: int, due: float | None = None) -> None:
+        """The next frames. Their latency counts from when they were due, if that is given."""
         if len(self._frames) == 1:
             data = self._joined[count]
         else:
             data = b"".join(self._ring[self._next : self._next + count])
             self._next = (self._next + count) % len(self._frames)
-        now = time.perf_counter()
+        since = time.perf_counter() if due is None else due
         for _ in range(count):
-            self._sent.append(now)
+            self._sent.append(since)
         self.wire.socket.sendall(data)
 
     def take(self, latencies: list[float]) -> int:
@@ -111,6 +112,18 @@ def pump(lane: Lane, seconds: float) -> Pumped:
     result.seconds = time.perf_counter() - started
     result.answers = len(latencies)
     return result
+
+
+def pump_count(lane: Lane, count: int) -> None:
+    """At least so many requests, as data for another measurement."""
+    latencies: list[float] = []
+    lane.fill()
+    while len(latencies) < count:
+        answered = lane.take(latencies)
+        if answered:
+            lane.send(answered)
+    while lane.waiting:
+        lane.take(latencies)
 
 
 def pump_all(lanes: Sequence[Lane], seconds: float) -> Pumped:

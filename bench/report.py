@@ -86,7 +86,7 @@ def connection_rows(figures: dict[str, Medians]) -> list[Row]:
     return [
         [broker, *(f"{medians['connections'][key]:,.{2 if key.endswith('_ms') else 0}f}" for key in keys)]
         for broker, medians in figures.items()
-        if "connections" in medians
+        if "held" in medians.get("connections", {})
     ]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -79,9 +80,18 @@ def works(address: Address, options: Options, broker: Rival | None = None) -> It
         if loaded and name not in LOAD:
             loaded = False
             yield "memory_loaded", _memory(broker)
-        yield name, WORK[name](run)
+        yield name, _attempt(name, run)
     if loaded:
         yield "memory_loaded", _memory(broker)
+
+
+def _attempt(name: str, run: Run) -> Figures:
+    """One broker that fails at one thing is a result, and no reason to measure nothing else."""
+    try:
+        return WORK[name](run)
+    except (RuntimeError, OSError) as error:
+        print(f"{name} failed: {error}", file=sys.stderr)
+        return {"failed": 1}
 
 
 def _memory(broker: Rival | None) -> Figures:
@@ -94,5 +104,6 @@ def medians(rounds: Sequence[Medians]) -> Medians:
     result: Medians = {}
     for name in dict.fromkeys(name for one in rounds for name in one):
         measured = [one[name] for one in rounds if name in one]
-        result[name] = {key: statistics.median(one[key] for one in measured if key in one) for key in measured[0]}
+        keys = dict.fromkeys(key for one in measured for key in one)
+        result[name] = {key: statistics.median(one[key] for one in measured if key in one) for key in keys}
     return result

@@ -18,6 +18,7 @@ from penstock.protocol.kafka.messages import encode, response_reader
 Address = tuple[str, int]
 
 PRODUCE_VERSION = 7  # the last one whose answers have one size, error or not
+PRODUCE_ROW_BYTES = 4 + 2 + 8 + 8 + 8  # index, error, offset, time, log start
 FETCH_VERSION = 11
 CREATE_TOPICS, CREATE_TOPICS_VERSION = 19, 4
 API_VERSIONS = b"\0\0\0\x0a\0\x12\0\0\0\0\0\1\xff\xff"
@@ -76,7 +77,7 @@ def answers(address: Address) -> bool:
 
 
 def create_topic(address: Address, name: str, partitions: int = 1, configs: dict[str, str] | None = None) -> None:
-    """Made if it is not there yet, and ready to be written to: one message in its first partition shows that."""
+    """Made if it is not there yet, and ready to be written to: a message in each partition shows that."""
     module: Any = kio.index.load_payload_module(CREATE_TOPICS, CREATE_TOPICS_VERSION, EntityType.request)
     topic = module.CreatableTopic(
         name=name,
@@ -91,21 +92,23 @@ def create_topic(address: Address, name: str, partitions: int = 1, configs: dict
         if code not in (0, TOPIC_ALREADY_EXISTS):
             raise RuntimeError(f"creating {name}: error {code}")
         if code != TOPIC_ALREADY_EXISTS:
-            for partition in {0, partitions - 1}:
-                _wait_until_writable(wire, name, partition)
+            for first in range(0, partitions, 1000):
+                _wait_until_writable(wire, name, range(first, min(first + 1000, partitions)))
 
 
-def _wait_until_writable(wire: Wire, name: str, partition: int) -> None:
-    """Kafka answers CreateTopics before its partitions have a leader."""
-    at = error_at(name) - 4
+def _wait_until_writable(wire: Wire, name: str, partitions: range) -> None:
+    """Kafka answers CreateTopics before its partitions have leaders."""
+    frame = produce_frame_of(name, dict.fromkeys(partitions, batch_of(1, 10)))
+    first = error_at(name) - 4
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        wire.send(produce_frame(name, partition, 1, 10))
+        wire.send(frame)
         answer = wire.receive()
-        if not any(answer[at : at + 2]):
+        places = range(first, first + len(partitions) * PRODUCE_ROW_BYTES, PRODUCE_ROW_BYTES)
+        if not any(answer[at] or answer[at + 1] for at in places):
             return
         time.sleep(0.05)
-    raise RuntimeError(f"{name}-{partition} cannot be written to")
+    raise RuntimeError(f"{name} cannot be written to")
 
 
 def frame(api_key: int, version: int, body: bytes) -> bytes:
@@ -135,8 +138,8 @@ def error_at(topic: str) -> int:
 
 
 def produce_answer_bytes(topic: str, partitions: int = 1) -> int:
-    """Size of a Produce answer, its own size field included: a row is index, error, offset, time, log start."""
-    return 4 + 4 + 4 + 2 + len(topic) + 4 + partitions * (4 + 2 + 8 + 8 + 8) + 4
+    """Size of a Produce answer, its own size field included."""
+    return 4 + 4 + 4 + 2 + len(topic) + 4 + partitions * PRODUCE_ROW_BYTES + 4
 
 
 def fetch_frame(topic: str, partition: int, offset: int, *, max_bytes: int, max_wait_ms: int, min_bytes: int) -> bytes:
