@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from typing import Any
 
@@ -64,8 +65,8 @@ class Report:
         self._print_table()
         failures = [
             self._print_list("scripts that broke", self._problems),
-            self._print_list("differences", self._differences),
-            self._print_list("Kafka's answers are not those of tests/vectors (left: recorded)", self._stale),
+            self._print_list("differences", summarised(self._differences)),
+            self._print_list("not what tests/vectors say (left: recorded, right: Kafka now)", summarised(self._stale)),
         ]
         if self._complete:
             failures.append(self._print_list("missing pairs of API and version", self._missing()))
@@ -113,6 +114,16 @@ class Report:
             for row in rows:
                 print(f"  {row}")
         return bool(rows)
+
+
+def summarised(differences: list[Difference]) -> list[str]:
+    """One line for what several versions have in common."""
+    lines: dict[str, list[str]] = defaultdict(list)
+    for each in differences:
+        step = re.sub(r" v\d+", "", each.step, count=1)
+        line = f"{step} | {each.path or '.'}: Kafka {each.kafka!r}, Penstock {each.penstock!r}"
+        lines[line.replace(f"x-{each.script}-", "…")].append(each.script)
+    return [f"{scripts[0]} (+{len(scripts) - 1}) | {line}" for line, scripts in lines.items()]
 
 
 def _api(title: str) -> str:
