@@ -35,8 +35,8 @@ class Topic:
 SIZED = Topic(
     name="sized",
     partitions=2,
-    configs={"segment.bytes": str(MIB), "retention.bytes": str(3 * MIB), "retention.ms": "-1"},
-    retention_bytes=3 * MIB,
+    configs={"segment.bytes": str(MIB), "retention.bytes": str(2 * MIB), "retention.ms": "-1"},
+    retention_bytes=2 * MIB,
 )
 TIMED = Topic(
     name="timed",

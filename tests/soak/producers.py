@@ -10,11 +10,12 @@ from confluent_kafka import KafkaError, Message, Producer
 from kio.schema.errors import ErrorCode
 
 from tests.soak.ledger import Partition, code_of, message
-from tests.soak.plan import LOGGED
+from tests.soak.plan import LOGGED, SIZED
 from tests.soak.world import PATIENCE_SECONDS, Client, World
 from tests.support.batches import CODEC_NONE, CODEC_ZSTD, Record, batch
 
-PARTITIONS: list[Partition] = [(topic.name, index) for topic in LOGGED for index in range(topic.partitions)]
+# The one whose retention goes by size comes twice: it is to reach that size soon.
+PARTITIONS: list[Partition] = [(topic.name, index) for topic in (SIZED, *LOGGED) for index in range(topic.partitions)]
 BATCH_MESSAGES = 20
 GONE = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT, KafkaError._MSG_TIMED_OUT)
 

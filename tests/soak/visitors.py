@@ -14,6 +14,7 @@ from tests.soak.world import PATIENCE_SECONDS, Client, World
 from tests.support import batches, group_client
 from tests.support.wire import encode_header, encode_request, frame
 
+FIRST_MS = batches.now_ms()
 LINGER_RESET = struct.pack("ii", 1, 0)
 
 
@@ -96,6 +97,8 @@ class Administrator(Client):
         self._clear_away()
         self._make_and_use()
         self._change()
+        if self._round % 5 == 1:
+            self._compress()
         self.raw.delete_topic(self.name_of_topic)
         self.raw.create_topic(self.name_of_topic)
         assert self.raw.log_end(self.name_of_topic) == 0, "a topic made again is not empty"
@@ -111,7 +114,7 @@ class Administrator(Client):
 
     def _make_and_use(self) -> None:
         client, topic = self.raw, self.name_of_topic
-        client.create_topic(topic, partitions=2, configs={"retention.ms": "3600000"})
+        client.create_topic(topic, partitions=2, configs={"retention.ms": "3600000", "compression.type": "gzip"})
         for number in range(5):
             assert client.appended(topic, batches.values(f"{self._round}:{number}"), partition=1) == number
         assert client.delete_records(topic, 2, partition=1).error_code == ErrorCode.none
@@ -133,6 +136,14 @@ class Administrator(Client):
         answer = client.call("create_partitions", 3, topics=[more], timeout=10_000, validate_only=False)
         assert [each.error_code for each in answer.results] == [ErrorCode.none]
         client.wait_for_topic(topic, 4)
+
+    def _compress(self) -> None:
+        """What the broker does in its record worker: another codec for many records, and looking for a time in them."""
+        client, topic = self.raw, self.name_of_topic
+        records = [batches.Record(value=b"%d" % number, timestamp_ms=FIRST_MS + number) for number in range(20_000)]
+        base = client.appended(topic, batches.batch(records), partition=3)
+        assert client.list_offset(topic, FIRST_MS + 12_345, partition=3).offset == base + 12_345
+        assert {each.codec for each in client.fetch_batches(topic, base, partition=3)} == {batches.CODEC_GZIP}
 
     def _visit_groups(self) -> None:
         client, group = self.raw, f"passing-group-{self._round % 5}"
