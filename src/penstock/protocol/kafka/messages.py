@@ -26,6 +26,7 @@ from kio.serial import entity_reader, entity_writer
 from kio.static.constants import EntityType
 
 from penstock.model.ids import NO_TOPIC_ID
+from penstock.protocol.kafka.array_bounds import check_arrays
 from penstock.protocol.kafka.primitives import MalformedRequest
 from penstock.protocol.kafka.unknown_tags import without_unknown_tags
 
@@ -113,17 +114,22 @@ def response_messages(api_key: int, version: int) -> Messages:
 
 
 @functools.cache
+def request_schema(api_key: int, version: int) -> type[Entity]:
+    return kio.index.load_request_schema(api_key, version)
+
+
+@functools.cache
 def request_reader(api_key: int, version: int) -> Any:
-    return entity_reader(kio.index.load_request_schema(api_key, version))
+    return entity_reader(request_schema(api_key, version))
 
 
 def decode_request(api_key: int, version: int, frame: bytes, position: int) -> Entity:
     """The request whose body starts at `position`. Raises MalformedRequest."""
+    check_arrays(request_schema(api_key, version), frame, position)
     try:
         return request_reader(api_key, version)(frame, position)[0]
     except KeyError:  # a tagged field that this version of the schema does not know
-        entity_type = kio.index.load_request_schema(api_key, version)
-        frame, position = without_unknown_tags(entity_type, frame, position), 0
+        frame, position = without_unknown_tags(request_schema(api_key, version), frame, position), 0
     except Exception as problem:  # kio has no common type for what malformed bytes can cause
         raise MalformedRequest(str(problem) or type(problem).__name__) from problem
     try:
@@ -135,6 +141,10 @@ def decode_request(api_key: int, version: int, frame: bytes, position: int) -> E
 @functools.cache
 def response_reader(api_key: int, version: int) -> Any:
     return entity_reader(kio.index.load_response_schema(api_key, version))
+
+
+def response_schema(api_key: int, version: int) -> type[Entity]:
+    return kio.index.load_response_schema(api_key, version)
 
 
 def load(api_key: int, version: int) -> None:

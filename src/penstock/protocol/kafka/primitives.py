@@ -77,13 +77,15 @@ def write_string(text: str | None, flexible: bool) -> bytes:
 
 
 def read_count(buffer: memoryview, position: int, flexible: bool) -> tuple[int, int]:
-    """The length of an array (null counts as empty), and the position of its first element."""
+    """The length of an array that may not be null, and the position of its first element."""
     if flexible:
         count, position = read_unsigned_varint(buffer, position)
-        count = max(count - 1, 0)
+        count -= 1
     else:
         (count,) = INT32.unpack_from(buffer, position)
-        count, position = max(count, 0), position + 4
+        position += 4
+    if count < 0:
+        raise MalformedRequest("null where an array must be")
     if count > len(buffer) - position:  # every element has at least one byte
         raise MalformedRequest("an array longer than the request")
     return count, position

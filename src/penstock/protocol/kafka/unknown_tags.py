@@ -8,24 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import typing
-from typing import Any
 
+from penstock.protocol.kafka.array_bounds import FIXED_BYTES, Field, fields_of
 from penstock.protocol.kafka.primitives import Buffer, MalformedRequest, read_unsigned_varint, write_unsigned_varint
-
-_FIXED_BYTES = {
-    "int8": 1, "uint8": 1, "bool": 1, "int16": 2, "uint16": 2, "error_code": 2, "int32": 4, "uint32": 4,
-    "timedelta_i32": 4, "int64": 8, "uint64": 8, "float64": 8, "timedelta_i64": 8, "datetime_i64": 8, "uuid": 16,
-}  # fmt: skip
-
-
-class _Field(typing.NamedTuple):
-    """How a field lies in a flexible message: an array of, or a single, primitive or nested entity."""
-
-    kafka_type: str  # empty for an entity
-    entity: type | None
-    is_array: bool
-    is_nullable: bool
 
 
 def without_unknown_tags(entity_type: type, buffer: Buffer, position: int) -> bytes:
@@ -39,38 +24,17 @@ def without_unknown_tags(entity_type: type, buffer: Buffer, position: int) -> by
 
 
 @functools.cache
-def _layout(entity_type: type) -> tuple[tuple[_Field, ...], frozenset[int]]:
-    """The fields in order, and the tags that are known."""
-    hints = typing.get_type_hints(entity_type)
-    fields: list[_Field] = []
-    tags: set[int] = set()
-    for item in dataclasses.fields(entity_type):
-        if "tag" in item.metadata:
-            tags.add(item.metadata["tag"])
-        else:
-            fields.append(_field(hints[item.name], item.metadata.get("kafka_type", "")))
-    return tuple(fields), frozenset(tags)
-
-
-def _field(hint: Any, kafka_type: str) -> _Field:
-    arguments = typing.get_args(hint)
-    is_nullable = type(None) in arguments
-    if is_nullable:
-        (hint,) = (argument for argument in arguments if argument is not type(None))
-    is_array = typing.get_origin(hint) is tuple
-    inner: type = typing.get_args(hint)[0] if is_array else hint
-    entity = inner if dataclasses.is_dataclass(inner) else None
-    return _Field(kafka_type, entity, is_array, is_nullable)
+def _known_tags(entity_type: type) -> frozenset[int]:
+    return frozenset(item.metadata["tag"] for item in dataclasses.fields(entity_type) if "tag" in item.metadata)
 
 
 def _copy_entity(entity_type: type, view: memoryview, position: int, out: bytearray) -> int:
-    fields, known_tags = _layout(entity_type)
-    for field in fields:
+    for field in fields_of(entity_type):
         position = _copy_field(field, view, position, out)
-    return _copy_tags(known_tags, view, position, out)
+    return _copy_tags(_known_tags(entity_type), view, position, out)
 
 
-def _copy_field(field: _Field, view: memoryview, position: int, out: bytearray) -> int:
+def _copy_field(field: Field, view: memoryview, position: int, out: bytearray) -> int:
     count = 1
     if field.is_array:
         start = position
@@ -94,7 +58,7 @@ def _copy_field(field: _Field, view: memoryview, position: int, out: bytearray) 
 
 
 def _end_of_primitive(kafka_type: str, view: memoryview, position: int) -> int:
-    size = _FIXED_BYTES.get(kafka_type)
+    size = FIXED_BYTES.get(kafka_type)
     if size is None:  # a string, bytes or records
         length, position = read_unsigned_varint(view, position)
         size = max(length - 1, 0)

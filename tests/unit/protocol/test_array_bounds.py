@@ -1,0 +1,51 @@
+"""Lengths of arrays in requests: what the bytes cannot hold is refused before anything is set aside for it."""
+
+import struct
+
+import pytest
+
+from penstock.protocol.kafka.apis import APIS
+from penstock.protocol.kafka.messages import decode_request
+from penstock.protocol.kafka.primitives import MalformedRequest
+from tests.support.wire import API_KEYS, encode_body
+
+METADATA = API_KEYS["metadata"]
+FIND_COORDINATOR = API_KEYS["find_coordinator"]
+NAMES = {key: name for name, key in API_KEYS.items()}
+
+
+@pytest.mark.feature("F-01", "F-06")
+@pytest.mark.parametrize(
+    ("version", "body"),
+    [
+        pytest.param(1, struct.pack(">i", 2**31 - 1), id="the longest array"),
+        pytest.param(1, struct.pack(">ih", 3, 0), id="bytes for one element, not for three"),
+        pytest.param(12, b"\xff\xff\xff\xff\x0f", id="the longest compact array"),
+        pytest.param(12, b"\x04" + bytes(20), id="bytes for one compact element, not for three"),
+    ],
+)
+def test_an_array_longer_than_its_request_is_refused(version: int, body: bytes) -> None:
+    """kio would make room for 2^32 elements, and end the process where it cannot."""
+    with pytest.raises(MalformedRequest, match="an array longer than the request"):
+        decode_request(METADATA, version, body, 0)
+
+
+def test_null_is_an_array_only_where_the_schema_says_so() -> None:
+    assert decode_request(METADATA, 12, b"\x00\x01\x00\x00", 0).topics is None
+    with pytest.raises(MalformedRequest, match="null where an array must be"):
+        decode_request(FIND_COORDINATOR, 4, b"\x00\x00\x00", 0)
+
+
+def test_an_inner_array_is_looked_at_too() -> None:
+    body = encode_body("offset_fetch", 5, {"group_id": "g", "topics": [{"name": "t", "partition_indexes": [1, 2]}]})
+    assert decode_request(API_KEYS["offset_fetch"], 5, body, 0).topics[0].partition_indexes == (1, 2)
+    with pytest.raises(MalformedRequest):
+        decode_request(API_KEYS["offset_fetch"], 5, body[:-12] + struct.pack(">i", 2**31 - 1) + body[-8:], 0)
+
+
+@pytest.mark.parametrize("key", APIS)
+def test_what_a_client_writes_is_walked_over_as_kio_reads_it(key: int) -> None:
+    api = APIS[key]
+    for version in range(api.oldest, api.newest + 1):
+        body = encode_body(NAMES[key], version, {})
+        decode_request(key, version, b"before" + body, 6)
