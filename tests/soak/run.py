@@ -27,6 +27,7 @@ from tests.support.wire import ConnectionClosed
 
 RESULTS = Path(__file__).parent / "results"
 LINE_SECONDS = 10.0
+RETENTION_SECONDS = 200.0  # in a shorter run there may be too little to remove
 REST_SECONDS = 8.0  # upkeep comes round every two
 
 
@@ -221,7 +222,7 @@ class Soak:
         if self.watcher.metrics.get("penstock_compaction_seconds_count", 0) < 1:
             self.world.problem("nothing was compacted")
         for name, start in self.watcher.starts().items():
-            if start == 0:
+            if start == 0 and self.schedule.total >= RETENTION_SECONDS:
                 self.world.problem(f"{name}: retention took nothing")
         self._check_contents()
         if not self.keyed.tombstones_gone:
