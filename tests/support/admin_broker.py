@@ -16,6 +16,7 @@ from penstock.broker.call import Call
 from penstock.broker.fetch_sessions import FetchSessions
 from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.producer_ids import ProducerIds
+from penstock.broker.quotas.quotas import Quotas
 from penstock.cluster.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
@@ -50,6 +51,9 @@ class AdminBroker:
         controller.load()
         self.partitions = PartitionTable(engine=self.engine, topics=self.topics, boot=self.store.boot)
         parts |= {"controller": controller, "partitions": self.partitions, "clock": SystemClock()}
+        metrics = BrokerMetrics()
+        quotas = Quotas(store=self.store, controller=controller, clock=SystemClock(), probe=metrics.quotas)
+        quotas.load()
         broker = Broker(
             node_id=self.settings.node.id,
             cluster_id=self.store.cluster_id,
@@ -57,7 +61,8 @@ class AdminBroker:
             groups=GroupCoordinator(**parts),
             producer_ids=ProducerIds(_no_block),
             fetch_sessions=FetchSessions(),
-            metrics=BrokerMetrics(),
+            quotas=quotas,
+            metrics=metrics,
             flow=FlowControl(1 << 30),
             **parts,
         )

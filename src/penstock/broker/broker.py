@@ -12,6 +12,7 @@ from penstock.broker.call import Call
 from penstock.broker.fetch_sessions import FetchSessions
 from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.producer_ids import ProducerIds
+from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.record_worker import RecordWorker
 from penstock.cluster.controller import Controller
 from penstock.cluster.partitions import PartitionTable
@@ -37,6 +38,7 @@ class Broker:
     groups: GroupCoordinator
     producer_ids: ProducerIds
     fetch_sessions: FetchSessions
+    quotas: Quotas
     metrics: BrokerMetrics
     flow: FlowControl
     record_worker: RecordWorker = field(default_factory=RecordWorker)

@@ -76,6 +76,11 @@ class FetchSession:
     def wanted(self) -> list[FetchPartition]:
         return [item.request for item in self.partitions.values()]
 
+    def worth_telling(self, answers: list[FetchedPartition]) -> list[FetchedPartition]:
+        """What `news` would tell, without telling it."""
+        known = ((self.partitions.get((answer.topic, answer.partition)), answer) for answer in answers)
+        return [answer for item, answer in known if item is not None and item.is_news(answer)]
+
     def news(self, answers: list[FetchedPartition], *, full: bool) -> list[FetchedPartition]:
         """The partitions worth telling. Those with data move to the end, so that the next answer begins with others."""
         told = []
@@ -115,6 +120,10 @@ class FetchSessions:
             del self._sessions[session.id]
             return None
         return session
+
+    def forget(self, session: FetchSession) -> None:
+        """Its client is not told of it."""
+        self._sessions.pop(session.id, None)
 
     def _has_room(self, now_ms: int) -> bool:
         if len(self._sessions) < self._sessions_max:

@@ -35,6 +35,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 ConfigUpdate = Callable[[Mapping[str, str]], dict[str, str]]
 """From the explicit configs of a resource to those it shall have; raises KafkaError."""
+Admit = Callable[[int], None]
+"""Told how many partitions are about to be created or deleted; raises KafkaError if their client may not."""
 
 TOPIC, BROKER, GROUP, CLIENT_METRICS = "topic", "broker", "group", "client-metrics"
 """Scopes of configs in the metadata store."""
@@ -88,10 +90,10 @@ class Controller:
     # -------------------------------------------------------------------------------------------- topics
 
     async def create_topics(
-        self, new_topics: Sequence[NewTopic], *, validate_only: bool = False
+        self, new_topics: Sequence[NewTopic], *, validate_only: bool = False, admit: Admit | None = None
     ) -> list[Topic | KafkaError]:
         """One result per topic, in order; those that can be made are made together."""
-        return await self._command(self._create_topics(new_topics, validate_only))
+        return await self._command(self._create_topics(new_topics, validate_only, admit))
 
     async def auto_create(self, name: str) -> Topic:
         """The topic a client asked for by name, made with defaults if need be and allowed."""
@@ -114,9 +116,11 @@ class Controller:
         topic = self._topics.get(name)
         return topic if topic is not None else await self._command(self._create_internal(name))
 
-    async def delete_topics(self, topic_ids: Sequence[TopicId]) -> list[Topic | KafkaError]:
+    async def delete_topics(
+        self, topic_ids: Sequence[TopicId], *, admit: Admit | None = None
+    ) -> list[Topic | KafkaError]:
         """One result per id, in order. Requests that wait in a deleted topic are woken."""
-        return await self._command(self._delete_topics(topic_ids))
+        return await self._command(self._delete_topics(topic_ids, admit))
 
     async def create_partitions(
         self,
@@ -125,8 +129,9 @@ class Controller:
         assignments: Sequence[Sequence[int]] | None = None,
         *,
         validate_only: bool = False,
+        admit: Admit | None = None,
     ) -> Topic:
-        return await self._command(self._create_partitions(name, count, assignments, validate_only))
+        return await self._command(self._create_partitions(name, count, assignments, validate_only, admit))
 
     # ------------------------------------------------------------------------------------------- configs
 
@@ -137,7 +142,15 @@ class Controller:
         """For everything but topics."""
         await self._command(self._alter_other(scope, name, update, validate_only))
 
+    async def change_store(self, change: Callable[[], None], *, then: Callable[[], None]) -> None:
+        """A change of the store whose meaning others know, in turn with the commands; `then` makes it visible."""
+        await self._command(self._change_store(change, then))
+
     # ----------------------------------------------------------------------------------------- internals
+
+    async def _change_store(self, change: Callable[[], None], then: Callable[[], None]) -> None:
+        await self._durably(change)
+        then()
 
     async def _command(self, coroutine: Coroutine[Any, Any, T]) -> T:
         task = asyncio.ensure_future(self._in_turn(coroutine))
@@ -155,7 +168,9 @@ class Controller:
     def _checks(self) -> TopicChecks:
         return TopicChecks(topics=self._topics, layers=self.layers, settings=self._settings)
 
-    async def _create_topics(self, new_topics: Sequence[NewTopic], validate_only: bool) -> list[Topic | KafkaError]:
+    async def _create_topics(
+        self, new_topics: Sequence[NewTopic], validate_only: bool, admit: Admit | None
+    ) -> list[Topic | KafkaError]:
         checks = self._checks()
         results: list[Topic | KafkaError] = []
         rows: list[tuple[TopicRow, Mapping[str, str]]] = []
@@ -164,6 +179,8 @@ class Controller:
             await turns.pause()
             try:
                 checked = checks.check(new)
+                if admit is not None:
+                    admit(checked.partition_count)
             except KafkaError as error:
                 results.append(error)
                 continue
@@ -213,7 +230,7 @@ class Controller:
         leader_epoch = self._store.boot - topic.first_boot
         self._engine.declare(topic.name, PartitionId(topic.topic_id, index), config, leader_epoch)
 
-    async def _delete_topics(self, topic_ids: Sequence[TopicId]) -> list[Topic | KafkaError]:
+    async def _delete_topics(self, topic_ids: Sequence[TopicId], admit: Admit | None) -> list[Topic | KafkaError]:
         results: list[Topic | KafkaError] = []
         turns = Turns()
         for topic_id in topic_ids:
@@ -224,11 +241,13 @@ class Controller:
                 message = f"Deletion of internal topic {topic.name} is prohibited."
                 results.append(KafkaError(ErrorCode.INVALID_REQUEST, message))
             else:
-                results.append(await self._delete_topic(topic, turns))
+                results.append(await self._delete_topic(topic, turns, admit))
         return results
 
-    async def _delete_topic(self, topic: Topic, turns: Turns) -> Topic | KafkaError:
+    async def _delete_topic(self, topic: Topic, turns: Turns, admit: Admit | None) -> Topic | KafkaError:
         try:
+            if admit is not None:
+                admit(topic.partition_count)
             await self._durably(self._store.delete_topic, topic.topic_id)
         except KafkaError as error:
             return error
@@ -243,12 +262,19 @@ class Controller:
         return topic
 
     async def _create_partitions(
-        self, name: str, count: int, assignments: Sequence[Sequence[int]] | None, validate_only: bool
+        self,
+        name: str,
+        count: int,
+        assignments: Sequence[Sequence[int]] | None,
+        validate_only: bool,
+        admit: Admit | None,
     ) -> Topic:
         topic = self._topics.get(name)
         if topic is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         self._checks().check_growth(topic, count, assignments)
+        if admit is not None:
+            admit(count - topic.partition_count)
         grown = _changed(topic, partition_count=count)
         if not validate_only:
             await self._durably(self._store.set_partitions, topic.topic_id, count)

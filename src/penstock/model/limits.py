@@ -43,6 +43,14 @@ FETCH_SESSION_UNUSED_MS: Final = 120_000
 # A client that asks to wait for an hour is answered earlier; Kafka has no limit, but a parked request holds memory.
 FETCH_WAIT_MS_MAX: Final = 300_000
 
+# --- quotas --------------------------------------------------------------------------------------------------------
+# Entities with quotas are held in memory, about 1 KB each.
+QUOTA_ENTITIES_MAX: Final = 100_000
+# Meters of clients, about 2 KB each, are looked over for idle ones from this many on.
+QUOTA_METERS_KEPT: Final = 1_000
+# Clients whose throttled time is shown by name; that of others is added up.
+THROTTLED_CLIENTS_SHOWN: Final = 100
+
 # --- topics --------------------------------------------------------------------------------------------------------
 # 255 is the longest file name, Kafka keeps 6 for the partition suffix.
 TOPIC_NAME_LENGTH_MAX: Final = 249

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,12 @@ class Endpoint:
         return f"{self.host}:{self.port}"
 
 
+class Mutable(Protocol):
+    """A connection, as far as quotas are concerned."""
+
+    def mute(self, seconds: float) -> None: ...
+
+
 @dataclass(slots=True)
 class Caller:
     """A connection as handlers see it. `local` is the address the client reached us at."""
@@ -27,3 +35,15 @@ class Caller:
     principal: str = "User:ANONYMOUS"
     software_name: str = "unknown"
     software_version: str = "unknown"
+    connection: Mutable | None = None
+    throttled_until_ms: int = 0
+    """Set by a handler whose client is over a quota that only it knows of; on the clock of quotas."""
+
+    peer_port: int = 0
+    on_closed: Callable[[Caller], None] | None = None
+    """Called when the connection has ended, for whoever keeps something of its client."""
+
+    @property
+    def user(self) -> str:
+        """The principal's name, without its type."""
+        return self.principal.partition(":")[2]

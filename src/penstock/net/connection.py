@@ -24,6 +24,7 @@ from typing import Any, Protocol, cast
 
 from penstock.net.caller import Caller, Endpoint
 from penstock.net.flow_control import FlowControl
+from penstock.net.mute import Mute
 from penstock.net.pending import SILENCE, Buffers, Pending
 from penstock.protocol.kafka.primitives import INT32, MalformedRequest
 from penstock.runtime.turns import STEP_NS
@@ -69,6 +70,8 @@ class Shared:
     on_close: Callable[[Connection], None]
     on_broken: Callable[[str], None]
     scratch: bytearray
+    muted: int = 0
+    """How many are not read because their clients are over a quota."""
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -81,6 +84,7 @@ class Connection(asyncio.BufferedProtocol):
         "_frame",
         "_frame_bytes",
         "_head",
+        "_mute",
         "_paused",
         "_queue",
         "_queued_bytes",
@@ -119,6 +123,7 @@ class Connection(asyncio.BufferedProtocol):
         self._working_off = False
         self._resting = False  # others have a turn; `_resume` is on its way
         self._closing = False
+        self._mute: Mute | None = None
         self._task: asyncio.Task[None] | None = None
 
     # --- asyncio's side --------------------------------------------------------------------------------------------
@@ -128,8 +133,9 @@ class Connection(asyncio.BufferedProtocol):
         peer = transport.get_extra_info("peername")
         local = transport.get_extra_info("sockname")
         if isinstance(peer, tuple) and isinstance(local, tuple):
-            self.caller.peer_host = str(peer[0])
+            self.caller.peer_host, self.caller.peer_port = str(peer[0]), int(peer[1])
             self.caller.local = Endpoint(str(local[0]), int(local[1]))
+        self.caller.connection = self
         self.last_active = self._shared.clock()
         self._transport.set_write_buffer_limits(high=self._shared.limits.unread_bytes_max)
         if not self._shared.on_open(self):
@@ -164,6 +170,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._closing = True
+        self.caller.connection = None
+        self._end_mute()
         if self._task is not None:
             self._task.cancel()
         for pending in self._slots:
@@ -176,6 +184,8 @@ class Connection(asyncio.BufferedProtocol):
         self._queued_bytes = self._unread_bytes = 0
         self._shared.flow.change(-held)
         self._shared.on_close(self)
+        if self.caller.on_closed is not None:
+            self.caller.on_closed(self.caller)
 
     def pause_writing(self) -> None:
         self._adjust_reading()
@@ -340,6 +350,7 @@ class Connection(asyncio.BufferedProtocol):
             or self._resting
             or len(self._slots) >= limits.in_flight_max
             or self._unread_bytes > limits.unread_bytes_max
+            or self._mute is not None
         )
 
     # --- answers ---------------------------------------------------------------------------------------------------
@@ -388,6 +399,7 @@ class Connection(asyncio.BufferedProtocol):
         limits = self._shared.limits
         full = (
             self._waits_for_room
+            or self._mute is not None
             or self._queued_bytes > limits.queued_bytes_max
             or len(self._queue) >= limits.in_flight_max
             or self._unread_bytes > limits.unread_bytes_max
@@ -402,9 +414,41 @@ class Connection(asyncio.BufferedProtocol):
             self._paused = False
             self._transport.resume_reading()
 
+    def mute(self, seconds: float) -> None:
+        """Take no further request for a while; answers go out. Not while the node stops: it answers what it has."""
+        if self._mute is not None:
+            self._mute.extend(seconds)
+        else:
+            self._begin_mute(seconds, self._unmute)
+
+    def refuse(self, seconds: float) -> None:
+        """Close it after a while without having read anything."""
+        self._begin_mute(seconds, self.close)
+
+    def _begin_mute(self, seconds: float, on_end: Callable[[], None]) -> None:
+        if not self._closing and not self._stopped:
+            self._mute = Mute(self._transport, seconds, on_end)
+            self._shared.muted += 1
+            self._adjust_reading()
+
+    def _unmute(self) -> None:
+        self._end_mute()
+        self.last_active = self._shared.clock()
+        self._work_off()
+
+    def _end_mute(self) -> None:
+        if self._mute is not None:
+            self._mute.cancel()
+            self._mute = None
+            self._shared.muted -= 1
+
+    @property
+    def muted(self) -> bool:
+        return self._mute is not None
+
     def stalled_since(self, moment: float) -> bool:
-        """It has begun a request and sent no byte of it since; not for want of room on our side."""
-        return self._frame is not None and not self._waits_for_room and self.last_active < moment
+        """It has begun a request and sent no byte of it since; not for want of room on our side, nor muted by us."""
+        return self._frame is not None and not self._waits_for_room and self._mute is None and self.last_active < moment
 
     @property
     def answered(self) -> bool:
@@ -422,6 +466,8 @@ class Connection(asyncio.BufferedProtocol):
         if not self._closing and not self._paused:
             self._paused = True
             self._transport.pause_reading()
+        if self._mute is not None:
+            self._unmute()
 
     def close(self, reason: str | None = None) -> None:
         """End the connection; a reason is logged in one line."""

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import socket
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from penstock.model.limits import FRAME_STALL_MS_MAX
@@ -69,6 +70,8 @@ class Listener:
         self._next_id = 0
         self._server: asyncio.Server | None = None
         self._sweep: asyncio.TimerHandle | None = None
+        self.delay_of: Callable[[str], float] | None = None
+        """Seconds after which a new connection from an address is closed unread, 0 if it is welcome; None: all are."""
         self._sweep_seconds = min(IDLE_SWEEP_SECONDS, options.idle_ms_max / 2000)
         self._shared = Shared(
             service=service,
@@ -90,6 +93,14 @@ class Listener:
     @property
     def connection_count(self) -> int:
         return len(self._connections)
+
+    @property
+    def muted_count(self) -> int:
+        return self._shared.muted
+
+    def serve_with(self, service: Service) -> None:
+        """Have requests served by another service from the next one on."""
+        self._shared.service = service
 
     async def start(self, bound: socket.socket) -> None:
         """Accept connections at the address that `bind` took. OSError if somebody else was faster after all."""
@@ -138,6 +149,11 @@ class Listener:
             self._metrics.connection_refused("address")
             log.warning("refused %s: too many connections from this address", address)
             return False
+        if self.delay_of is not None:
+            delay_seconds = self.delay_of(address)
+            if delay_seconds:
+                self._metrics.connection_refused("rate")
+                connection.refuse(delay_seconds)
         return True
 
     def _closed(self, connection: Connection) -> None:
@@ -157,7 +173,7 @@ class Listener:
         for connection in tuple(self._connections):
             if connection.stalled_since(stalled):
                 connection.close("a request whose bytes stopped coming")
-            elif connection.last_active < oldest and connection.answered:
+            elif connection.last_active < oldest and connection.answered and not connection.muted:
                 self._metrics.connection_broken("idle")
                 connection.close()
         self._sweep = loop.call_later(self._sweep_seconds, self._close_idle)

@@ -17,6 +17,8 @@ from penstock.broker.dispatcher import Dispatcher
 from penstock.broker.fetch_sessions import FetchSessions
 from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.producer_ids import ProducerIds
+from penstock.broker.quotas.quotas import Quotas
+from penstock.broker.quotas.throttle import enforce_quotas
 from penstock.broker.record_worker import RecordWorker
 from penstock.cluster.controller import Controller
 from penstock.cluster.partitions import PartitionTable
@@ -123,6 +125,9 @@ class Node:
             settings=settings, partitions=partitions, topics=topics, controller=controller, clock=clock
         )
 
+        quotas = Quotas(store=storage.metadata, controller=controller, clock=clock, probe=self.metrics.quotas)
+        quotas.load()
+
         async def next_block(size: int) -> int:
             return await asyncio.to_thread(storage.metadata.next_producer_id_block, size)
 
@@ -140,6 +145,7 @@ class Node:
             groups=groups,
             producer_ids=ProducerIds(next_block),
             fetch_sessions=FetchSessions(settings.limits.fetch_sessions_max),
+            quotas=quotas,
             metrics=self.metrics,
             flow=FlowControl(settings.limits.queued_bytes_total_max),
             record_worker=record_worker,
@@ -161,9 +167,11 @@ class Node:
 
     async def _open_kafka_door(self, broker: Broker, kafka_socket: socket.socket) -> None:
         """Closing it goes the other way round: nothing new, waiting requests answered, the last answers sent."""
-        listener = self._listener = Listener(
-            listener_options(self.settings), Dispatcher(broker), broker.flow, self.metrics
-        )
+        dispatcher = Dispatcher(broker)
+        listener = self._listener = Listener(listener_options(self.settings), dispatcher, broker.flow, self.metrics)
+        enforce_quotas(broker, dispatcher, listener)
+        self._resolving = asyncio.ensure_future(broker.quotas.resolve_names())
+        self._stack.callback(self._resolving.cancel)
         self._stack.push_async_callback(listener.drain, self.settings.kafka.shutdown_timeout_ms / 1000)
         await broker.groups.start()
         self._stack.push_async_callback(broker.groups.stop)

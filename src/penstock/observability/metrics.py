@@ -17,8 +17,9 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from penstock.observability.loop_lag import LoopLag
-from penstock.observability.probes import ConnectionProbe, RequestProbe, StorageProbe, TrafficProbe, gauge
+from penstock.observability.probes import ConnectionProbe, RequestProbe, StorageProbe, TrafficProbe, counter, gauge
 from penstock.observability.process import FileCalls, ProcessProbe
+from penstock.observability.quota_probe import QuotaProbe
 
 
 class BrokerMetrics:
@@ -34,9 +35,11 @@ class BrokerMetrics:
         self.traffic = TrafficProbe()
         self.connections = ConnectionProbe()
         self.storage = StorageProbe()
+        self.quotas = QuotaProbe()
         self.loop_lag = LoopLag()
         self.process = ProcessProbe(data_dir, file_calls)
         self._gauges: dict[str, tuple[str, Callable[[], float]]] = {}
+        self._counters: dict[str, tuple[str, Callable[[], float]]] = {}
         self.registry = CollectorRegistry(auto_describe=False)
         self.registry.register(_Snapshot(self))
 
@@ -108,11 +111,25 @@ class BrokerMetrics:
         """A value that is asked for at every scrape, such as the number of offline partitions."""
         self._gauges[name] = (help_text, read)
 
+    def add_counter(self, name: str, help_text: str, read: Callable[[], float]) -> None:
+        """The same for a value that only rises."""
+        self._counters[name] = (help_text, read)
+
     def families(self) -> Iterator[Metric]:
-        for probe in (self.requests, self.traffic, self.connections, self.storage, self.loop_lag, self.process):
+        for probe in (
+            self.requests,
+            self.traffic,
+            self.connections,
+            self.quotas,
+            self.storage,
+            self.loop_lag,
+            self.process,
+        ):
             yield from probe.families()
         for name, (help_text, read) in self._gauges.items():
             yield gauge(name, help_text, read())
+        for name, (help_text, read) in self._counters.items():
+            yield counter(name, help_text, read())
 
 
 class _Snapshot(Collector):

@@ -147,6 +147,24 @@ class MetadataStore:
                         (scope, name, key, value),
                     )
 
+    # ------------------------------------------------------------------------------------------- quotas
+
+    def quotas(self) -> list[tuple[str, str, str]]:
+        """(entity, key, value), of which only the broker knows what they mean."""
+        return self._read("SELECT entity, key, value FROM quotas")
+
+    def set_quotas(self, rows: Sequence[tuple[str, str, str | None]]) -> None:
+        """Set some, all or none; a value of None deletes one."""
+        with self._writing() as database:
+            database.executemany(
+                "INSERT OR REPLACE INTO quotas (entity, key, value) VALUES (?, ?, ?)",
+                [row for row in rows if row[2] is not None],
+            )
+            database.executemany(
+                "DELETE FROM quotas WHERE entity = ? AND key = ?",
+                [(entity, key) for entity, key, value in rows if value is None],
+            )
+
     # ------------------------------------------------------------------------------------- producer ids
 
     def next_producer_id_block(self, size: int = 1000) -> int:

@@ -6,6 +6,7 @@
     counters    producer_id: the first id not yet given out in a block
     log_starts  partitions whose first records were deleted
     epochs      where each leader epoch of a partition starts
+    quotas      limits of clients: the entity as JSON, the key, the value as text (it may be no number)
     deleted_topics  topics that are gone while their directories may still be there
 
 `PRAGMA user_version` is the schema's version; an older one is migrated step by step in one transaction, a
@@ -18,7 +19,7 @@ import sqlite3
 
 from penstock.storage.data_directory import DataDirectoryError
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 _VERSION_1 = """
 CREATE TABLE identity (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -57,8 +58,17 @@ _VERSION_2 = """
 CREATE TABLE deleted_topics (topic_id BLOB PRIMARY KEY, name TEXT NOT NULL) STRICT, WITHOUT ROWID;
 """
 
+_VERSION_3 = """
+CREATE TABLE quotas (
+    entity TEXT NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (entity, key)
+) STRICT, WITHOUT ROWID;
+"""
+
 # The script that leads from version n to n + 1 is at index n.
-_MIGRATIONS = [_VERSION_1, _VERSION_2]
+_MIGRATIONS = [_VERSION_1, _VERSION_2, _VERSION_3]
 
 
 class MetadataError(DataDirectoryError):

@@ -15,6 +15,7 @@ from penstock.broker.broker import Broker
 from penstock.broker.call import Call, Caller, Endpoint
 from penstock.broker.fetch_sessions import FetchSessions
 from penstock.broker.producer_ids import ProducerIds
+from penstock.broker.quotas.quotas import Quotas
 from penstock.net.flow_control import FlowControl
 from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.apis import APIS
@@ -41,6 +42,7 @@ class Door:
             return world.store.next_producer_id_block(size)
 
         self.world = world
+        metrics = BrokerMetrics()
         self.broker = Broker(
             settings=world.settings,
             node_id=1,
@@ -53,7 +55,8 @@ class Door:
             groups=world.groups,
             producer_ids=ProducerIds(next_block),
             fetch_sessions=FetchSessions(),
-            metrics=BrokerMetrics(),
+            quotas=Quotas(store=world.store, controller=world.controller, clock=world.clock, probe=metrics.quotas),
+            metrics=metrics,
             flow=FlowControl(1 << 30),
         )
 

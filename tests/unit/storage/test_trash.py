@@ -134,11 +134,13 @@ def test_metadata_of_the_first_schema_is_migrated(tmp_path: Path) -> None:
     written(tmp_path).engine.close()
     database = sqlite3.connect(tmp_path / "meta.db")
     database.execute("DROP TABLE deleted_topics")
+    database.execute("DROP TABLE quotas")
     database.execute("PRAGMA user_version = 1")
     database.close()
     bench = reopened(tmp_path, declare=True)
     assert bench.values() == ["precious"]
     bench.engine.metadata.delete_topic(TOPIC)
     assert bench.engine.metadata.deleted_topics() == {TOPIC: "prices"}
+    assert bench.engine.metadata.quotas() == []
     bench.engine.close()
-    assert SCHEMA_VERSION == 2
+    assert SCHEMA_VERSION == 3

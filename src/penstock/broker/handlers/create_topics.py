@@ -6,7 +6,7 @@ Behaviour:
 - `num_partitions` and `replication_factor` of -1 are the node's defaults; the answer shows the real replicas.
 - The broker's own topics cannot be created: INVALID_REQUEST (Kafka lets them be made with a wrong shape).
 
-Version notes: v5 answers with the topic's configs, v7 with its id.
+Version notes: v5 answers with the topic's configs, v6 may refuse for a quota, v7 answers with the topic's id.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from penstock.broker.array_answer import array_answer
 from penstock.broker.call import Call
+from penstock.broker.quotas.mutations import mutation_quota
 from penstock.cluster.new_topic import NewTopic
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
@@ -37,7 +38,8 @@ async def handle(broker: Broker, call: Call) -> bytes:
             results[topic.name] = KafkaError(ErrorCode.REQUEST_TIMED_OUT)
         else:
             wanted.append(_new_topic(topic))
-    created = await broker.controller.create_topics(wanted, validate_only=call.request.validate_only)
+    admit = mutation_quota(broker, call, strict_from=6)
+    created = await broker.controller.create_topics(wanted, validate_only=call.request.validate_only, admit=admit)
     results.update((new.name, result) for new, result in zip(wanted, created, strict=True))
     encoded = []
     turns = Turns()

@@ -5,7 +5,7 @@ Behaviour:
 - Whoever waits in a deleted topic (a fetch, a produce) is answered at once.
 - The broker's own topics cannot be deleted: INVALID_REQUEST (Kafka deletes them, and its groups with them).
 
-Version notes: v5 error messages; v6 topic ids, and the answer names both.
+Version notes: v5 error messages, and may refuse for a quota; v6 topic ids, and the answer names both.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from penstock.broker.call import Call
+from penstock.broker.quotas.mutations import mutation_quota
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import TopicId
@@ -47,7 +48,8 @@ async def handle(broker: Broker, call: Call) -> Entity:
             results[wanted] = None
         except KafkaError as error:
             results[wanted] = error
-    deleted = await broker.controller.delete_topics([topic.topic_id for topic in targets.values()])
+    admit = mutation_quota(broker, call, strict_from=5)
+    deleted = await broker.controller.delete_topics([topic.topic_id for topic in targets.values()], admit=admit)
     for wanted, result in zip(targets, deleted, strict=True):
         results[wanted] = result if isinstance(result, KafkaError) else None
     return call.reply.DeleteTopicsResponse(

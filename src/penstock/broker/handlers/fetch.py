@@ -19,6 +19,7 @@ from time import perf_counter
 from penstock.broker.broker import Broker
 from penstock.broker.fetch_sessions import FetchSession
 from penstock.broker.fetch_target import FetchTarget, fetch_target
+from penstock.broker.quotas.fetch_meter import FetchMeter
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import FETCH_BYTES_UNDER_PRESSURE, FETCH_WAIT_MS_MAX
@@ -35,13 +36,19 @@ from penstock.protocol.kafka.fetch import (
 from penstock.protocol.kafka.headers import RequestHeader
 
 
-def handle(broker: Broker, header: RequestHeader, frame: memoryview, position: int) -> Buffers | Pending:
+def handle(
+    broker: Broker, header: RequestHeader, frame: memoryview, position: int, meter: FetchMeter | None = None
+) -> Buffers | Pending:
+    """`meter`: somebody has quotas, and what this client is given counts."""
     request = decode(frame, position, header.version)
+    if meter is not None:
+        request = meter.bounded(request)
     try:
         session = broker.fetch_sessions.open(request, header.version >= TOPIC_IDS, broker.clock.monotonic_ms())
     except KafkaError as error:
-        return encode_response([], header.version, error_code=error.code)
-    fetch = _Fetch(broker, request, header.version, session)
+        instead = meter.instead([], 0) if meter is not None else None
+        return instead or encode_response([], header.version, error_code=error.code)
+    fetch = _Fetch(broker, request, header.version, session, meter)
     return fetch.start()
 
 
@@ -55,6 +62,7 @@ class _Fetch:
         "_found_bytes",
         "_full",
         "_messages",
+        "_meter",
         "_pending",
         "_read_seconds",
         "_reading",
@@ -68,8 +76,16 @@ class _Fetch:
         "_wanted",
     )
 
-    def __init__(self, broker: Broker, request: FetchRequest, version: int, session: FetchSession | None) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        request: FetchRequest,
+        version: int,
+        session: FetchSession | None,
+        meter: FetchMeter | None,
+    ) -> None:
         self._broker = broker
+        self._meter = meter
         self._request = request
         self._version = version
         self._session = session
@@ -225,7 +241,22 @@ class _Fetch:
         self._leave()
         self._pending.complete(body)
 
+    def _throttled(self, meter: FetchMeter) -> Buffers | None:
+        """What a client over its quota gets instead. A session that begins with this request is not kept for it."""
+        if self._session is None:
+            return meter.instead(self._answers, 0, self._read_seconds)
+        if not self._full:
+            return meter.instead(self._session.worth_telling(self._answers), self._session.id, self._read_seconds)
+        instead = meter.instead(self._answers, 0, self._read_seconds)
+        if instead is not None:
+            self._broker.fetch_sessions.forget(self._session)
+        return instead
+
     def _body(self) -> Buffers:
+        if self._meter is not None:
+            instead = self._throttled(self._meter)
+            if instead is not None:
+                return instead
         answers = self._answers
         session_id = 0
         if self._session is not None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from penstock.broker.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from penstock.broker.call import Call
+from penstock.broker.quotas.mutations import mutation_quota
 from penstock.cluster.new_topic import NewTopic
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
@@ -48,7 +49,7 @@ def handle(broker: Broker, call: Call) -> bytes | Awaitable[bytes]:
 
 
 async def _create_and_answer(broker: Broker, call: Call, missing: list[str]) -> bytes:
-    refused = await _create(broker, missing)
+    refused = await _create(broker, call, missing)
     answer = _answer(broker, call, _resolve(broker, call, call.request.topics, refused))
     return answer if isinstance(answer, bytes) else await answer
 
@@ -61,7 +62,7 @@ def _creatable(broker: Broker, call: Call, asked: Iterable[Entity]) -> list[str]
     return [name for name in dict.fromkeys(names) if name not in broker.topics and is_topic_name(name)]
 
 
-async def _create(broker: Broker, names: list[str]) -> dict[str, ErrorCode]:
+async def _create(broker: Broker, call: Call, names: list[str]) -> dict[str, ErrorCode]:
     """Create topics with defaults; the codes of those that could not be."""
     refused: dict[str, ErrorCode] = {}
     for name in names:
@@ -71,7 +72,8 @@ async def _create(broker: Broker, names: list[str]) -> dict[str, ErrorCode]:
             except KafkaError as error:
                 refused[name] = _refusal(error)
     ordinary = [name for name in names if name not in INTERNAL_NAMES]
-    results = await broker.controller.create_topics([NewTopic(name=name) for name in ordinary])
+    admit = mutation_quota(broker, call, strict_from=0)
+    results = await broker.controller.create_topics([NewTopic(name=name) for name in ordinary], admit=admit)
     for name, result in zip(ordinary, results, strict=True):
         if isinstance(result, KafkaError) and result.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
             refused[name] = _refusal(result)

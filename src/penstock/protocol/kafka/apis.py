@@ -32,7 +32,7 @@ def _api(
     return Api(key, name, oldest, newest, flexible, handler, oldest if advertised_oldest is None else advertised_oldest)
 
 
-PRODUCE, FETCH, LIST_OFFSETS, METADATA, API_VERSIONS = 0, 1, 2, 3, 18
+PRODUCE, FETCH, LIST_OFFSETS, METADATA, API_VERSIONS, OFFSET_DELETE = 0, 1, 2, 3, 18, 47
 
 APIS: dict[int, Api] = {
     api.key: api
@@ -66,6 +66,8 @@ APIS: dict[int, Api] = {
         _api(45, "AlterPartitionReassignments", 0, 1, 0, "alter_partition_reassignments"),
         _api(46, "ListPartitionReassignments", 0, 0, 0, "list_partition_reassignments"),
         _api(47, "OffsetDelete", 0, 0, NEVER, "offset_delete"),
+        _api(48, "DescribeClientQuotas", 0, 1, 1, "describe_client_quotas"),
+        _api(49, "AlterClientQuotas", 0, 1, 1, "alter_client_quotas"),
         _api(57, "UpdateFeatures", 0, 2, 0, "update_features"),
         _api(60, "DescribeCluster", 0, 2, 0, "describe_cluster"),
         _api(61, "DescribeProducers", 0, 0, 0, "describe_producers"),

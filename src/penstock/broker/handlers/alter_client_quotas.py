@@ -1,0 +1,52 @@
+"""AlterClientQuotas (key 49, v0–1): set and remove quotas of users, client ids and addresses.
+
+Behaviour:
+- Each entity succeeds or fails as a whole, and has one result; those that succeed are changed together.
+- INVALID_REQUEST: entities and keys that do not exist or do not go together, values that are not positive, a key or an
+  entity that comes twice (the first of two entries for an entity counts). Removing what is not there is no error.
+- With `validate_only` nothing is changed.
+
+Version notes: v1 is flexible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.broker.call import Call
+from penstock.broker.quotas.book import Alteration
+from penstock.broker.quotas.entity import Entity as QuotaEntity
+from penstock.broker.quotas.entity import make_entity
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.messages import Entity
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+
+
+async def handle(broker: Broker, call: Call) -> Entity:
+    alterations = [_alteration(entry) for entry in call.request.entries]
+    results: dict[QuotaEntity, KafkaError | None]
+    try:
+        results = await broker.quotas.alter(alterations, validate_only=call.request.validate_only)
+    except KafkaError as error:  # the store: none of them was changed
+        results = {alteration.entity: error for alteration in alterations}
+    return call.reply.AlterClientQuotasResponse(
+        throttle_time=0, entries=[_result(call, entity, error) for entity, error in results.items()]
+    )
+
+
+def _alteration(entry: Entity) -> Alteration:
+    return Alteration(
+        make_entity((part.entity_type, part.entity_name) for part in entry.entity),
+        [(op.key, None if op.remove else float(op.value)) for op in entry.ops],
+    )
+
+
+def _result(call: Call, entity: QuotaEntity, error: KafkaError | None) -> Entity:
+    reply = call.reply
+    return reply.EntryData(
+        error_code=error.code if error else ErrorCode.NONE,
+        error_message=error.message if error else None,
+        entity=[reply.EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
+    )

@@ -1,0 +1,71 @@
+"""How many connections an address may make a second.
+
+A connection too many is accepted by the system, not read, and closed after the time that the address is over its
+quota, at most a second, as in Kafka: a client that connects in a loop is slowed down.
+"""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+import socket
+
+from penstock.broker.quotas.meters import Meters
+from penstock.broker.quotas.rate import SAMPLE_MS, Rate
+
+
+def literal(host: str) -> str | None:
+    """An address in its one form; None for a name."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return None
+    mapped = getattr(address, "ipv4_mapped", None)
+    return str(mapped or address)
+
+
+def resolve(host: str) -> str | None:
+    """The address of a host, None if there is none. Waits for the name service: not on the event loop."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return None
+    by_family = sorted(found, key=lambda entry: entry[0] != socket.AF_INET)
+    return literal(str(by_family[0][4][0]))
+
+
+class AddressQuotas:
+    """Limits and meters by address."""
+
+    def __init__(self) -> None:
+        self._limits: dict[str | None, float] = {}
+        self._meters: Meters[str, Rate] = Meters(Rate)
+
+    def __bool__(self) -> bool:
+        return bool(self._limits)
+
+    def set_limit(self, address: str | None, limit: float | None) -> None:
+        """Set or, with None, remove one; an address of None is the default."""
+        if limit is None:
+            self._limits.pop(address, None)
+        else:
+            self._limits[address] = limit
+        if not self._limits:
+            self._meters.clear()
+
+    def connected(self, host: str, now_ms: int) -> int:
+        """Count a connection; the milliseconds after which it is to be closed, 0 if it is welcome."""
+        address = _one_form(host)
+        limit = self._limits.get(address, self._limits.get(None))
+        if limit is None:
+            return 0
+        meter = self._meters.get(address, limit, now_ms)
+        wait_ms = min(meter.charge(1.0, now_ms), SAMPLE_MS)
+        if wait_ms:
+            meter.add(-1.0, now_ms)  # it does not come in
+        return wait_ms
+
+
+@functools.lru_cache(maxsize=1024)
+def _one_form(host: str) -> str:
+    return literal(host) or host

@@ -1,0 +1,57 @@
+"""A fetch while it is measured: its answer is what counts, and one too large is not given.
+
+A client over a quota gets an answer without records, asks again when it may, and has lost nothing: what it was not
+given is taken off its account again.
+"""
+
+from __future__ import annotations
+
+from penstock.broker.quotas.rate import SAMPLES
+from penstock.broker.quotas.request import MeteredRequest
+from penstock.net.pending import Buffers
+from penstock.protocol.kafka.fetch import FetchedPartition, FetchRequest, encode_response
+
+FRAME_BYTES = 4  # the size in front of an answer counts, too
+
+
+class FetchMeter(MeteredRequest):
+    """Given to one fetch, which asks it before it answers."""
+
+    __slots__ = ("_parked_after_ns",)
+
+    _parked_after_ns: int | None
+
+    def bounded(self, request: FetchRequest) -> FetchRequest:
+        """The request for no more than the quota's window can hold: it would be over the quota for ever."""
+        self._parked_after_ns = None
+        meter = self._quotas.fetch.of(self._client, self._quotas.now_ms())
+        if meter is None:
+            return request
+        max_bytes = int(min(request.max_bytes, meter.limit * (SAMPLES - 1)))
+        return request._replace(max_bytes=max_bytes, min_bytes=min(request.min_bytes, max_bytes))
+
+    def parked(self) -> None:
+        """It waits for data or the disk from here on."""
+        self._parked_after_ns = self.elapsed_ns
+
+    def instead(self, answers: list[FetchedPartition], session_id: int, read_seconds: float = 0.0) -> Buffers | None:
+        """The answer to give instead of these partitions, if the client is over a quota.
+
+        `read_seconds` is how long the last look took, for a fetch that was parked in between.
+        """
+        quotas, version = self._quotas, self._header.version
+        spent_ns = self.elapsed_ns
+        if self._parked_after_ns is not None:
+            spent_ns = self._parked_after_ns + round(read_seconds * 1e9)
+        self.worked(spent_ns)
+        now_ms = quotas.now_ms()
+        meter = quotas.fetch.of(self._client, now_ms)
+        if meter is not None:
+            size_bytes = FRAME_BYTES + sum(map(len, encode_response(answers, version)))
+            self._wait("fetch", meter.charge(size_bytes, now_ms))
+            if self.throttle_ms:
+                meter.add(-size_bytes, now_ms)
+        if not self.throttle_ms:
+            return None
+        self.mute()
+        return self.stamped(encode_response([], version, session_id=session_id))

@@ -1,0 +1,40 @@
+"""How many partitions a client may create and delete (KIP-599).
+
+From the version on that knows THROTTLING_QUOTA_EXCEEDED, changes are refused while the client's bucket is overdrawn;
+older versions go through, and the connection is muted for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.cluster.controller import Admit
+from penstock.model.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+    from penstock.broker.call import Call
+
+
+def mutation_quota(broker: Broker, call: Call, *, strict_from: int) -> Admit | None:
+    """The check for one request; None if nothing limits its client."""
+    quotas, caller = broker.quotas, call.caller
+    bucket = quotas.mutation.of((caller.user, call.client_id), quotas.now_ms())
+    if bucket is None:
+        return None
+    strict = call.version >= strict_from
+
+    def admit(partitions: int) -> None:
+        now_ms = quotas.now_ms()
+        if not strict:
+            bucket.take(partitions, now_ms)
+        wait_ms = bucket.wait_ms(now_ms)
+        if wait_ms:
+            caller.throttled_until_ms = now_ms + wait_ms
+        if not strict:
+            return
+        if wait_ms:
+            raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "The throttling quota has been exceeded.")
+        bucket.take(partitions, now_ms)
+
+    return admit

@@ -1,0 +1,146 @@
+"""The quotas of a node: the book, made durable, and the meters that it sets the limits of.
+
+Owned by the broker. While nothing is limited it costs nothing: whoever enforces quotas is told when there are some, and
+when there are none any more (`watch`), and stays out of the way of requests meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from penstock.broker.quotas.addresses import AddressQuotas, literal, resolve
+from penstock.broker.quotas.book import Alteration, Change, Component, QuotaBook
+from penstock.broker.quotas.bucket import Bucket
+from penstock.broker.quotas.entity import (
+    CONNECTION_CREATION_RATE,
+    CONSUMER_BYTE_RATE,
+    CONTROLLER_MUTATION_RATE,
+    IP,
+    PRODUCER_BYTE_RATE,
+    REQUEST_PERCENTAGE,
+    Entity,
+    entity_of_text,
+    entity_text,
+)
+from penstock.broker.quotas.meters import ClientMeters
+from penstock.broker.quotas.rate import Rate
+from penstock.cluster.controller import Controller
+from penstock.model.errors import KafkaError
+from penstock.observability.quota_probe import QuotaProbe
+from penstock.runtime.clock import Clock
+from penstock.storage.metadata import MetadataStore
+
+
+class Quotas:
+    """Single writer of the quota table, and the one place that knows who is over which limit."""
+
+    def __init__(self, *, store: MetadataStore, controller: Controller, clock: Clock, probe: QuotaProbe) -> None:
+        self.probe = probe
+        self.produce: ClientMeters[Rate] = ClientMeters(Rate)
+        self.fetch: ClientMeters[Rate] = ClientMeters(Rate)
+        self.request: ClientMeters[Rate] = ClientMeters(Rate)
+        self.mutation: ClientMeters[Bucket] = ClientMeters(Bucket)
+        self.addresses = AddressQuotas()
+        self._meters: dict[str, ClientMeters[Any]] = {
+            PRODUCER_BYTE_RATE: self.produce,
+            CONSUMER_BYTE_RATE: self.fetch,
+            REQUEST_PERCENTAGE: self.request,
+            CONTROLLER_MUTATION_RATE: self.mutation,
+        }
+        self._store = store
+        self._controller = controller
+        self._clock = clock
+        self._book = QuotaBook()
+        self._resolved: dict[str, str] = {}
+        self._watcher: Callable[[], None] | None = None
+
+    def __len__(self) -> int:
+        """Entities with quotas."""
+        return len(self._book)
+
+    def now_ms(self) -> int:
+        return self._clock.monotonic_ms()
+
+    @property
+    def limits_clients(self) -> bool:
+        return bool(self.produce or self.fetch or self.request or self.mutation)
+
+    def watch(self, watcher: Callable[[], None]) -> None:
+        """Have somebody told whenever limits have changed, and now."""
+        self._watcher = watcher
+        watcher()
+
+    def load(self) -> None:
+        """From the store, without a loop."""
+        self._apply([Change(entity_of_text(text), key, float(value)) for text, key, value in self._store.quotas()])
+
+    async def resolve_names(self) -> None:
+        """Find the addresses of hosts that have quotas by name: after `load`, when it may take its time."""
+        entities = list(self._book)
+        self._resolved |= await _resolved(entities)
+        self._apply([Change(entity, key, value) for entity in entities for key, value in self._book.values(entity)])
+
+    # --- changing and asking -----------------------------------------------------------------------------------------
+
+    async def alter(
+        self, alterations: Sequence[Alteration], *, validate_only: bool = False
+    ) -> dict[Entity, KafkaError | None]:
+        """A result for each entity; those that are right are changed together. KafkaError if that was impossible."""
+        hosts = await _resolved(alteration.entity for alteration in alterations)
+        results, changes = self._book.plan(alterations, lambda host: literal(host) is not None or host in hosts)
+        if changes and not validate_only:
+            rows = [(entity_text(entity), key, _text(value)) for entity, key, value in changes]
+
+            def show() -> None:
+                self._resolved |= hosts
+                self._apply(changes)
+
+            await self._controller.change_store(lambda: self._store.set_quotas(rows), then=show)
+        return results
+
+    def matching(self, components: Sequence[Component], *, strict: bool) -> Iterator[Entity]:
+        return self._book.matching(components, strict=strict)
+
+    def values(self, entity: Entity) -> list[tuple[str, float]]:
+        return self._book.values(entity)
+
+    # --- enforcing ---------------------------------------------------------------------------------------------------
+
+    def _apply(self, changes: Sequence[Change]) -> None:
+        self._book.apply(changes)
+        for entity, key, value in changes:
+            if key == CONNECTION_CREATION_RATE:
+                self._limit_address(dict(entity)[IP], value)
+            elif key in self._meters:
+                self._meters[key].set_limit(entity, value)
+        if self._watcher is not None:
+            self._watcher()
+
+    def _limit_address(self, name: str | None, limit: float | None) -> None:
+        if name is None:
+            self.addresses.set_limit(None, limit)
+            return
+        address = literal(name) or self._resolved.get(name)
+        if address is not None:
+            self.addresses.set_limit(address, limit)
+        if limit is None:
+            self._resolved.pop(name, None)
+
+
+async def _resolved(entities: Iterable[Entity]) -> dict[str, str]:
+    """Addresses of the hosts that entities name, as far as they have any."""
+    found = {}
+    for entity in entities:
+        host = dict(entity).get(IP)
+        if host and literal(host) is None:
+            address = await asyncio.to_thread(resolve, host)
+            if address is not None:
+                found[host] = address
+    return found
+
+
+def _text(value: float | None) -> str | None:
+    """Not as a number of the store's, which knows no NaN."""
+    return None if value is None else repr(value)

@@ -1,0 +1,74 @@
+"""One request while it is measured: what it costs its client, and for how long the connection is muted after it.
+
+Kafka's rules: a request counts with the time that the broker works on it (`request_percentage`), a produce also with
+its bytes, a fetch with the bytes of its answer. The longest wait counts. The answer is sent at once and says how long
+it is; the connection is not read meanwhile.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter_ns
+from typing import Final
+
+from penstock.broker.quotas.meters import Client
+from penstock.broker.quotas.quotas import Quotas
+from penstock.broker.quotas.rate import SAMPLE_MS
+from penstock.broker.quotas.throttle_field import stamped
+from penstock.net.caller import Caller
+from penstock.net.pending import Buffers
+from penstock.protocol.kafka.headers import RequestHeader
+
+PERCENT_PER_NS: Final = 100 / 1_000_000_000
+
+
+class MeteredRequest:
+    """Begins when the request does."""
+
+    __slots__ = ("_caller", "_client", "_header", "_quota", "_quotas", "_started_ns", "throttle_ms")
+
+    def __init__(self, quotas: Quotas, caller: Caller, header: RequestHeader) -> None:
+        self._quotas = quotas
+        self._caller = caller
+        self._header = header
+        self._client: Client = (caller.user, header.client_id)
+        self._started_ns = perf_counter_ns()
+        self._quota = ""  # the one that makes it wait longest
+        self.throttle_ms = 0
+
+    @property
+    def elapsed_ns(self) -> int:
+        return perf_counter_ns() - self._started_ns
+
+    def produced(self, size_bytes: int) -> None:
+        quotas = self._quotas
+        now_ms = quotas.now_ms()
+        meter = quotas.produce.of(self._client, now_ms)
+        if meter is not None:
+            self._wait("produce", meter.charge(size_bytes, now_ms))
+
+    def mutated(self) -> None:
+        """A handler of topics has found its client over the quota of changes."""
+        until_ms, self._caller.throttled_until_ms = self._caller.throttled_until_ms, 0
+        if until_ms:
+            self._wait("controller_mutation", max(0, until_ms - self._quotas.now_ms()))
+
+    def worked(self, spent_ns: int) -> None:
+        """The broker's time. The wait for it is bounded: a request may take long for reasons of the broker's."""
+        quotas = self._quotas
+        now_ms = quotas.now_ms()
+        meter = quotas.request.of(self._client, now_ms)
+        if meter is not None:
+            self._wait("request", min(meter.charge(spent_ns * PERCENT_PER_NS, now_ms), SAMPLE_MS))
+
+    def mute(self) -> None:
+        """Nothing is taken from the connection for as long as the answer says."""
+        if self.throttle_ms and self._caller.connection is not None:
+            self._quotas.probe.throttled(self._quota, self._header.client_id, self.throttle_ms / 1000)
+            self._caller.connection.mute(self.throttle_ms / 1000)
+
+    def stamped(self, body: Buffers) -> Buffers:
+        return stamped(self._header.api_key, self._header.version, body, self.throttle_ms)
+
+    def _wait(self, quota: str, wait_ms: int) -> None:
+        if wait_ms > self.throttle_ms:
+            self._quota, self.throttle_ms = quota, wait_ms

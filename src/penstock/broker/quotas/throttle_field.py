@@ -1,0 +1,44 @@
+"""Where an answer says for how long its connection is muted.
+
+Handlers answer with a throttle time of 0. What it really is turns out when the answer is complete, and is written into
+its bytes here, so that one place does it for every API and version. Nearly all begin with it; some versions have none.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+from penstock.net.pending import SILENCE, Buffers
+from penstock.protocol.kafka.apis import API_VERSIONS, APIS, OFFSET_DELETE, PRODUCE
+from penstock.protocol.kafka.messages import response_schema
+from penstock.protocol.kafka.primitives import INT32, read_count
+
+_API_ROW_BYTES = 6  # key, oldest and newest version; flexible versions end a row with the count of tagged fields
+
+
+def stamped(api_key: int, version: int, body: Buffers, throttle_ms: int) -> Buffers:
+    """The answer with its throttle time; as it is if it has no place for one."""
+    if not throttle_ms or body is SILENCE or not has_throttle_time(api_key, version):
+        return body
+    first = bytearray(body[0])
+    position = _position(api_key, version, first)
+    first[position : position + 4] = INT32.pack(throttle_ms)
+    return [first, *body[1:]]
+
+
+@functools.cache
+def has_throttle_time(api_key: int, version: int) -> bool:
+    return any(field.name == "throttle_time" for field in dataclasses.fields(response_schema(api_key, version)))
+
+
+def _position(api_key: int, version: int, body: bytearray) -> int:
+    flexible = version >= APIS[api_key].flexible
+    if api_key == PRODUCE:
+        return len(body) - (5 if flexible else 4)
+    if api_key == OFFSET_DELETE:
+        return 2
+    if api_key == API_VERSIONS:
+        count, position = read_count(memoryview(body), 2, flexible)
+        return position + count * (_API_ROW_BYTES + flexible)
+    return 0
