@@ -45,24 +45,31 @@ ADDRESSES: Mapping[str, str] = {
 
 MESSAGES = frozenset({"error_message", "batch_index_error_message"})
 
-UNORDERED: Mapping[tuple[str, str], str] = {  # (API, list): what it is sorted by; Kafka's order is that of a hash map
-    ("metadata", "topics"): "name",
-    ("list_groups", "groups"): "group_id",
-    ("describe_configs", "configs"): "name",
-    ("describe_configs", "synonyms"): "source",
-    ("describe_log_dirs", "topics"): "name",
-    ("describe_log_dirs", "partitions"): "partition_index",
-    ("list_config_resources", "config_resources"): "resource_name",
-    ("join_group", "members"): "member_id",
-    ("describe_groups", "members"): "member_id",
-    ("delete_groups", "results"): "group_id",
-    ("describe_client_quotas", "entries"): "entity",
-    ("describe_client_quotas", "values"): "key",
-    ("offset_fetch", "topics"): "name",
-    ("offset_fetch", "partitions"): "partition_index",
-    ("api_versions", "api_keys"): "api_key",
-    ("api_versions", "supported_features"): "name",
-    ("api_versions", "finalized_features"): "name",
+UNORDERED: Mapping[tuple[str, str], tuple[str, ...]] = {  # (API, list): what names a row; Kafka's order is a hash map's
+    ("api_versions", "api_keys"): ("api_key",),
+    ("api_versions", "finalized_features"): ("name",),
+    ("api_versions", "supported_features"): ("name",),
+    ("create_partitions", "results"): ("name",),
+    ("create_topics", "topics"): ("name",),
+    ("delete_records", "partitions"): ("partition_index",),
+    ("delete_records", "topics"): ("name",),
+    ("delete_topics", "responses"): ("name", "topic_id"),
+    ("describe_client_quotas", "entries"): ("entity",),
+    ("describe_client_quotas", "values"): ("key",),
+    ("describe_configs", "configs"): ("name",),
+    ("describe_configs", "synonyms"): ("source",),
+    ("describe_groups", "groups"): ("group_id",),
+    ("describe_groups", "members"): ("member_id",),
+    ("describe_log_dirs", "partitions"): ("partition_index",),
+    ("describe_log_dirs", "topics"): ("name",),
+    ("join_group", "members"): ("member_id",),
+    ("list_config_resources", "config_resources"): ("resource_type", "resource_name"),
+    ("list_groups", "groups"): ("group_id",),
+    ("metadata", "topics"): ("name", "topic_id"),
+    ("offset_fetch", "partitions"): ("partition_index",),
+    ("offset_fetch", "topics"): ("name", "topic_id"),
+    ("produce", "partition_responses"): ("index",),
+    ("produce", "responses"): ("name", "topic_id"),
 }
 
 SHARED = frozenset({"topics", "groups", "config_resources", "entries"})
@@ -102,18 +109,22 @@ class Normaliser:
     def _arranged(self, api: str, name: str, rows: list[Any]) -> list[Any]:
         if name in SHARED:
             rows = [row for row in rows if not self._foreign(row)]
-        key = UNORDERED.get((api, name))
-        if key is None or not all(isinstance(row, dict) for row in rows):
+        keys = UNORDERED.get((api, name))
+        if keys is None or not all(isinstance(row, dict) for row in rows):
             return rows
-        return sorted(rows, key=lambda row: self._rank(row, key))
+        return sorted(rows, key=lambda row: self._rank(row, keys))
 
-    def _rank(self, row: dict[str, Any], key: str) -> tuple[int, str]:
-        """Where a row belongs: ids in the order of their first appearance, new ones by what else the row says."""
-        if key not in IDS:
-            return 0, json.dumps(row.get(key), sort_keys=True)
-        known = list(self._aliases.get(IDS[key], {}))
-        rank = known.index(row[key]) if row[key] in known else len(known)
-        return rank, json.dumps({name: value for name, value in row.items() if name != key}, sort_keys=True)
+    def _rank(self, row: dict[str, Any], keys: tuple[str, ...]) -> list[tuple[int, str]]:
+        """Where a row belongs: by what names it; ids in the order of their first appearance, new ones by the rest."""
+        ranks = []
+        for key in keys:
+            if key in IDS:
+                known = list(self._aliases.get(IDS[key], {}))
+                ranks.append((known.index(row[key]) if row.get(key) in known else len(known), ""))
+            else:
+                ranks.append((0, json.dumps(row.get(key), sort_keys=True)))
+        rest = {name: value for name, value in row.items() if name not in IDS}
+        return [*ranks, (0, json.dumps(rest, sort_keys=True))]
 
     def _foreign(self, row: Any) -> bool:
         if not isinstance(row, dict):

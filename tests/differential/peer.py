@@ -54,6 +54,7 @@ class Transcript:
     steps: list[Step] = field(default_factory=list)
     times: dict[int, str] = field(default_factory=dict)  # timestamps that the script made, and their names
     problem: str | None = None  # why the script itself could not go on
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,7 +52,9 @@ class Report:
             self._known[entry] += 1
             self._known_steps.add((script.name, difference.step))
         verdict = f"{len(outcome.differences)} differences" if outcome.differences else "the same"
-        print(f"[{self._done:3}/{len(self._scripts)}] {script.name:44} {len(kafka):4} steps  {verdict}", flush=True)
+        seconds = "".join(f" {transcript.seconds:5.1f} s" for transcript in transcripts.values())
+        progress = f"[{self._done:3}/{len(self._scripts)}] {script.name:40} {len(kafka):4} steps {seconds}  {verdict}"
+        print(progress, flush=True)
         if self._show:
             for name, steps in (("kafka", kafka), ("penstock", penstock)):
                 for title, answer in steps:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import tempfile
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -26,13 +27,14 @@ Finished = Callable[[Script, dict[str, Transcript]], None]
 
 def run_script(broker: BrokerProcess, script: Script) -> Transcript:
     """The transcript of one script; what went wrong in the script itself is in its `problem`."""
-    peer = Peer(broker, script.name)
+    peer, start = Peer(broker, script.name), time.monotonic()
     try:
         script.body(peer)
     except Exception:
         peer.transcript.problem = traceback.format_exc()
     finally:
         peer.close_all()
+    peer.transcript.seconds = time.monotonic() - start
     return peer.transcript
 
 

@@ -99,9 +99,9 @@ def _static_members(peer: Peer, version: int) -> None:
     join(peer, version, group, label="the static member again", group_instance_id="one", member_id=one["member_id"])
     join(peer, version, group, label="a wrong member of it", group_instance_id="one", member_id="nobody")
     join(peer, version, group, label="an unknown one with an id", group_instance_id="two", member_id="nobody")
-    join(peer, version, peer.name("bad"), label="an empty instance", group_instance_id="")
-    join(peer, version, peer.name("bad"), label="a bad instance", group_instance_id="a/b")
-    join(peer, version, peer.name("bad"), label="an instance that is too long", group_instance_id="x" * 250)
+    join(peer, version, peer.name("bad-1"), label="an empty instance", group_instance_id="")
+    join(peer, version, peer.name("bad-2"), label="a bad instance", group_instance_id="a/b")
+    join(peer, version, peer.name("bad-3"), label="an instance that is too long", group_instance_id="x" * 250)
 
 
 @versions("sync_group", seconds=2)

@@ -191,7 +191,6 @@ def create_partitions(peer: Peer, version: int) -> None:
     ask("one twice", (other, 2, None), (other, 3, None))
     ask("one right, one wrong", (other, 3, None), (peer.name("unknown"), 2, None))
     ask("a timeout of 0", (topic, 6, None), timeout=0)
-    ask("very many", (topic, 2_000_000_000, None), validate_only=True)
 
 
 @versions("describe_topic_partitions")
