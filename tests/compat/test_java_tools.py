@@ -210,3 +210,36 @@ def test_leader_election_is_not_needed(tools: Tools, topic: str) -> None:
         "LeaderElectionCommand", "--election-type", "preferred", "--topic", topic, "--partition", "0", code=None
     )
     assert "Valid replica already elected" in output
+
+
+def test_metadata_quorum(tools: Tools, client: RawClient) -> None:
+    """MetadataQuorumCommand names this node as leader and only voter, with no lag."""
+    (node,) = client.metadata().brokers
+    status = run_tool("MetadataQuorumCommand", "--bootstrap-server", tools.broker.bootstrap, "describe", "--status")
+    assert re.search(rf"LeaderId:\s+{node.node_id}\n", status)
+    assert re.search(r"MaxFollowerLag:\s+0\n", status)
+    assert re.search(rf'CurrentVoters:\s+\[{{"id": {node.node_id}, "endpoints": \["\w+://\S+:\d+"\]}}\]', status)
+    replication = tools.run("MetadataQuorumCommand", "describe", "--replication")
+    assert re.search(rf"{node.node_id}\s+A{{22}}\s+\d+\s+0\s+\d+\s+\d+\s+Leader", replication)
+
+
+def test_replicas_are_moved_between_directories(
+    tools: Tools, client: RawClient, topic: str, tmp_path: Path, broker: BrokerProcess
+) -> None:
+    """ReassignPartitionsCommand with log_dirs: the directory that there is, and one that there is not."""
+    (node,) = client.metadata().brokers
+    (here,) = client.call("describe_log_dirs", 4, topics=[]).results
+
+    def plan(directory: str) -> str:
+        move = {"topic": topic, "partition": 0, "replicas": [node.node_id], "log_dirs": [directory]}
+        file = tmp_path / "plan.json"
+        file.write_text(json.dumps({"version": 1, "partitions": [move]}))
+        return str(file)
+
+    command = ("reassign.ReassignPartitionsCommand", "--reassignment-json-file")
+    done = tools.run(*command, plan(here.log_dir), "--execute")
+    assert f"Successfully started log directory move for: {topic}-0-{node.node_id}" in done
+    checked = tools.run(*command, plan(here.log_dir), "--verify")
+    assert f"Reassignment of partition {topic}-0 is completed." in checked
+    elsewhere = tools.run(*command, plan("/nowhere"), "--verify")
+    assert "Reassignment of replica" in elsewhere

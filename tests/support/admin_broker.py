@@ -17,6 +17,8 @@ from penstock.broker.fetch_sessions import FetchSessions
 from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.producer_ids import ProducerIds
 from penstock.broker.quotas.quotas import Quotas
+from penstock.broker.record_worker import RecordWorker
+from penstock.broker.telemetry.telemetry import ClientTelemetry
 from penstock.cluster.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
@@ -43,6 +45,8 @@ class AdminBroker:
         self.settings = Settings.model_validate(settings)
         self.engine = PlainEngine()
         self.topics = TopicTable()
+        self.record_worker = RecordWorker()
+        self.caller = Caller(connection_id=1, peer_host="127.0.0.1", local=Endpoint("10.0.0.9", 19092))
         self.controller, self.broker = self.run(self._build())
 
     async def _build(self) -> tuple[Controller, Broker]:
@@ -62,6 +66,13 @@ class AdminBroker:
             producer_ids=ProducerIds(_no_block),
             fetch_sessions=FetchSessions(),
             quotas=quotas,
+            telemetry=ClientTelemetry(
+                controller=controller,
+                worker=self.record_worker,
+                settings=self.settings.telemetry,
+                clock=parts["clock"],
+            ),
+            record_worker=self.record_worker,
             metrics=metrics,
             flow=FlowControl(1 << 30),
             **parts,
@@ -75,6 +86,7 @@ class AdminBroker:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.run(self.controller.close())
+        self.record_worker.close()
         self._runner.close()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -99,7 +111,7 @@ class AdminBroker:
             version=version,
             correlation_id=1,
             client_id="test",
-            caller=Caller(connection_id=1, peer_host="127.0.0.1", local=Endpoint("10.0.0.9", 19092)),
+            caller=self.caller,
             request=request,
             reply=response_messages(key, version),
         )

@@ -14,6 +14,7 @@ from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.producer_ids import ProducerIds
 from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.record_worker import RecordWorker
+from penstock.broker.telemetry.telemetry import ClientTelemetry
 from penstock.cluster.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
@@ -39,6 +40,7 @@ class Broker:
     producer_ids: ProducerIds
     fetch_sessions: FetchSessions
     quotas: Quotas
+    telemetry: ClientTelemetry
     metrics: BrokerMetrics
     flow: FlowControl
     record_worker: RecordWorker = field(default_factory=RecordWorker)

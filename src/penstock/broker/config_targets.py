@@ -15,9 +15,11 @@ from penstock.broker.call import Call
 from penstock.cluster.config_changes import KeyLookup, ResourceType
 from penstock.cluster.controller import BROKER, CLIENT_METRICS, GROUP
 from penstock.config.broker_configs import broker_config
-from penstock.config.resource_configs import client_metrics_config, group_config
+from penstock.config.client_metrics_configs import client_metrics_config
+from penstock.config.resource_configs import group_config
 from penstock.config.topic_configs import TOPIC_NAMES, topic_config
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import CLIENT_METRICS_SUBSCRIPTIONS_MAX
 from penstock.protocol.kafka.messages import Entity
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ async def alter(broker: Broker, resource: Entity, update: Update, *, validate_on
         change = functools.partial(_apply, update, group_config, {})
         await controller.alter_configs(GROUP, name, change, validate_only=validate_only)
     elif kind is ResourceType.CLIENT_METRICS:
-        _not_default(name, "client metrics")
+        _check_subscription(broker, name)
         change = functools.partial(_apply, update, client_metrics_config, {})
         await controller.alter_configs(CLIENT_METRICS, name, change, validate_only=validate_only)
     elif kind is ResourceType.BROKER_LOGGER:
@@ -95,6 +97,15 @@ def _apply_to_broker(update: Update, defaults: Mapping[str, str], current: Mappi
 def _not_default(name: str, what: str) -> None:
     if not name:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Default {what} resources are not allowed.")
+
+
+def _check_subscription(broker: Broker, name: str) -> None:
+    if not name:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
+    known = broker.controller.configured(CLIENT_METRICS)
+    if name not in known and len(known) >= CLIENT_METRICS_SUBSCRIPTIONS_MAX:
+        message = f"There are {CLIENT_METRICS_SUBSCRIPTIONS_MAX} client-metrics subscriptions; delete some first"
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, message)
 
 
 def _check_broker(broker: Broker, name: str) -> None:

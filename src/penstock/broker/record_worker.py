@@ -59,11 +59,15 @@ class RecordWorker:
 
     async def check(self, checks: Sequence[RecordCheck]) -> list[Verdict]:
         """Raises KafkaError REQUEST_TIMED_OUT, which makes clients try again, if there is no verdict."""
-        size = sum(len(check.batch) for check in checks)
+        return await self.run(sum(len(check.batch) for check in checks), check_batches, checks)
+
+    async def run(self, size: int, function: Callable[..., T], *args: Any) -> T:
+        """A function that can be imported, with arguments of about `size` bytes. Raises as `check` does, and what the
+        function raises if it is a KafkaError."""
         if self._held_bytes and self._held_bytes + size > UNCHECKED_BYTES_MAX:
             raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, "too many batches wait to be checked")
-        verdicts: list[Verdict] = await asyncio.wrap_future(self._submit(size, check_batches, checks))
-        return verdicts
+        result: T = await asyncio.wrap_future(self._submit(size, function, *args))
+        return result
 
     async def look_up(self, search: Callable[[Scan], T]) -> T:
         """Run a search through a log in a thread; it hands large or compressed batches on to the worker."""

@@ -78,7 +78,7 @@ def changed_configs(
 
 
 def _merged(key: ConfigKey, operation: Operation, current: str, value: str) -> str:
-    if key.type is not ConfigType.LIST:
+    if key.type is not ConfigType.LIST or not key.mergeable:
         message = f"Can't {operation.name} to key {key.name} because its type is not LIST."
         raise KafkaError(ErrorCode.INVALID_CONFIG, message)
     if not value.strip():

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
+from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -41,6 +42,7 @@ Admit = Callable[[int], None]
 TOPIC, BROKER, GROUP, CLIENT_METRICS = "topic", "broker", "group", "client-metrics"
 """Scopes of configs in the metadata store."""
 
+_CHANGES_PER_START = 1_000_000  # room in the numbering of metadata changes, so that it rises at a start
 _INTERNAL_CONFIGS = {"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": "104857600"}
 
 
@@ -54,9 +56,18 @@ class Controller:
         self._topics = topics
         self._settings = settings
         self._configs: dict[tuple[str, str], dict[str, str]] = {}  # of everything but topics
+        self.config_changes: Counter[str] = Counter()
+        """How often the configs of a scope have changed, for whoever keeps something derived from them."""
         self._lock = asyncio.Lock()
         self._running: set[asyncio.Task[Any]] = set()
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="metadata")
+        self.log_end = store.boot * _CHANGES_PER_START + 1
+        """What stands for the end of the metadata's log: rises with every durable change and every start."""
+
+    @property
+    def epoch(self) -> int:
+        """What stands for the controller's epoch: rises at every start."""
+        return self._store.boot
 
     def load(self) -> None:
         """Fill the tables from the store and declare every partition. Before anything else, without a loop."""
@@ -164,6 +175,7 @@ class Controller:
 
     async def _durably(self, function: Callable[..., None], *args: object) -> None:
         await asyncio.get_running_loop().run_in_executor(self._executor, function, *args)
+        self.log_end += 1
 
     def _checks(self) -> TopicChecks:
         return TopicChecks(topics=self._topics, layers=self.layers, settings=self._settings)
@@ -305,6 +317,7 @@ class Controller:
             return
         await self._durably(self._store.set_configs, scope, name, changes)
         self._configs[scope, name] = configs
+        self.config_changes[scope] += 1
         if scope == BROKER:
             self._apply_layers()
             turns = Turns()

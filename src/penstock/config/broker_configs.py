@@ -97,6 +97,8 @@ _STATIC = (
     _Static("socket.listen.backlog.size", _INT, lambda s: s.kafka.backlog, 50,
             "Connections the system may hold before they are accepted."),
     _Static("socket.request.max.bytes", _INT, lambda s: s.limits.frame_bytes_max, 104_857_600, "Largest request."),
+    _Static("telemetry.max.bytes", _INT, lambda s: s.telemetry.bytes_max, 1_048_576,
+            "Largest push of a client's metrics."),
 )  # fmt: skip
 
 READ_ONLY: frozenset[str] = frozenset(static.name for static in _STATIC)

@@ -20,7 +20,8 @@ LONG_MAX = (1 << 63) - 1
 
 Value = bool | int | float | str | list[str]
 Check = Callable[[str, Value], str | None]
-"""Given the name and the value of a config, what is wrong with it; None if nothing is."""
+"""Given the name and the value of a config, what is wrong with it; None if nothing is. Raises where Kafka's words or
+code are not the usual ones."""
 
 
 class ConfigType(enum.IntEnum):
@@ -67,6 +68,8 @@ class ConfigKey:
     documentation: str
     check: Check | None = None
     read_only: bool = False
+    mergeable: bool = True
+    """Whether a list can be appended to; those of client-metrics subscriptions cannot, in Kafka."""
 
     def parse(self, text: str) -> Value:
         """The value of a text, checked; INVALID_CONFIG if it is not one."""

@@ -1,14 +1,14 @@
-"""Configs of groups and of client-metrics subscriptions: the two small tables beside topics and brokers.
+"""Configs of groups: a small table beside those of topics and brokers.
 
 Kafka stores what is set here and describes the rest with its defaults. The classic group protocol has no configs of
-its own, and client metrics are not collected: these are kept, checked and shown.
+its own: these are kept, checked and shown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.config.config_key import ConfigKey, ConfigSource, ConfigType, Value, between, one_of
+from penstock.config.config_key import ConfigKey, ConfigSource, ConfigType, between, one_of
 from penstock.config.config_layers import DescribedConfig, Synonym
 from penstock.model.errors import ErrorCode, KafkaError
 
@@ -75,44 +75,10 @@ GROUP_CONFIGS: Mapping[str, ConfigKey] = {key.name: key for key in _GROUP_KEYS}
 _WITHOUT_BROKER_CONFIG = {"share.auto.offset.reset", "share.isolation.level", "share.renew.acknowledge.enable"}
 
 
-def _patterns(_: str, value: Value) -> str | None:
-    assert isinstance(value, list)
-    return None if all("=" in entry for entry in value) else "Expected name=pattern pairs"
-
-
-CLIENT_METRICS_CONFIGS: Mapping[str, ConfigKey] = {
-    key.name: key
-    for key in (
-        ConfigKey(
-            name="interval.ms",
-            type=ConfigType.INT,
-            default="300000",
-            check=between(100, 3_600_000),
-            documentation="Time between two reports of a client.",
-        ),
-        ConfigKey(
-            name="match",
-            type=ConfigType.LIST,
-            default="",
-            check=_patterns,
-            documentation="Which clients the subscription is for.",
-        ),
-        ConfigKey(name="metrics", type=ConfigType.LIST, default="", documentation="Prefixes of metric names."),
-    )
-}
-
-
 def group_config(name: str) -> ConfigKey:
     key = GROUP_CONFIGS.get(name)
     if key is None:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown group config name: {name}")
-    return key
-
-
-def client_metrics_config(name: str) -> ConfigKey:
-    key = CLIENT_METRICS_CONFIGS.get(name)
-    if key is None:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown client metrics configuration: {name}")
     return key
 
 
@@ -125,10 +91,6 @@ def describe_group(explicit: Mapping[str, str]) -> list[DescribedConfig]:
             synonyms = (Synonym(key.name, explicit[key.name], ConfigSource.GROUP), *synonyms)
         described.append(_described(key, synonyms, explicit, ConfigSource.GROUP))
     return described
-
-
-def describe_client_metrics(explicit: Mapping[str, str]) -> list[DescribedConfig]:
-    return [_described(key, (), explicit, ConfigSource.CLIENT_METRICS) for key in CLIENT_METRICS_CONFIGS.values()]
 
 
 def _described(

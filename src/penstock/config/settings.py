@@ -303,6 +303,21 @@ class LimitSettings(Section):
     """Partitions of one topic."""
 
 
+class TelemetrySettings(Section):
+    """Metrics that clients push (KIP-714); what they push is up to the client-metrics subscriptions."""
+
+    bytes_max: Annotated[Bytes, Field(ge=1, le=INT32_MAX)] = limits.TELEMETRY_BYTES_MAX
+    """Largest push of a client, as it comes over the wire: Kafka's telemetry.max.bytes."""
+    clients_max: Count = limits.TELEMETRY_CLIENTS_MAX
+    """Clients remembered; with more, the one that was silent longest is forgotten."""
+    series_per_client_max: Count = limits.TELEMETRY_SERIES_PER_CLIENT_MAX
+    """Series of one client on the metrics page; what is above is counted and left out."""
+    series_max: Count = limits.TELEMETRY_SERIES_MAX
+    """Series of all clients on the metrics page; what is above is counted and left out."""
+    linger_ms: Millis = 60_000
+    """The last values of a client that has gone stay on the metrics page for so long, to be scraped once more."""
+
+
 class LogFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
@@ -327,6 +342,7 @@ class Settings(Section):
     topics: TopicSettings = TopicSettings()
     groups: GroupSettings = GroupSettings()
     limits: LimitSettings = LimitSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     logging: LoggingSettings = LoggingSettings()
 
     @model_validator(mode="after")

@@ -41,6 +41,10 @@ _OUTPUT_FULL: Final = "failed to write whole buffer"
 _FIRST_OUTPUT_BYTES: Final = 64 * 1024
 
 
+class DecompressedTooLarge(KafkaError):
+    """There may be nothing wrong with the bytes, but they are too many."""
+
+
 def compress(codec: int, data: Buffer) -> Buffer:
     if codec == NONE:
         return data
@@ -137,5 +141,5 @@ def _decompress_block(block: memoryview, limit: int) -> bytes:
     return bytes(cramjam.snappy.decompress_raw(block))
 
 
-def _too_large(limit: int) -> KafkaError:
-    return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"the batch decompresses to more than {limit} bytes")
+def _too_large(limit: int) -> DecompressedTooLarge:
+    return DecompressedTooLarge(ErrorCode.CORRUPT_MESSAGE, f"the batch decompresses to more than {limit} bytes")

@@ -76,3 +76,18 @@ STORED_DECOMPRESSED_BYTES_MAX: Final = 256 * MIB
 RECORD_ERRORS_MAX: Final = 1_000
 # Batches that wait until their records have been looked at. Above it clients are asked to try again.
 UNCHECKED_BYTES_MAX: Final = 128 * MIB
+
+# --- client telemetry ----------------------------------------------------------------------------------------------
+# Kafka's telemetry.max.bytes: clients are told it and send no more, after compression.
+TELEMETRY_BYTES_MAX: Final = 1 * MIB
+# What a push may become when it is unpacked, as a multiple of that: metrics pack well, a bomb much better.
+TELEMETRY_UNPACKED_FACTOR: Final = 4
+# Metrics and points that one push may hold. The largest clients (a thousand partitions) have some 6,000.
+TELEMETRY_POINTS_MAX: Final = 20_000
+# Kafka's cache of client instances: as many as there may be connections.
+TELEMETRY_CLIENTS_MAX: Final = 16_384
+# Lines on the metrics page, of one client and in all: 50,000 are 10 MB a scrape and about 30 MB of memory.
+TELEMETRY_SERIES_PER_CLIENT_MAX: Final = 2_000
+TELEMETRY_SERIES_MAX: Final = 50_000
+# All of them are tried on every client that asks what it shall push.
+CLIENT_METRICS_SUBSCRIPTIONS_MAX: Final = 1_000

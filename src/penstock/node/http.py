@@ -18,7 +18,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from penstock.node.errors import StartError
-from penstock.observability.exposition import CONTENT_TYPE, LagSample, LogSample, pages
+from penstock.observability.exposition import CONTENT_TYPE, ClientSample, LagSample, LogSample, pages
 from penstock.observability.health import Health
 from penstock.observability.metrics import BrokerMetrics
 
@@ -37,7 +37,7 @@ STOP_TIMEOUT_S = 2
 
 
 class HttpServer:
-    """Serves between `start` and `stop`. `logs` and `lags` are asked for at every scrape."""
+    """Serves between `start` and `stop`. `logs`, `lags` and `clients` are asked for at every scrape."""
 
     def __init__(
         self,
@@ -47,11 +47,13 @@ class HttpServer:
         health: Health,
         logs: Callable[[], Iterable[LogSample]] = tuple,
         lags: Callable[[], Iterable[LagSample]] = tuple,
+        clients: Callable[[], Iterable[ClientSample]] = tuple,
     ) -> None:
         self._metrics = metrics
         self._health = health
         self._logs = logs
         self._lags = lags
+        self._clients = clients
         self._listening = listening
         self._server: uvicorn.Server | None = None
         self._serving: asyncio.Task[None] | None = None
@@ -124,7 +126,7 @@ class HttpServer:
     async def _pieces(self) -> AsyncIterator[bytes]:
         """The page, a little at a time: requests of Kafka clients are served in between."""
         gathered = bytearray()
-        for piece in pages(self._metrics.registry, self._logs(), self._lags()):
+        for piece in pages(self._metrics.registry, self._logs(), self._lags(), self._clients()):
             gathered += piece
             if len(gathered) >= PIECE_BYTES_MIN:
                 yield bytes(gathered)

@@ -20,6 +20,7 @@ from penstock.broker.producer_ids import ProducerIds
 from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.quotas.throttle import enforce_quotas
 from penstock.broker.record_worker import RecordWorker
+from penstock.broker.telemetry.telemetry import SWEEP_INTERVAL_MS, ClientTelemetry
 from penstock.cluster.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
@@ -39,6 +40,7 @@ from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.apis import APIS
 from penstock.runtime.clock import SystemClock
 from penstock.runtime.files import CALLS
+from penstock.runtime.periodic import Periodic
 
 log = logging.getLogger(__name__)
 
@@ -133,6 +135,9 @@ class Node:
 
         record_worker = RecordWorker(unpacked_bytes_max=settings.limits.decompressed_bytes_max)
         self._stack.callback(record_worker.close)
+        telemetry = ClientTelemetry(
+            controller=controller, worker=record_worker, settings=settings.telemetry, clock=clock
+        )
         return Broker(
             settings=settings,
             node_id=settings.node.id,
@@ -146,6 +151,7 @@ class Node:
             producer_ids=ProducerIds(next_block),
             fetch_sessions=FetchSessions(settings.limits.fetch_sessions_max),
             quotas=quotas,
+            telemetry=telemetry,
             metrics=self.metrics,
             flow=FlowControl(settings.limits.queued_bytes_total_max),
             record_worker=record_worker,
@@ -173,6 +179,9 @@ class Node:
         self._resolving = asyncio.ensure_future(broker.quotas.resolve_names())
         self._stack.callback(self._resolving.cancel)
         self._stack.push_async_callback(listener.drain, self.settings.kafka.shutdown_timeout_ms / 1000)
+        sweep = Periodic("telemetry", SWEEP_INTERVAL_MS, broker.telemetry.sweep)
+        sweep.start()
+        self._stack.push_async_callback(sweep.stop)
         await broker.groups.start()
         self._stack.push_async_callback(broker.groups.stop)
         host, port = self.settings.kafka.host, self.settings.kafka.port
@@ -192,6 +201,7 @@ class Node:
             health=self.health,
             logs=lambda: log_samples(broker),
             lags=lambda: lag_samples(broker),
+            clients=broker.telemetry.samples,
         )
         self._stack.push_async_callback(http.stop)
         return http

@@ -46,6 +46,16 @@ def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> No
         "1, or 0 while storage is too full",
         lambda: broker.engine.accepts_writes(),
     )
+    telemetry = broker.telemetry
+    metrics.add_gauge(
+        "penstock_telemetry_clients", "Clients that have asked what to push", lambda: telemetry.client_count
+    )
+    metrics.add_gauge("penstock_telemetry_series", "Series that clients have pushed", lambda: telemetry.series.count)
+    metrics.add_counter(
+        "penstock_telemetry_left_out",
+        "Points and metrics of pushes that are not shown: too many, or of no kind that can be",
+        lambda: telemetry.series.left_out_total,
+    )
 
     def offline() -> str | None:
         count = partitions.offline_count

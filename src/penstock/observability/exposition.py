@@ -7,6 +7,7 @@ the rest comes from the registry, family by family. Text format 0.0.4.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -14,6 +15,8 @@ from typing import NamedTuple
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
+
+from penstock.observability.labels import quoted
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 ROWS_PER_PIECE = 400
@@ -41,6 +44,15 @@ class LagSample(NamedTuple):
     lag: int | None
 
 
+class ClientSample(NamedTuple):
+    """One series that a client has pushed. `labels` is text, without braces."""
+
+    family: str
+    labels: str
+    is_counter: bool
+    value: int | float
+
+
 LOG_FAMILIES = (
     ("penstock_log_size_bytes", "Bytes of a partition's log"),
     ("penstock_log_segments", "Segments of a partition's log"),
@@ -53,15 +65,21 @@ LAG_FAMILIES = (
 )
 
 
-def pages(registry: CollectorRegistry, logs: Iterable[LogSample], lags: Iterable[LagSample]) -> Iterator[bytes]:
+def pages(
+    registry: CollectorRegistry,
+    logs: Iterable[LogSample],
+    lags: Iterable[LagSample],
+    clients: Iterable[ClientSample] = (),
+) -> Iterator[bytes]:
     """The whole page in pieces of about a millisecond; after each one the caller may let others run.
 
-    `logs` and `lags` are read piece by piece, too, so what they compute is spread the same way.
+    `logs`, `lags` and `clients` are read piece by piece, too, so what they compute is spread the same way.
     """
     for family in registry.collect():
         yield from _family(family)
     yield from _table(LOG_FAMILIES, map(_log_row, logs))
     yield from _table(LAG_FAMILIES, map(_lag_row, lags))
+    yield from _pushed(iter(clients))
 
 
 def _family(family: Metric) -> Iterator[bytes]:
@@ -97,15 +115,33 @@ def _table(families: Sequence[tuple[str, str]], rows: Iterator[tuple[str, Sequen
 
 
 def _log_row(row: LogSample) -> tuple[str, Sequence[int | None]]:
-    labels = f'{{topic="{_quoted(row.topic)}",partition="{row.partition}"}}'
+    labels = f'{{topic="{quoted(row.topic)}",partition="{row.partition}"}}'
     return labels, (row.size_bytes, row.segments, row.log_start, row.high_watermark)
 
 
 def _lag_row(row: LagSample) -> tuple[str, Sequence[int | None]]:
-    labels = f'{{group="{_quoted(row.group)}",topic="{_quoted(row.topic)}",partition="{row.partition}"}}'
+    labels = f'{{group="{quoted(row.group)}",topic="{quoted(row.topic)}",partition="{row.partition}"}}'
     return labels, (row.lag, row.committed)
 
 
-def _quoted(text: str) -> str:
-    """Group names may hold anything; label values escape three characters."""
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+def _pushed(samples: Iterator[ClientSample]) -> Iterator[bytes]:
+    """Families that only clients know. Where they disagree on the type of one it has none."""
+    texts: dict[str, list[str]] = {}
+    types: dict[str, str] = {}
+    while piece := list(islice(samples, ROWS_PER_PIECE)):
+        for family, labels, is_counter, value in piece:
+            texts.setdefault(family, []).append(f"{family}{{{labels}}} {_number(value)}\n")
+            kind = "counter" if is_counter else "gauge"
+            if types.setdefault(family, kind) != kind:
+                types[family] = "untyped"
+        yield b""
+    for family, lines in texts.items():
+        yield f"# HELP {family} Pushed by clients\n# TYPE {family} {types[family]}\n".encode()
+        for start in range(0, len(lines), ROWS_PER_PIECE):
+            yield "".join(lines[start : start + ROWS_PER_PIECE]).encode("utf-8", "replace")
+
+
+def _number(value: int | float) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
+    return str(value)

@@ -19,8 +19,9 @@ from penstock.broker.call import Call
 from penstock.cluster.config_changes import ResourceType
 from penstock.cluster.controller import CLIENT_METRICS, GROUP
 from penstock.config.broker_configs import describe_broker, describe_default_broker
+from penstock.config.client_metrics_configs import describe_client_metrics
 from penstock.config.config_layers import DescribedConfig
-from penstock.config.resource_configs import describe_client_metrics, describe_group
+from penstock.config.resource_configs import describe_group
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import check_topic_name
 from penstock.protocol.kafka.messages import Entity, encode, field

@@ -1,0 +1,52 @@
+"""AlterReplicaLogDirs (key 34, v1–2): move replicas to other directories of this node.
+
+Behaviour:
+- There is one log directory, the data directory: moving a partition there succeeds, since it is there already.
+- Any other path is LOG_DIR_NOT_FOUND, and so is another spelling of the same one, as in Kafka. DescribeLogDirs says
+  how it is written.
+- Of a partition that is named twice the last counts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.broker.call import Call
+from penstock.model.errors import ErrorCode
+from penstock.protocol.kafka.messages import Entity
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+
+
+def handle(broker: Broker, call: Call) -> Entity:
+    targets: dict[str, dict[int, str]] = {}
+    for directory in call.request.dirs:
+        for topic in directory.topics:
+            if topic.partitions:
+                targets.setdefault(topic.name, {}).update(dict.fromkeys(topic.partitions, directory.path))
+    reply = call.reply
+    return reply.AlterReplicaLogDirsResponse(
+        throttle_time=0,
+        results=[
+            reply.AlterReplicaLogDirTopicResult(
+                topic_name=name,
+                partitions=[
+                    reply.AlterReplicaLogDirPartitionResult(
+                        partition_index=index, error_code=_result(broker, name, index, path)
+                    )
+                    for index, path in partitions.items()
+                ],
+            )
+            for name, partitions in targets.items()
+        ],
+    )
+
+
+def _result(broker: Broker, name: str, index: int, path: str) -> ErrorCode:
+    if path != str(broker.settings.node.data_dir.absolute()):
+        return ErrorCode.LOG_DIR_NOT_FOUND
+    topic = broker.topics.get(name)
+    if topic is None or not 0 <= index < topic.partition_count:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.NONE

@@ -1,0 +1,86 @@
+"""DescribeQuorum (key 55, v0–2): who leads the cluster's metadata, and how far its voters are.
+
+Behaviour:
+- This node is the only voter and leads. Its epoch is the number of its starts, as for the epochs of partitions; its
+  log end counts the changes that were made durable, since the metadata store keeps no log.
+- The only quorum is __cluster_metadata, partition 0, asked for alone. Anything else fails all that was asked for with
+  UNKNOWN_TOPIC_OR_PARTITION, as in Kafka.
+
+Version notes: v1 times of voters; v2 error messages, directory ids (none, as in a quorum of fixed voters) and the
+addresses of voters: the one this client came in on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from penstock.broker.call import Call
+from penstock.model.errors import ErrorCode
+from penstock.model.ids import NO_TOPIC_ID
+from penstock.protocol.kafka.messages import Entity
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+
+CLUSTER_METADATA: Final = "__cluster_metadata"
+
+
+def handle(broker: Broker, call: Call) -> Entity:
+    asked = [(topic.topic_name, [each.partition_index for each in topic.partitions]) for topic in call.request.topics]
+    known = asked == [(CLUSTER_METADATA, [0])]
+    endpoint = broker.endpoint(call)
+    reply = call.reply
+    return reply.DescribeQuorumResponse(
+        error_code=ErrorCode.NONE,
+        error_message="",
+        topics=[
+            reply.TopicData(
+                topic_name=name,
+                partitions=[_quorum(broker, call) if known else _unknown(call, index) for index in indexes],
+            )
+            for name, indexes in asked
+        ],
+        nodes=[
+            reply.Node(
+                node_id=broker.node_id,
+                listeners=[reply.Listener(name=call.caller.listener, host=endpoint.host, port=endpoint.port)],
+            )
+        ]
+        if known and call.version >= 2
+        else [],
+    )
+
+
+def _quorum(broker: Broker, call: Call) -> Entity:
+    log_end = broker.controller.log_end
+    now = broker.clock.now_ms()
+    voter = call.reply.ReplicaState(
+        replica_id=broker.node_id,
+        replica_directory_id=NO_TOPIC_ID,
+        log_end_offset=log_end,
+        last_fetch_timestamp=now,
+        last_caught_up_timestamp=now,
+    )
+    return call.reply.PartitionData(
+        partition_index=0,
+        error_code=ErrorCode.NONE,
+        error_message="",
+        leader_id=broker.node_id,
+        leader_epoch=broker.controller.epoch,
+        high_watermark=log_end,
+        current_voters=[voter],
+        observers=[],
+    )
+
+
+def _unknown(call: Call, index: int) -> Entity:
+    return call.reply.PartitionData(
+        partition_index=index,
+        error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        error_message="This server does not host this topic-partition.",
+        leader_id=0,
+        leader_epoch=0,
+        high_watermark=0,
+        current_voters=[],
+        observers=[],
+    )

@@ -1,0 +1,57 @@
+"""GetTelemetrySubscriptions (key 71, v0): what a client is to push of its metrics, and how often (KIP-714).
+
+Behaviour:
+- A client without an instance id gets one. It then keeps it, here and on other brokers.
+- No names mean that nothing is to be pushed, "*" everything, others are prefixes.
+- Asking again before the interval has passed is THROTTLING_QUOTA_EXCEEDED, unless the last push was refused for its
+  subscription id or its codec, or the subscriptions have changed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.broker.call import Call
+from penstock.model.compression import GZIP, LZ4, SNAPPY, ZSTD
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.ids import NO_TOPIC_ID
+from penstock.protocol.kafka.messages import Entity
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+
+# The best first: clients take the first one that they have.
+CODECS = (ZSTD, LZ4, GZIP, SNAPPY)
+
+
+def handle(broker: Broker, call: Call) -> Entity:
+    try:
+        instance = broker.telemetry.subscribe(call.request.client_instance_id, call.client_id, call.caller)
+    except KafkaError as error:
+        return _refused(call, error.code)
+    assignment = instance.assignment
+    return call.reply.GetTelemetrySubscriptionsResponse(
+        throttle_time=0,
+        error_code=ErrorCode.NONE,
+        client_instance_id=instance.instance_id,
+        subscription_id=assignment.subscription_id,
+        accepted_compression_types=CODECS,
+        push_interval=assignment.interval_ms,
+        telemetry_max_bytes=broker.settings.telemetry.bytes_max,
+        delta_temporality=True,
+        requested_metrics=assignment.metrics,
+    )
+
+
+def _refused(call: Call, code: ErrorCode) -> Entity:
+    return call.reply.GetTelemetrySubscriptionsResponse(
+        throttle_time=0,
+        error_code=code,
+        client_instance_id=NO_TOPIC_ID,
+        subscription_id=0,
+        accepted_compression_types=(),
+        push_interval=0,
+        telemetry_max_bytes=0,
+        delta_temporality=False,
+        requested_metrics=(),
+    )

@@ -1,0 +1,159 @@
+"""Client telemetry of one node: subscriptions, instances and series behind the two APIs.
+
+Everything here happens on the event loop and takes microseconds; a push is decoded in the record worker. What a client
+may do when is decided in `instances`, what it is asked for in `subscriptions`, what becomes of a push in `series`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+from penstock.broker.record_worker import RecordWorker
+from penstock.broker.telemetry.instances import ClientInstance, ClientInstances
+from penstock.broker.telemetry.otlp import decode_push
+from penstock.broker.telemetry.series import SeriesStore
+from penstock.broker.telemetry.subscriptions import Client, Subscription, assign, instance_text, to_subscription
+from penstock.cluster.controller import CLIENT_METRICS, Controller
+from penstock.config.settings import TelemetrySettings
+from penstock.model.compression import CODEC_NAMES
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import TELEMETRY_UNPACKED_FACTOR
+from penstock.net.caller import Caller
+from penstock.observability.exposition import ClientSample
+from penstock.runtime.clock import Clock
+
+SWEEP_INTERVAL_MS = 10_000
+
+
+class ClientTelemetry:
+    """The one owner of its parts. The handlers of GetTelemetrySubscriptions and PushTelemetry call it."""
+
+    def __init__(
+        self, *, controller: Controller, worker: RecordWorker, settings: TelemetrySettings, clock: Clock
+    ) -> None:
+        self._controller = controller
+        self._worker = worker
+        self._settings = settings
+        self._clock = clock
+        self._subscriptions: list[Subscription] = []
+        self._version = -1
+        self._instances = ClientInstances(settings.clients_max, self._gone)
+        self.series = SeriesStore(
+            count_max=settings.series_max, per_client_max=settings.series_per_client_max, linger_ms=settings.linger_ms
+        )
+
+    @property
+    def client_count(self) -> int:
+        return len(self._instances)
+
+    def samples(self) -> Iterator[ClientSample]:
+        """What stands on the metrics page now."""
+        self.series.expire(self._clock.monotonic_ms())
+        return self.series.samples()
+
+    async def sweep(self) -> None:
+        """Forget clients that have been silent for long, and what is left of those that have gone."""
+        now_ms = self._clock.monotonic_ms()
+        self._instances.expire(now_ms)
+        self.series.expire(now_ms)
+
+    def subscribe(self, instance_id: uuid.UUID | None, client_id: str | None, caller: Caller) -> ClientInstance:
+        """What a client shall push; without an id it gets one. Raises THROTTLING_QUOTA_EXCEEDED."""
+        instance = self._instance(instance_id or uuid.uuid4(), client_id, caller)
+        instance.accept_get(self._clock.monotonic_ms())
+        return instance
+
+    async def push(
+        self,
+        instance_id: uuid.UUID,
+        client_id: str | None,
+        caller: Caller,
+        *,
+        subscription_id: int,
+        terminating: bool,
+        codec: int,
+        payload: bytes,
+    ) -> None:
+        """Take what a client has pushed. Raises KafkaError with the code that it is to be told."""
+        instance = self._instance(instance_id, client_id, caller)
+        try:
+            self._check_push(instance, subscription_id, terminating, codec, payload)
+            if payload:
+                await self._store(instance, codec, payload)
+        except KafkaError as error:
+            instance.last_error = error.code
+            raise
+        instance.last_error = ErrorCode.NONE
+        if terminating:
+            self._gone(instance)
+
+    def _check_push(
+        self, instance: ClientInstance, subscription_id: int, terminating: bool, codec: int, payload: bytes
+    ) -> None:
+        try:
+            instance.accept_push(self._clock.monotonic_ms(), terminating=terminating)
+        finally:
+            instance.terminating = terminating
+        if subscription_id != instance.assignment.subscription_id:
+            raise KafkaError(ErrorCode.UNKNOWN_SUBSCRIPTION_ID)
+        if not 0 <= codec < len(CODEC_NAMES):
+            raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+        if len(payload) > self._settings.bytes_max:
+            raise KafkaError(ErrorCode.TELEMETRY_TOO_LARGE)
+
+    async def _store(self, instance: ClientInstance, codec: int, payload: bytes) -> None:
+        unpacked_max = self._settings.bytes_max * TELEMETRY_UNPACKED_FACTOR
+        try:
+            push = await self._worker.run(len(payload), decode_push, codec, memoryview(payload), unpacked_max)
+        except KafkaError as error:
+            if error.code is ErrorCode.REQUEST_TIMED_OUT:  # no worker now: the client's next push may find one
+                raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, str(error)) from error
+            raise
+        current = self._instances.get(instance.instance_id)
+        if current is not None and current.assignment != instance.assignment:
+            return  # the subscriptions have changed meanwhile: nobody wants these any more
+        self.series.add(instance.instance_id, instance.client, push)
+        if current is None:  # it has left meanwhile
+            self._gone(instance)
+
+    def _instance(self, instance_id: uuid.UUID, client_id: str | None, caller: Caller) -> ClientInstance:
+        """The client under the subscriptions of now."""
+        self._refresh()
+        instance = self._instances.get(instance_id)
+        if instance is None or instance.version < self._version:
+            client = _client(instance_id, client_id, caller) if instance is None else instance.client
+            assignment = assign(self._subscriptions, client, instance_id)
+            if instance is not None and assignment != instance.assignment:
+                self.series.drop(instance_id)
+            instance = ClientInstance(
+                instance_id, client, assignment, version=self._version, connection_id=caller.connection_id
+            )
+            self._instances.put(instance)
+            caller.on_closed = self._disconnected
+        self._instances.seen(instance, self._clock.monotonic_ms())
+        return instance
+
+    def _refresh(self) -> None:
+        version = self._controller.config_changes[CLIENT_METRICS]
+        if version != self._version:
+            self._version = version
+            names = self._controller.configured(CLIENT_METRICS)
+            self._subscriptions = [to_subscription(self._controller.configs(CLIENT_METRICS, name)) for name in names]
+
+    def _disconnected(self, caller: Caller) -> None:
+        self._instances.disconnected(caller.connection_id)
+
+    def _gone(self, instance: ClientInstance) -> None:
+        self.series.gone(instance.instance_id, self._clock.monotonic_ms())
+
+
+def _client(instance_id: uuid.UUID, client_id: str | None, caller: Caller) -> Client:
+    return Client(
+        client_instance_id=instance_text(instance_id),
+        client_id=client_id,
+        client_software_name=caller.software_name,
+        client_software_version=caller.software_version,
+        client_source_address=caller.peer_host,
+        client_source_port=str(caller.peer_port),
+    )
