@@ -32,6 +32,9 @@ from penstock.runtime.turns import STEP_NS
 log = logging.getLogger(__name__)
 
 SCRATCH_BYTES = 256 * 1024
+# From here on the transport says when a client has read its answers. Less may be counted long after it was read, which
+# must not add up to the bound over all connections.
+UNREAD_NOTED_BYTES = 16 * 1024
 SMALL_FRAME_BYTES = 1024 * 1024  # a larger frame takes its room first, and gets memory as its bytes arrive
 
 Answer = Buffers | Pending | Coroutine[Any, Any, Buffers | None] | None
@@ -137,7 +140,7 @@ class Connection(asyncio.BufferedProtocol):
             self.caller.local = Endpoint(str(local[0]), int(local[1]))
         self.caller.connection = self
         self.last_active = self._shared.clock()
-        self._transport.set_write_buffer_limits(high=self._shared.limits.unread_bytes_max)
+        self._transport.set_write_buffer_limits(high=min(UNREAD_NOTED_BYTES, self._shared.limits.unread_bytes_max))
         if not self._shared.on_open(self):
             self._closing = True
             self._transport.abort()
@@ -351,6 +354,7 @@ class Connection(asyncio.BufferedProtocol):
             or len(self._slots) >= limits.in_flight_max
             or self._unread_bytes > limits.unread_bytes_max
             or self._mute is not None
+            or (self._unread_bytes > UNREAD_NOTED_BYTES and self._shared.flow.exhausted)
         )
 
     # --- answers ---------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ class FlowControl:
         self.held_bytes = 0
         self.held_bytes_max = held_bytes_max
         self._frame_bytes = 0  # the part of held_bytes that large frames have taken
-        self._waiting: list[Resume] = []
+        self._waiting: dict[Resume, None] = {}  # each once, in the order they came
         self._frames_waiting: deque[tuple[int, Resume]] = deque()
 
     @property
@@ -44,7 +44,7 @@ class FlowControl:
             self._wake()
 
     def wait_for_room(self, resume: Resume) -> None:
-        self._waiting.append(resume)
+        self._waiting[resume] = None
 
     def take_frame(self, size: int, resume: Resume) -> bool:
         """Take the room of a large frame; if there is none, False, and `resume` is called when it has been taken."""
@@ -79,6 +79,6 @@ class FlowControl:
             self._take(size)
             resume()
         if self._waiting and not self.exhausted:
-            waiting, self._waiting = self._waiting, []
+            waiting, self._waiting = self._waiting, {}
             for resume in waiting:
                 resume()

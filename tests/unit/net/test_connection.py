@@ -1,6 +1,7 @@
 """Connections over real sockets, with a service that answers in every way a service can."""
 
 import asyncio
+import socket
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -81,15 +82,18 @@ Connect = Callable[[], Awaitable[Client]]
 
 @asynccontextmanager
 async def served(
-    limits: ConnectionLimits = LIMITS, connections_max: int = 100, held_bytes_max: int = 64 << 20
+    limits: ConnectionLimits = LIMITS,
+    connections_max: int = 100,
+    held_bytes_max: int = 64 << 20,
+    socket_buffer_bytes: int = 0,
 ) -> AsyncIterator[tuple[Service, Listener, Connect]]:
     service = Service()
     options = ListenerOptions(
         host="127.0.0.1",
         port=0,
         backlog=16,
-        receive_buffer_bytes=0,
-        send_buffer_bytes=0,
+        receive_buffer_bytes=socket_buffer_bytes,
+        send_buffer_bytes=socket_buffer_bytes,
         connections_max=connections_max,
         connections_per_address_max=100,
         idle_ms_max=60_000,
@@ -100,7 +104,10 @@ async def served(
     clients: list[Client] = []
 
     async def connect() -> Client:
-        client = Client(*await asyncio.open_connection("127.0.0.1", listener.port))
+        sock = socket.create_connection(("127.0.0.1", listener.port))
+        if socket_buffer_bytes:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, socket_buffer_bytes)
+        client = Client(*await asyncio.open_connection(sock=sock, limit=1024))
         clients.append(client)
         return client
 
@@ -274,6 +281,50 @@ def test_a_frame_that_never_ends_holds_up_neither_others_nor_the_stop() -> None:
             await listener.drain(10)
             assert asyncio.get_running_loop().time() - started < 5
             assert flow.held_bytes == 0
+
+    run(scenario())
+
+
+@pytest.mark.feature("F-06")
+def test_answers_that_were_read_late_hold_nobody_up() -> None:
+    """Together they were over the bound for a while. When all are read, everybody goes on."""
+
+    async def scenario() -> None:
+        async with served(held_bytes_max=1 << 20, socket_buffer_bytes=8192) as (_, listener, connect):
+            flow = listener._shared.flow
+            clients = [await connect() for _ in range(10)]
+            for client in clients:
+                client.send(b"big 200000")
+            await until(lambda: flow.exhausted)
+            for _ in range(3):
+                for client in clients:
+                    client.send(b"big 200000")
+                answers = await asyncio.gather(*(client.receive() for client in clients))
+                assert [len(answer) for answer in answers] == [200_000] * 10
+
+    run(scenario())
+
+
+@pytest.mark.feature("F-06")
+def test_who_does_not_read_is_not_served_on_when_there_is_no_room() -> None:
+    """Requests that were read already wait while clients have left too much unread, and are served when they read."""
+
+    async def scenario() -> None:
+        async with served(held_bytes_max=1 << 20, socket_buffer_bytes=8192) as (service, listener, connect):
+            flow = listener._shared.flow
+            clients = [await connect() for _ in range(20)]
+            for client in clients:
+                client.send(*[b"big 100000"] * 6)
+            await until(lambda: flow.exhausted)
+            await until(lambda: len({*service.seen}) == 1 and len(service.seen) >= 20)
+            client = await connect()
+            client.send(b"now")
+            assert await client.receive() == b"now"
+            # The bound, and for each client the one answer that everybody gets.
+            assert flow.held_bytes < (1 << 20) + 20 * 110_000
+            for _ in range(6):
+                answers = await asyncio.gather(*(client.receive() for client in clients))
+                assert [len(answer) for answer in answers] == [100_000] * 20
 
     run(scenario())
 
