@@ -15,6 +15,7 @@ BODIES: Mapping[str, Mapping[str, Any]] = {
     # A right request each, where the smallest one (no topics, no groups, empty names) would change something.
     "api_versions": {"client_software_name": "wire", "client_software_version": "1"},
     "init_producer_id": {"transactional_id": "", "transaction_timeout": 1},
+    "produce": {"acks": -1},  # 0 is never answered
 }
 
 
