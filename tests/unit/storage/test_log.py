@@ -214,7 +214,9 @@ class TestIdempotence:
             for name in rig.names(".snapshot"):
                 (rig.directory / name).unlink()
         rig.open()
-        assert put_idempotent(rig.log, 1, b"1") == (1, 1, -1, True)
+        again = put_idempotent(rig.log, 1, b"1")
+        assert (again.base_offset, again.last_offset, again.duplicate) == (1, 1, True)
+        assert again.append_time_ms > 0, "a duplicate is told the time of the batch that is there, as in Kafka"
         assert put_idempotent(rig.log, 3, b"3").duplicate
         assert put_idempotent(rig.log, 4, b"4").base_offset == 4
 

@@ -18,7 +18,7 @@ from time import perf_counter
 
 from penstock.broker.broker import Broker
 from penstock.broker.fetch_sessions import FetchSession
-from penstock.broker.fetch_target import FetchTarget, fetch_target
+from penstock.broker.fetch_target import FetchTarget, fetch_targets
 from penstock.broker.quotas.fetch_meter import FetchMeter
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
@@ -118,7 +118,7 @@ class _Fetch:
 
     def _look(self) -> bool:
         """Read every partition anew from the page cache. True if some of it is not there and has to be waited for."""
-        self._targets = [fetch_target(self._broker, self._request, item) for item in self._wanted]
+        self._targets = fetch_targets(self._broker, self._request, self._wanted)
         self._note_stored()
         try:
             self._read(wait=False)

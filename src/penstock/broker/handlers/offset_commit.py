@@ -17,32 +17,55 @@ from penstock.broker.groups.offsets import OffsetChange
 from penstock.broker.groups.records import CommittedOffset
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP
+from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP, TopicId
 from penstock.protocol.kafka.messages import Entity, field, milliseconds
 
 Codes = dict[tuple[str, int], ErrorCode]
+Rows = dict[str | TopicId | None, list[Entity]]
 
 
 async def handle(broker: Broker, call: Call) -> Entity:
     by_id = call.version >= 10
-    answers = []
+    missing = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    rows: Rows = {}
+    known: list[tuple[Topic, list[Entity]]] = []
+    for wanted in call.request.topics:
+        key = wanted.topic_id if by_id else wanted.name
+        topic = broker.topics.get_by_id(key) if by_id else broker.topics.get(key)
+        count = 0 if topic is None else topic.partition_count
+        existing = [item for item in wanted.partitions if 0 <= item.partition_index < count]
+        unknown = missing if topic is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        for item in wanted.partitions:
+            if not 0 <= item.partition_index < count:
+                _add(call, rows, key, item.partition_index, unknown)
+        if topic is not None:
+            known.append((topic, existing))
     codes: Codes = {}
     changes: list[OffsetChange] = []
-    for wanted in call.request.topics:
-        topic = broker.topics.get_by_id(wanted.topic_id) if by_id else broker.topics.get(wanted.name)
-        if topic is not None:
-            _collect(broker, call, topic, wanted.partitions, codes, changes)
-        answers.append((wanted, topic))
+    for topic, existing in known:
+        _collect(broker, call, topic, existing, codes, changes)
     if codes:
         await _commit(broker, call, codes, changes)
-    missing = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return call.reply.OffsetCommitResponse(
-        throttle_time=0, topics=[_answer(call, wanted, topic, codes, missing) for wanted, topic in answers]
-    )
+    for topic, existing in known:  # as in Kafka, what is unknown comes first
+        for item in existing:
+            key = topic.topic_id if by_id else topic.name
+            _add(call, rows, key, item.partition_index, codes[topic.name, item.partition_index])
+    topics = [
+        call.reply.OffsetCommitResponseTopic(
+            name=None if by_id else key, topic_id=key if by_id else None, partitions=partitions
+        )
+        for key, partitions in rows.items()
+    ]
+    return call.reply.OffsetCommitResponse(throttle_time=0, topics=topics)
+
+
+def _add(call: Call, rows: Rows, key: str | TopicId | None, index: int, code: ErrorCode) -> None:
+    row = call.reply.OffsetCommitResponsePartition(partition_index=index, error_code=code)
+    rows.setdefault(key, []).append(row)
 
 
 def _collect(
-    broker: Broker, call: Call, topic: Topic, partitions: Entity, codes: Codes, changes: list[OffsetChange]
+    broker: Broker, call: Call, topic: Topic, partitions: list[Entity], codes: Codes, changes: list[OffsetChange]
 ) -> None:
     now_ms = broker.clock.now_ms()
     retention = field(call.request, "retention_time")
@@ -51,8 +74,6 @@ def _collect(
     longest = broker.settings.groups.offset_metadata_bytes_max
     for item in partitions:
         index = item.partition_index
-        if not 0 <= index < topic.partition_count:
-            continue
         metadata = item.committed_metadata or ""
         if len(metadata) > longest:
             codes[topic.name, index] = ErrorCode.OFFSET_METADATA_TOO_LARGE
@@ -75,17 +96,3 @@ async def _commit(broker: Broker, call: Call, codes: Codes, changes: list[Offset
         )
     except KafkaError as error:
         codes.update(dict.fromkeys(codes, error.code))
-
-
-def _answer(call: Call, wanted: Entity, topic: Topic | None, codes: Codes, missing: ErrorCode) -> Entity:
-    name = "" if topic is None else topic.name
-    unknown = missing if topic is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    partitions = [
-        call.reply.OffsetCommitResponsePartition(
-            partition_index=item.partition_index, error_code=codes.get((name, item.partition_index), unknown)
-        )
-        for item in wanted.partitions
-    ]
-    return call.reply.OffsetCommitResponseTopic(
-        name=field(wanted, "name"), topic_id=field(wanted, "topic_id"), partitions=partitions
-    )

@@ -25,7 +25,7 @@ from penstock.broker.broker import Broker
 from penstock.broker.record_checks import LoopBudget, RecordCheck, Verdict
 from penstock.cluster.partition import Partition
 from penstock.config.settings import Validation
-from penstock.model.batch import ZSTD, BatchHeader, check_batch, read_header
+from penstock.model.batch import ZSTD, BatchHeader, NotOneBatch, check_batch, read_header
 from penstock.model.compression import CODEC_NAMES
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import RECORD_ERRORS_MAX
@@ -45,6 +45,14 @@ from penstock.protocol.kafka.produce import (
 )
 
 ZSTD_VERSION = 7
+_REFUSED_BY_THE_LOG = frozenset(  # Kafka says where the log begins with these, and only with these
+    (
+        ErrorCode.INVALID_RECORD,
+        ErrorCode.INVALID_TIMESTAMP,
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+    )
+)
 refused = Repeats(logging.getLogger(__name__))
 
 Later = Coroutine[Any, Any, Buffers | None]
@@ -131,7 +139,7 @@ class _Produce:
     def _check_header(self, part: _Part, transactional_id: str | None) -> None:
         records = part.data.records
         if records is None or not len(records):
-            raise KafkaError(ErrorCode.INVALID_RECORD, "exactly one record batch per partition is allowed")
+            raise NotOneBatch("exactly one record batch per partition is allowed")
         if part.partition.internal:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "clients may not write to internal topics")
         header = check_batch(records)
@@ -203,7 +211,7 @@ class _Produce:
                 except KafkaError as error:
                     part.decide(error)
             if part.error is not None:
-                self._refuse(part.data, part.error)
+                self._refuse(part, part.error)
 
     def _append(self, part: _Part, now_ms: int) -> None:
         data, partition, batch = part.data, part.partition, part.batch
@@ -221,11 +229,16 @@ class _Produce:
             self._broker.metrics.appended(perf_counter() - started, len(batch))
             self._broker.metrics.produced(part.header.record_count, len(batch))
 
-    def _refuse(self, data: PartitionData, error: KafkaError) -> None:
+    def _refuse(self, part: _Part, error: KafkaError) -> None:
+        data = part.data
+        says_log_start = error.code in _REFUSED_BY_THE_LOG and not isinstance(error, NotOneBatch)
+        log_start = part.partition.log_start if says_log_start else -1
         bad = error.bad[: self._errors_left] if isinstance(error, InvalidRecords) else ()
         self._errors_left -= len(bad)
         named = tuple(RecordError(*each) for each in bad)
-        self._results.append(PartitionResult(data.topic, data.partition, error.code, -1, -1, -1, named, error.message))
+        self._results.append(
+            PartitionResult(data.topic, data.partition, error.code, -1, -1, log_start, named, error.message)
+        )
         self._broker.metrics.requests.failed(PRODUCE, error.code.name)
         topic = data.topic if isinstance(data.topic, str) else data.topic.hex()
         refused.warning(
