@@ -50,8 +50,6 @@ class AddressQuotas:
             self._limits.pop(address, None)
         else:
             self._limits[address] = limit
-        if not self._limits:
-            self._meters.clear()
 
     def connected(self, host: str, now_ms: int) -> int:
         """Count a connection; the milliseconds after which it is to be closed, 0 if it is welcome."""

@@ -28,7 +28,8 @@ class FetchMeter(MeteredRequest):
         if meter is None:
             return request
         max_bytes = int(min(request.max_bytes, meter.limit * (SAMPLES - 1)))
-        return request._replace(max_bytes=max_bytes, min_bytes=min(request.min_bytes, max_bytes))
+        # An answer holds whole batches and so hardly ever all it might: half of that will do.
+        return request._replace(max_bytes=max_bytes, min_bytes=min(request.min_bytes, max_bytes // 2))
 
     def parked(self) -> None:
         """It waits for data or the disk from here on."""

@@ -58,9 +58,6 @@ class Meters(Generic[K, M]):
         meter.limit = limit
         return meter
 
-    def clear(self) -> None:
-        self._meters.clear()
-
     def _forget_idle(self, now_ms: int) -> None:
         self._meters = {key: meter for key, meter in self._meters.items() if not meter.is_idle(now_ms)}
         self._sweep_at = max(QUOTA_METERS_KEPT, 2 * len(self._meters))
@@ -83,8 +80,6 @@ class ClientMeters(Generic[M]):
             self._limits[_place(entity)] = limit
         else:
             self._limits.pop(_place(entity), None)
-        if not self._limits:
-            self._meters.clear()
 
     def of(self, client: Client, now_ms: int) -> M | None:
         """The client's meter; None if nothing limits it."""

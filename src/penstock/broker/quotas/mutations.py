@@ -34,7 +34,7 @@ def mutation_quota(broker: Broker, call: Call, *, strict_from: int) -> Admit | N
         if not strict:
             return
         if wait_ms:
-            raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "The throttling quota has been exceeded.")
+            raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED)
         bucket.take(partitions, now_ms)
 
     return admit
