@@ -9,7 +9,7 @@ CODE := $(wildcard src tests tools bench examples)
 PYTEST := $(BIN)/pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test lint quick compat compat-setup crash crash-setup scale soak nightly bench bench-quick bench-clients bench-age bench-sustained features clean
+.PHONY: help setup demo run test lint quick compat compat-setup crash crash-setup scale fuzz soak nightly bench bench-quick bench-clients bench-age bench-sustained features clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,15 @@ crash: setup crash-setup ## power cuts, kill -9, torn tails, failing disks: the 
 
 scale: setup ## ten thousand partitions, and how late the event loop is under them: the long forms
 	$(BIN)/pytest tests/scale -m slow -s
+
+FUZZ_SECONDS ?= 3600
+
+.venv/.fuzz: $(STAMP) requirements/fuzz.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/fuzz.txt
+	@touch $@
+
+fuzz: .venv/.fuzz ## an hour of coverage-guided fuzzing; FUZZ_SECONDS=60 for a short one, FUZZ="frames" for one target
+	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) $(FUZZ)
 
 soak: setup ## an hour of mixed load with restarts, judged by itself; SOAK_SECONDS=300 for a short one
 	$(BIN)/python -m tests.soak

@@ -24,7 +24,7 @@ from penstock.storage import layout
 from penstock.storage.epochs import EpochEntry, Epochs
 from penstock.storage.leftovers import clear_leftovers, rewrite_after_failed_flush
 from penstock.storage.producer_state import Producers
-from penstock.storage.scan import BatchScanner, find_batch
+from penstock.storage.scan import BatchScanner, bounded_end, find_batch
 from penstock.storage.segment import Segment
 from penstock.storage.snapshot import SegmentEntry, Snapshot, newest_snapshot
 from penstock.storage.torn import cut_tail
@@ -137,6 +137,11 @@ class _Recovery:
                 self._damaged(entry.base_offset, 0, f"segment {entry.base_offset} is missing")
                 return
             if entry is not snapshot.segments[-1]:
+                size = self.files.file_size(layout.log_path(self.directory, entry.base_offset))
+                if size < entry.size:
+                    reason = f"{size} bytes, {entry.size} were synced"
+                    self._damaged(entry.base_offset, size, reason, entry.base_offset)
+                    return
                 result.segments.append(segment_from_entry(self.directory, entry, has_holes=self.has_holes))
             self.next_offset = entry.end_offset
         last = snapshot.segments[-1]
@@ -198,7 +203,15 @@ class _Recovery:
         self.result.scanned_bytes += size - start
         if self.scan_bytes_max is not None and self.result.scanned_bytes > self.scan_bytes_max:
             raise LongScan(f"{self.directory} has more than {self.scan_bytes_max} bytes to scan")
-        scanner = BatchScanner(file, start, size, min_offset=segment.end_offset, verify=True, has_holes=self.has_holes)
+        scanner = BatchScanner(
+            file,
+            start,
+            size,
+            min_offset=segment.end_offset,
+            verify=True,
+            has_holes=self.has_holes,
+            end_offset=bounded_end(segment.base_offset) if self.has_holes else None,
+        )
         for _, header in scanner:
             next_offset = header.next_offset
             segment.note_batch(header.base_offset, next_offset, header.size_bytes, header.max_timestamp, self.interval)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from penstock.runtime.files import File, Files
 from penstock.storage import layout
-from penstock.storage.leftovers import record_holes
+from penstock.storage.leftovers import clear_leftovers, record_holes
 from penstock.storage.recovery import RecoveredLog, recover
 from penstock.storage.scan import CHUNK_BYTES
 from penstock.storage.snapshot import Snapshot, encode_snapshot, newest_snapshot
@@ -22,7 +22,12 @@ from penstock.storage.verify import BadRegion, Report, verify_log
 def repair_log(
     files: Files, directory: Path, *, now_ms: int, log_start: int | None = None, compacted: bool = False
 ) -> Report:
-    """Do what `verify_log` says a repair would do; returns that report, made before."""
+    """Do what `verify_log` says a repair would do; returns that report, made before.
+
+    What an interrupted compaction left is settled first, as a start would.
+    """
+    if files.exists(directory):
+        clear_leftovers(files, directory, files.list_names(directory))
     report = verify_log(files, directory, log_start=log_start, compacted=compacted)
     if report.is_sound:
         return report

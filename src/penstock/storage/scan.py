@@ -14,6 +14,7 @@ from crc32c import crc32c
 
 from penstock.model.batch import CRC_START, HEADER_BYTES, LOG_OVERHEAD_BYTES, BatchHeader, read_header
 from penstock.runtime.files import File
+from penstock.storage.index import RELATIVE_OFFSET_MAX
 
 CHUNK_BYTES = 1 << 20
 # No frame is larger than 100 MiB; a length above this is noise and must not cost memory.
@@ -119,6 +120,15 @@ class BatchScanner:
             self.reason = f"{len(self.chunk)} bytes at the end are no whole batch"
             return False
         return True
+
+
+def bounded_end(base_offset: int, end_offset: int | None = None) -> int:
+    """The offset that no batch of a segment reaches: the next segment's, or else the first that an index cannot say.
+
+    Offsets lie outside the CRC. Where some may be missing, a wrong one shows only by being too far away.
+    """
+    far = base_offset + RELATIVE_OFFSET_MAX + 1
+    return far if end_offset is None else min(far, end_offset)
 
 
 def implausible(header: BatchHeader, min_offset: int, room: int) -> str | None:

@@ -2,7 +2,7 @@
 
 Everything below `log_end` was on disk when the snapshot was written. It says where to go on scanning after a
 crash, what the scan starts from (producers, epochs), and which segments there must be: a sealed one that is
-missing or has another size is damage, found without reading it. After a clean stop there is nothing above it
+missing or too short is damage, found without reading it. After a clean stop there is nothing above it
 to scan.
 
     magic 'PSSN' | version u16 | zero u16 | CRC-32C u32 of all that follows

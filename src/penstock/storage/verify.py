@@ -13,7 +13,7 @@ from pathlib import Path
 from penstock.runtime.files import File, Files
 from penstock.storage import layout
 from penstock.storage.recovery import segment_bases
-from penstock.storage.scan import BatchScanner, find_batch
+from penstock.storage.scan import BatchScanner, bounded_end, find_batch
 from penstock.storage.segment_index import SMALL_BYTES, read_index_files
 from penstock.storage.snapshot import Snapshot, newest_snapshot
 
@@ -120,14 +120,15 @@ def _verify_segment(files: Files, report: Report, base: int, end_offset: int | N
         position = 0
         while position < size:
             # After bad bytes there is a hole; whether the last batch leads to the next segment is seen by the caller.
+            holes = has_holes or position > 0
             scanner = BatchScanner(
                 file,
                 position,
                 size,
                 min_offset=found.next_offset,
                 verify=True,
-                has_holes=has_holes or position > 0,
-                end_offset=end_offset,
+                has_holes=holes,
+                end_offset=bounded_end(base, end_offset) if holes else end_offset,
             )
             for _, header in scanner:
                 found.records += header.record_count

@@ -32,6 +32,8 @@ FIXED_BYTES: Final = {
     "timedelta_i32": 4, "int64": 8, "uint64": 8, "float64": 8, "timedelta_i64": 8, "datetime_i64": 8, "uuid": 16,
 }  # fmt: skip
 
+NULL_STRUCT: Final = 0xFF
+
 
 class Field(NamedTuple):
     """How a field lies in a message: an array of, or a single, primitive or nested entity."""
@@ -108,7 +110,7 @@ def _walk(steps: Sequence[Step], flexible: bool, buffer: Buffer, position: int) 
 
 def _walk_nested(step: _Nested, flexible: bool, buffer: Buffer, position: int) -> int:
     if not step.is_array:
-        count, position = (1 if buffer[position] == 1 else 0), position + 1
+        count, position = (0 if buffer[position] == NULL_STRUCT else 1), position + 1
     elif flexible:
         count, position = read_unsigned_varint(buffer, position)
         count -= 1

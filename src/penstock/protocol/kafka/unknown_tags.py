@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 
-from penstock.protocol.kafka.array_bounds import FIXED_BYTES, Field, fields_of
+from penstock.protocol.kafka.array_bounds import FIXED_BYTES, NULL_STRUCT, Field, fields_of
 from penstock.protocol.kafka.primitives import Buffer, MalformedRequest, read_unsigned_varint, write_unsigned_varint
 
 
@@ -45,7 +45,7 @@ def _copy_field(field: Field, view: memoryview, position: int, out: bytearray) -
             raise MalformedRequest("an array longer than the request")
     elif field.entity is not None and field.is_nullable:
         out += view[position : position + 1]  # KIP-893: a byte tells whether the struct is there
-        count = 1 if view[position] == 1 else 0
+        count = 0 if view[position] == NULL_STRUCT else 1
         position += 1
     for _ in range(count):
         if field.entity is not None:

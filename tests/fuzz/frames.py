@@ -1,0 +1,288 @@
+"""Target: bytes on a Kafka connection, in any pieces, decoded and served by a whole broker.
+
+    byte 0     how the bytes are cut into pieces: 0 not at all, else the seed of their lengths
+    byte 1     bit 0: the client reads nothing until the end · bit 1: every API is loaded already
+    the rest   what the client sends
+
+Wrong is: an exception other than MalformedRequest, an error in the log, a request that is neither answered nor ends
+the connection, an answer that does not decode as what was asked for, and whatever is left when the client has gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import random
+import struct
+from collections.abc import Iterator
+from typing import Any, Final, cast
+
+from kio.serial import entity_reader
+
+from penstock.broker.dispatcher import Dispatcher
+from penstock.net.caller import Caller
+from penstock.net.connection import SCRATCH_BYTES, Answer, Connection, Shared
+from penstock.node.kafka_door import listener_options
+from penstock.protocol.kafka.apis import API_VERSIONS, APIS, PRODUCE
+from penstock.protocol.kafka.headers import read_request_header
+from penstock.protocol.kafka.primitives import MalformedRequest
+from tests.fuzz.finding import ErrorLog, Finding, watched
+from tests.fuzz.mutation import Change, change_somehow, join_frames, rearrange, split_frames
+from tests.fuzz.samples import API_NAMES, BATCHES, conversations, every_request, request
+from tests.fuzz.world import SETTINGS, TOPICS, World, without_chance
+from tests.support.wire import API_KEYS, frame, response_schema
+
+READS_LATE, LOADED = 1, 2
+PIECES = (1, 1, 2, 3, 4, 5, 7, 16, 60, 200, 1_000)
+# A fetch waits for five minutes at most. A member may wait for the others of its group as long as it likes.
+PATIENCE_SECONDS: Final = 400.0
+MAY_WAIT: Final = (API_KEYS["join_group"], API_KEYS["sync_group"])
+GARBAGE: Final = b"\xa5" * SCRATCH_BYTES
+
+_scratch = bytearray(SCRATCH_BYTES)
+
+
+def run(data: bytes) -> None:
+    if len(data) < 2:
+        return
+    errors = ErrorLog()
+    with without_chance(), watched(), errors.listening():
+        world = World()
+        try:
+            conversation = Conversation(world, data[1])
+            world.loop.run_until_complete(conversation.hold(data[2:], data[0]))
+        finally:
+            world.close()
+    errors.check()
+    conversation.check_answers()
+
+
+class Conversation:
+    """One client's connection, from its first byte to its end."""
+
+    def __init__(self, world: World, flags: int) -> None:
+        self._loop = world.loop
+        self.asked: list[tuple[int, int, int]] = []  # api key, version, correlation id
+        service = WatchedDispatcher(world, self.asked)
+        if flags & LOADED:
+            service.load_all()
+        self.transport = FakeTransport(reads_late=bool(flags & READS_LATE))
+        shared = Shared(
+            service=service,
+            flow=world.broker.flow,
+            limits=listener_options(SETTINGS).connection,
+            clock=world.loop.time,
+            on_open=lambda _: True,
+            on_close=lambda _: None,
+            on_broken=lambda _: None,
+            scratch=_scratch,
+        )
+        self.connection = Connection(shared, 1)
+        self.connection.connection_made(cast(asyncio.Transport, self.transport))
+
+    async def hold(self, data: bytes, cut: int) -> None:
+        for piece in pieces(data, cut):
+            await self._until_reading()
+            if self.transport.closed or self.transport.paused:
+                break
+            self._receive(piece)
+        await self._until(lambda: self.connection.answered)
+        if not self.transport.closed and not self.connection.answered:
+            self._check_waiting()
+        self.transport.read_all(self.connection)
+        await asyncio.sleep(0)
+        self.connection.connection_lost(None)
+        for _ in range(5):  # what was cancelled ends
+            await asyncio.sleep(0)
+
+    def _receive(self, piece: bytes) -> None:
+        position = 0
+        while position < len(piece) and not self.transport.closed and not self.transport.paused:
+            buffer = self.connection.get_buffer(-1)
+            step = min(len(buffer), len(piece) - position)
+            if step <= 0:
+                raise Finding("no room to read into")
+            buffer[:step] = piece[position : position + step]
+            position += step
+            self.connection.buffer_updated(step)
+            used = min(SCRATCH_BYTES, step + 8)
+            _scratch[:used] = GARBAGE[:used]  # as the next connection would: nobody may still need it
+
+    async def _until_reading(self) -> None:
+        await asyncio.sleep(0)
+        if self.transport.paused:
+            await self._until(lambda: not self.transport.paused)
+
+    async def _until(self, condition: Any) -> None:
+        """Time goes by, ever faster, until the condition holds or nobody would wait any longer."""
+        deadline, step = self._loop.time() + PATIENCE_SECONDS, 0.0
+        while not condition() and not self.transport.closed and self._loop.time() < deadline:
+            await asyncio.sleep(step)
+            step = step * 2 or 0.001
+            if self._loop.time() > deadline - PATIENCE_SECONDS / 2:
+                self.transport.read_all(self.connection)
+
+    def _check_waiting(self) -> None:
+        slots = self.connection._slots
+        if not slots or slots[0].api_key not in MAY_WAIT:
+            raise Finding(f"no answer after {PATIENCE_SECONDS} s: {[slot.api_key for slot in slots]}")
+
+    def check_answers(self) -> None:
+        """Every answer is one to the next request that is answered at all, and decodes as such."""
+        asked = iter(self.asked)
+        for answer in self.transport.answers():
+            (correlation_id,) = struct.unpack_from(">i", answer)
+            for key, version, expected in asked:
+                if expected == correlation_id:
+                    check_answer(key, version, answer)
+                    break
+                if key != PRODUCE:
+                    raise Finding(f"API {key} v{version} was not answered, a later request was")
+            else:
+                raise Finding(f"an answer to nothing: {answer.hex()}")
+
+
+def check_answer(key: int, version: int, answer: bytes) -> None:
+    if key == API_VERSIONS and not APIS[key].accepts(version):
+        version = 0
+    schema = response_schema(API_NAMES[key], version)
+    _, header_bytes = entity_reader(schema.__header_schema__)(answer, 0)
+    _, body_bytes = entity_reader(schema)(answer, header_bytes)
+    if header_bytes + body_bytes != len(answer):
+        raise Finding(f"{len(answer) - header_bytes - body_bytes} bytes too many in an answer of API {key} v{version}")
+
+
+def pieces(data: bytes, cut: int) -> Iterator[bytes]:
+    if not cut:
+        yield data
+        return
+    choose = random.Random(cut)
+    position = 0
+    while position < len(data):
+        size = choose.choice(PIECES)
+        yield data[position : position + size]
+        position += size
+
+
+class WatchedDispatcher(Dispatcher):
+    """Notes what was asked; what it says is the dispatcher's."""
+
+    def __init__(self, world: World, asked: list[tuple[int, int, int]]) -> None:
+        super().__init__(world.broker)
+        self._asked = asked
+
+    def load_all(self) -> None:
+        self._loaded = {(api.key, version) for api in APIS.values() for version in range(api.oldest, api.newest + 1)}
+
+    def serve(self, frame: memoryview, caller: Caller) -> tuple[bytes, int, Answer]:
+        try:
+            header = read_request_header(frame)
+        except MalformedRequest:
+            pass
+        else:
+            self._asked.append((header.api_key, header.version, header.correlation_id))
+        return super().serve(frame, caller)
+
+
+class FakeTransport:
+    """The world outside: takes answers, at once or late."""
+
+    def __init__(self, *, reads_late: bool) -> None:
+        self.sent = bytearray()
+        self.paused = False
+        self.closed = False
+        self._unread = 0
+        self._high = 0
+        self._reads_late = reads_late
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return ("127.0.0.1", 50_000) if name == "peername" else ("127.0.0.1", 9092)
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        self._high = high or 0
+
+    def get_write_buffer_size(self) -> int:
+        return self._unread
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        if self.closed:
+            raise Finding("written to a connection that is closed")
+        self.sent += data
+        if self._reads_late:
+            self._unread += len(data)
+
+    def writelines(self, parts: Any) -> None:
+        for part in parts:
+            self.write(part)
+
+    def read_all(self, connection: Connection) -> None:
+        if self._unread:
+            self._unread = 0
+            connection.resume_writing()
+
+    def pause_reading(self) -> None:
+        self.paused = True
+
+    def resume_reading(self) -> None:
+        self.paused = False
+
+    def close(self) -> None:
+        self.closed = True
+
+    abort = close
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def answers(self) -> Iterator[bytes]:
+        position = 0
+        while position < len(self.sent):
+            (size,) = struct.unpack_from(">i", self.sent, position)
+            position += 4
+            if size < 4 or position + size > len(self.sent):
+                raise Finding(f"an answer of {size} bytes, {len(self.sent) - position} were sent")
+            yield bytes(self.sent[position : position + size])
+            position += size
+
+
+# --- inputs ----------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def spare_frames() -> tuple[bytes, ...]:
+    return tuple(payload for _, _, payload in every_request())
+
+
+def seeds() -> dict[str, bytes]:
+    found = {
+        f"{name}-v{version}": bytes((version % 3, LOADED if version % 2 else 0)) + frame(payload)
+        for name, version, payload in every_request()
+    }
+    for name, conversation in conversations().items():
+        for flags in range(4):
+            found[f"{name}-{flags}"] = bytes((flags, flags)) + join_frames(conversation)
+    for name, records in BATCHES.items():
+        data = [{"name": topic, "partition_data": [{"index": 0, "records": records}]} for topic in TOPICS]
+        for acks in (0, 1, 5):
+            found[f"produce-{name}-{acks}"] = b"\0\0" + frame(request("produce", 9, acks=acks, topic_data=data))
+    found["nothing"] = b"\0\0\0\0\0\0"
+    found["http"] = b"\0\0GET / HTTP/1.1\r\n\r\n"
+    found["too large"] = b"\0\0\x7f\xff\xff\xff"
+    return found
+
+
+def mutate(data: bytes, max_bytes: int, choose: random.Random, change: Change) -> bytes:
+    if len(data) < 2 or choose.random() < 0.05:
+        return change(data, max_bytes)
+    head, frames = data[:2], split_frames(data[2:])
+    kind = choose.random()
+    if kind < 0.1:
+        head = bytes((choose.randrange(256), choose.randrange(4)))
+    elif kind < 0.35 or not frames:
+        rearrange(frames, spare_frames(), choose)
+    else:
+        at = choose.randrange(len(frames))
+        first = choose.choice((0, 2, 4, 8, 10, 15)) if choose.random() < 0.5 else 15
+        changed = change_somehow(frames[at][first:], max_bytes, choose, change)
+        frames[at] = frames[at][:first] + changed
+    return (head + join_frames(frames))[:max_bytes]
