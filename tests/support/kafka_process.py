@@ -5,6 +5,7 @@ The jars come from `tests/compat/setup.sh` (or the directory that PENSTOCK_KAFKA
 
 import base64
 import os
+import shutil
 import subprocess
 import uuid
 from pathlib import Path
@@ -24,11 +25,35 @@ def java_command(main_class: str, *arguments: str, options: tuple[str, ...] = JV
     return ["java", *options, "-cp", f"{jars_directory()}/*", main_class, *arguments]
 
 
+def compiled_sink(directory: Path) -> Path | None:
+    """A class path with `TelemetrySink`, which lets Kafka take telemetry; None where there is no compiler."""
+    if shutil.which("javac") is None:
+        return None
+    source = Path(__file__).parent / "TelemetrySink.java"
+    classes = directory / "classes"
+    clients = ":".join(map(str, jars_directory().glob("kafka-clients-*.jar")))
+    subprocess.run(
+        ["javac", "-nowarn", "-cp", clients, "-d", str(classes), str(source)], check=True, capture_output=True
+    )
+    return classes
+
+
 class KafkaProcess(BrokerProcess):
     kind = "kafka"
 
-    def __init__(self, directory: Path, settings: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        settings: dict[str, str] | None = None,
+        *,
+        node_id: int = 1,
+        advertised_host: str = HOST,
+        more_classes: Path | None = None,
+    ) -> None:
         super().__init__(directory)
+        self._more_classes = more_classes
+        self._node_id = node_id
+        self._advertised_host = advertised_host
         self._controller_port = free_port()
         self._settings = settings or {}
         self._properties = directory / "server.properties"
@@ -36,11 +61,11 @@ class KafkaProcess(BrokerProcess):
     def prepare(self) -> None:
         settings = {
             "process.roles": "broker,controller",
-            "node.id": "1",
-            "controller.quorum.voters": f"1@{HOST}:{self._controller_port}",
+            "node.id": str(self._node_id),
+            "controller.quorum.voters": f"{self._node_id}@{HOST}:{self._controller_port}",
             "controller.listener.names": "CONTROLLER",
             "listeners": f"PLAINTEXT://{HOST}:{self.port},CONTROLLER://{HOST}:{self._controller_port}",
-            "advertised.listeners": f"PLAINTEXT://{HOST}:{self.port}",
+            "advertised.listeners": f"PLAINTEXT://{self._advertised_host}:{self.port}",
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
             "log.dirs": str(self.directory / "data"),
             "offsets.topic.replication.factor": "1",
@@ -65,7 +90,10 @@ class KafkaProcess(BrokerProcess):
         assert done.returncode == 0, (done.stdout + done.stderr).decode()
 
     def command(self) -> list[str]:
-        return java_command("kafka.Kafka", str(self._properties))
+        command = java_command("kafka.Kafka", str(self._properties))
+        if self._more_classes is not None:
+            command[command.index("-cp") + 1] += f":{self._more_classes}"
+        return command
 
     def clean_exit_codes(self) -> tuple[int, ...]:
         return (0, TERMINATED)
