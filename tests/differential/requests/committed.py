@@ -7,7 +7,7 @@ from typing import Any
 from tests.differential.peer import Peer
 from tests.differential.requests.groups import joined
 from tests.differential.requests.topics import NO_SUCH_ID
-from tests.differential.script import versions
+from tests.differential.script import script, versions
 
 
 def place(offset: int, *, partition: int = 0, metadata: str | None = "", epoch: int = -1) -> dict[str, Any]:
@@ -48,10 +48,22 @@ def offset_commit(peer: Peer, version: int) -> None:
     ask("partition -1", at(topic, place(5, partition=-1)))
     ask("known and unknown", at(peer.name("unknown"), place(5)), at(topic, place(5)))
     ask("a bad name", at("a/b", place(5)))
-    ask("the empty group", at(topic, place(5)), group_id="")
     stranger = {"group_id": peer.name("no-group"), "generation_id_or_member_epoch": 1, "member_id": "nobody"}
     ask("a generation of an unknown group", at(topic, place(5)), **stranger)
     _members(peer, ask, at(topic, place(7)))
+
+
+@script("offset-commit-empty-group", alone=True)
+def offset_commit_empty_group(peer: Peer) -> None:
+    """The group without a name is one that all scripts share: it must go again."""
+    topic = peer.topic()
+    for version in (2, 8):
+        body = {"group_id": "", "retention_time": -1, "topics": [{"name": topic, "partitions": [place(5)]}]}
+        peer.ask("offset_commit", version, body, label="the empty group")
+    peer.ask("list_groups", 5, {}, label="the empty group is one")
+    peer.ask("describe_groups", 5, {"groups": [""]}, label="the empty group")
+    peer.ask("delete_groups", 2, {"groups_names": [""]}, label="the empty group")
+    peer.ask("list_groups", 5, {}, label="the empty group is gone")
 
 
 def _members(peer: Peer, ask: Any, topic: dict[str, Any]) -> None:

@@ -46,6 +46,7 @@ def malformed_frames(peer: Peer) -> None:
     peer.raw(bytes.fromhex("7fff 0000 00000001 ffff"), on="d", label="an API that does not exist")
     peer.raw(bytes.fromhex("ffff 0000 00000001 ffff"), on="e", label="API -1")
     peer.raw(bytes.fromhex("0004 0000 00000001 ffff"), on="f", label="an API between brokers")
-    peer.raw(bytes.fromhex("0012 0000 00000001 ffff"), on="g", label="a null client id")
     peer.raw(bytes.fromhex("0012 0003 00000001 ffff 00 01 01 00"), on="h", label="empty software names")
     peer.raw(b"GET / HTTP/1.1\r\n\r\n", on="i", label="another protocol")
+    peer.ask("metadata", 9, {"topics": []}, client_id=None, label="a null client id")
+    peer.ask("metadata", 9, {"topics": []}, client_id="", label="an empty client id")
