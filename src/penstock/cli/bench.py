@@ -1,94 +1,71 @@
 """`penstock bench`: load on a broker, with a live display and percentiles at the end.
 
-It measures what a Python client sees, clients included; the broker's own limits are measured by `make bench`.
+It measures what a Python client sees, clients included; the broker's own limits are measured by `make bench`. The load
+comes from options, for one group of producers and one of consumers, or from a scenario file for any mix of them.
 """
 
 from __future__ import annotations
 
-import contextlib
-import queue
-import sys
-import time
+import json
 import uuid
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.bench_load import STAMP_BYTES, Latencies, Plan, Report, run_consumer, run_producer
-from penstock.cli.client import (
-    DEFAULT_SERVER,
-    REQUEST_TIMEOUT_S,
-    BootstrapServer,
-    ClientProperties,
-    Cluster,
-    connect,
-    translated,
-)
+from penstock.cli.client import DEFAULT_SERVER, BootstrapServer, ClientProperties, Cluster, connect
 from penstock.cli.errors import CommandError, ExitCode
-from penstock.cli.output import Output, console, note, print_json, print_table
+from penstock.cli.output import Output, note, print_json, print_table
 from penstock.cli.produce import Acks, Compression
-from penstock.cli.topic import offset_ranges
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from penstock.cli.bench_scenario import Scenario
 
-QUANTILES = (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0))
-# Workers end by themselves; one that does not within this is ended.
-END_TIMEOUT_S = 60.0
-
-
-@dataclass(slots=True)
-class Side:
-    """All workers of one role together."""
-
-    messages: int = 0
-    size_bytes: int = 0
-    errors: int = 0
-    error_text: str = ""
-    latencies: Latencies = field(default_factory=Latencies)
-    finished: int = 0
-    last_message: float = 0.0
-    # The last second, for the display.
-    recent: list[tuple[float, int, int, Counter[int]]] = field(default_factory=list)
-
-    def add(self, report: Report, now: float) -> None:
-        self.messages += report.messages
-        self.size_bytes += report.size_bytes
-        self.errors += report.errors
-        self.error_text = report.error_text or self.error_text
-        self.latencies.counts.update(report.latencies)
-        self.finished += report.finished
-        if report.messages:
-            self.last_message = now
-        self.recent.append((now, report.messages, report.size_bytes, report.latencies))
-
-    def rate(self, now: float) -> tuple[float, float, Latencies]:
-        self.recent = [item for item in self.recent if item[0] > now - 1.0]
-        latest: Counter[int] = Counter()
-        for item in self.recent:
-            latest.update(item[3])
-        return sum(item[1] for item in self.recent), sum(item[2] for item in self.recent), Latencies(latest)
+STAMP_BYTES = 8
+# What a scenario says itself; given beside one they would contradict it.
+_OF_OPTIONS = (
+    "topic",
+    "producers",
+    "consumers",
+    "size",
+    "rate",
+    "partitions",
+    "acks",
+    "compression",
+    "linger_ms",
+    "batch_bytes",
+)
 
 
 def bench(
+    context: typer.Context,
+    scenario: Annotated[
+        str | None, typer.Option("--scenario", metavar="FILE|NAME", help="A YAML file, or one of --scenarios.")
+    ] = None,
+    scenarios: Annotated[bool, typer.Option("--scenarios", help="List the scenarios that come along.")] = False,
     topic: Annotated[
         str | None, typer.Option("--topic", "-t", help="Default: one made for the run, and deleted.")
     ] = None,
-    producers: Annotated[int, typer.Option("--producers", min=0, help="Producer processes.")] = 1,
+    producers: Annotated[int, typer.Option("--producers", min=0, max=64, help="Producer processes.")] = 1,
     consumers: Annotated[
-        int, typer.Option("--consumers", min=0, help="Consumer processes, which share the partitions.")
+        int, typer.Option("--consumers", min=0, max=64, help="Consumer processes, which share the partitions.")
     ] = 1,
     size: Annotated[int, typer.Option("--size", "-s", min=STAMP_BYTES, help="Bytes of a message.")] = 100,
     rate: Annotated[int, typer.Option("--rate", "-r", min=0, help="Messages a second in all; 0 for no limit.")] = 0,
-    duration: Annotated[float, typer.Option("--duration", "-d", min=0.5, help="Seconds of load.")] = 10.0,
+    duration: Annotated[
+        float | None, typer.Option("--duration", "-d", min=0.5, help="Seconds of load; 10 without a scenario.")
+    ] = None,
     partitions: Annotated[int, typer.Option("--partitions", "-p", min=1, help="Of a topic made for the run.")] = 4,
     acks: Annotated[Acks, typer.Option("--acks")] = Acks.ALL,
     compression: Annotated[Compression, typer.Option("--compression", "-z")] = Compression.NONE,
     linger_ms: Annotated[float, typer.Option("--linger-ms", min=0, help="How long a client gathers a batch.")] = 5.0,
     batch_bytes: Annotated[int, typer.Option("--batch-bytes", min=1)] = 1_000_000,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the result, second by second, as JSON.")
+    ] = None,
+    plot_file: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw throughput and latency over time as SVG.")
+    ] = None,
     output: Annotated[
         Output, typer.Option("--output", "-o", help="table for people, json for programs.")
     ] = Output.TABLE,
@@ -96,206 +73,120 @@ def bench(
     properties: ClientProperties = None,
 ) -> None:
     """Put load on a broker and measure throughput and latency."""
-    if not producers and not consumers:
-        raise CommandError("there is nothing to do", ExitCode.USAGE, hint="give --producers or --consumers")
-    cluster = connect(bootstrap_server, properties)
-    with _topic(cluster, topic, partitions) as name:
-        plan = Plan(
-            client=cluster.config(),
-            topic=name,
-            message_bytes=size,
-            rate=rate / producers if producers else 0,
-            acks=acks.value,
-            compression=compression.value,
-            linger_ms=linger_ms,
-            batch_bytes=batch_bytes,
-        )
-        if producers:
-            cluster.producer(**plan.producer_options())  # options that do not agree are refused here, not in a worker
-        shares = _shares(cluster, name, consumers, from_end=producers > 0)
-        sides, seconds = _run(plan, producers, shares, duration, live=output is Output.TABLE)
-    document = _document(sides, seconds, plan)
-    if output is Output.JSON:
-        print_json(document)
-    else:
-        _show(document)
-    failures = {role: side for role, side in sides.items() if side.errors}
-    for role, side in failures.items():
-        raise CommandError(f"{side.errors} errors in the {role}s, the last: {side.error_text}")
-
-
-@contextlib.contextmanager
-def _topic(cluster: Cluster, name: str | None, partitions: int) -> Iterator[str]:
-    from confluent_kafka.admin import NewTopic
-
-    admin = cluster.admin()
-    if name is not None:
-        cluster.check_topics([name], admin)
-        yield name
+    if scenarios:
+        _list_scenarios()
         return
-    made = f"penstock-bench-{uuid.uuid4().hex[:8]}"
-    with translated(f"topic {made}"):
-        admin.create_topics([NewTopic(made, partitions, 1)], request_timeout=REQUEST_TIMEOUT_S)[made].result()
-    try:
-        yield made
-    finally:
-        with contextlib.suppress(Exception):  # the broker may be what failed
-            admin.delete_topics([made], request_timeout=REQUEST_TIMEOUT_S)[made].result()
-
-
-def _shares(cluster: Cluster, topic: str, consumers: int, *, from_end: bool) -> list[dict[int, int]]:
-    """Partitions and first offsets of each consumer. Without producers what is there already is the load."""
-    if not consumers:
-        return []
-    admin = cluster.admin()
-    partitions = sorted(cluster.metadata(admin).topics[topic].partitions)
-    ranges = offset_ranges(admin, [(topic, index) for index in partitions])
-    starts = {index: ranges[topic, index][1 if from_end else 0] for index in partitions}
-    return [{index: starts[index] for index in partitions[share::consumers]} for share in range(consumers)]
-
-
-def _run(
-    plan: Plan, producers: int, shares: list[dict[int, int]], duration: float, *, live: bool
-) -> tuple[dict[str, Side], dict[str, float]]:
-    """Start the workers, gather their reports until the time is over, end them: producers first."""
-    import multiprocessing
-
-    context = multiprocessing.get_context("spawn")
-    reports = context.Queue()
-    stops = {"producer": context.Event(), "consumer": context.Event()}
-    workers = {
-        "producer": [
-            context.Process(target=run_producer, args=(plan, reports, stops["producer"]), daemon=True)
-            for _ in range(producers)
-        ],
-        "consumer": [
-            context.Process(target=run_consumer, args=(plan, reports, stops["consumer"], share), daemon=True)
-            for share in shares
-            if share
-        ],
-    }
-    sides = {role: Side() for role, processes in workers.items() if processes}
-    for process in (*workers["consumer"], *workers["producer"]):
-        process.start()
-    gathering = _Gathering(sides, workers, reports, live)
-    try:
-        with gathering:
-            gathering.until_first_report()
-            started = time.monotonic()
-            gathering.until(lambda: time.monotonic() - started >= duration)
-            seconds = {}
-            for role in sides:
-                stops[role].set()
-                gathering.until_finished(role)
-                seconds[role] = max(sides[role].last_message - started, duration)
-    except KeyboardInterrupt:
-        note("interrupted")
-        raise
-    finally:
-        for process in (*workers["producer"], *workers["consumer"]):
-            process.terminate()
-            process.join()
-    return sides, seconds
-
-
-class _Gathering:
-    """Adds up reports, and shows them while they come in."""
-
-    def __init__(self, sides: dict[str, Side], workers: dict[str, list[Any]], reports: Any, live: bool) -> None:
-        self._sides = sides
-        self._workers = workers
-        self._reports = reports
-        self._live = self._display() if live and sys.stderr.isatty() else None
-
-    def _display(self) -> Any:
-        from rich.live import Live
-
-        return Live(console=console(stderr=True), auto_refresh=False, transient=True)
-
-    def __enter__(self) -> _Gathering:
-        if self._live:
-            self._live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._live:
-            self._live.stop()
-
-    def until(self, done: Any) -> None:
-        while not done():
-            with contextlib.suppress(queue.Empty):
-                report = self._reports.get(timeout=0.1)
-                self._sides[report.role].add(report, time.monotonic())
-            self._check()
-            if self._live:
-                self._live.update(self._table(), refresh=True)
-
-    def until_first_report(self) -> None:
-        """Processes take a moment to start; the clock runs from the first sign of life."""
-        deadline = time.monotonic() + END_TIMEOUT_S
-        self.until(lambda: time.monotonic() > deadline or any(side.recent for side in self._sides.values()))
-
-    def until_finished(self, role: str) -> None:
-        deadline = time.monotonic() + END_TIMEOUT_S
-        side, count = self._sides[role], len(self._workers[role])
-        self.until(lambda: side.finished >= count or time.monotonic() > deadline)
-
-    def _check(self) -> None:
-        for role, processes in self._workers.items():
-            if any(process.exitcode not in (None, 0) for process in processes):
-                raise CommandError(f"a {role} process ended with an error (see above)")
-
-    def _table(self) -> Table:
-        from rich.table import Table
-
-        table = Table("", "messages/s", "MB/s", "p50 ms", "p99 ms", "messages", title="last second", box=None)
-        now = time.monotonic()
-        for role, side in self._sides.items():
-            messages, size_bytes, latencies = side.rate(now)
-            p50, p99 = latencies.quantile_ms(0.5), latencies.quantile_ms(0.99)
-            table.add_row(
-                f"{role}s",
-                f"{messages:,.0f}",
-                f"{size_bytes / 1e6:,.1f}",
-                "-" if p50 is None else f"{p50:,.2f}",
-                "-" if p99 is None else f"{p99:,.2f}",
-                f"{side.messages:,}",
-            )
-        return table
-
-
-def _document(sides: dict[str, Side], seconds: dict[str, float], plan: Plan) -> dict[str, Any]:
-    results: dict[str, Any] = {}
-    for role, side in sides.items():
-        latency = {name: side.latencies.quantile_ms(share) for name, share in QUANTILES}
-        results[f"{role}s"] = {
-            "messages": side.messages,
-            "bytes": side.size_bytes,
-            "errors": side.errors,
-            "seconds": round(seconds[role], 3),
-            "messages_per_second": round(side.messages / seconds[role], 1),
-            "bytes_per_second": round(side.size_bytes / seconds[role], 1),
-            "latency_ms": {name: None if value is None else round(value, 3) for name, value in latency.items()},
+    if scenario is not None:
+        _refuse_contradictions(context)
+        plan = _from_file(scenario, duration)
+    else:
+        producing = {
+            "connections": producers,
+            "size": size,
+            "rate": rate or "unlimited",
+            "acks": int(acks.value) if acks.value.isdecimal() else acks.value,
+            "compression": compression.value,
+            "linger_ms": linger_ms,
+            "batch_bytes": batch_bytes,
         }
-    settings = {"message_bytes": plan.message_bytes, "acks": plan.acks, "compression": plan.compression}
-    return {"topic": plan.topic, **settings, **results}
+        plan = _from_options(topic, partitions, duration or 10.0, producing, consumers)
+    _check_files(json_file, plot_file)
+    cluster = connect(bootstrap_server, properties)
+    if topic is not None:
+        cluster.check_topics([topic])
+    found = _measure(plan, cluster, live=output is Output.TABLE)
+    _tell(found, output, json_file, plot_file)
 
 
-def _show(document: dict[str, Any]) -> None:
-    columns = ["", "messages", "per second", "MB/s", *(name for name, _ in QUANTILES)]
-    rows = []
-    for role in ("producers", "consumers"):
-        if role in document:
-            side = document[role]
-            latency = [_milliseconds(side["latency_ms"][name]) for name, _ in QUANTILES]
-            rate, size_rate = side["messages_per_second"], side["bytes_per_second"]
-            rows.append([role, side["messages"], f"{rate:,.0f}", f"{size_rate / 1e6:,.1f}", *latency])
-    print_table(columns, rows, numbers=columns[1:])
-    note("Latency in ms: of producers until the acknowledgement, of consumers from end to end.")
+def _list_scenarios() -> None:
+    from penstock.cli.bench_file import load_scenario, shipped
+
+    rows = [[name, load_scenario(name).about] for name in shipped()]
+    print_table(["scenario", "what it does"], rows)
 
 
-def _milliseconds(value: float | None) -> str | None:
-    """Three digits are all that the buckets are worth."""
-    if value is None:
-        return None
-    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+def _refuse_contradictions(context: typer.Context) -> None:
+    for name in _OF_OPTIONS:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            option = f"--{name.replace('_', '-')}"
+            raise CommandError(
+                f"{option} and --scenario contradict each other",
+                ExitCode.USAGE,
+                hint=f"leave out {option}, or edit the file",
+            )
+
+
+def _from_file(name: str, duration: float | None) -> Scenario:
+    """With --duration a scenario is cut short, or goes on for longer."""
+    from penstock.cli.bench_file import load_scenario
+
+    plan = load_scenario(name)
+    if duration is None:
+        return plan
+    late = [group.name for group in plan.groups if group.start >= duration]
+    if late:
+        raise CommandError(
+            f"--duration {duration:g} ends before {', '.join(late)} would start", ExitCode.USAGE, hint="make it longer"
+        )
+    return plan.model_copy(update={"duration": duration})
+
+
+def _from_options(
+    topic: str | None, partitions: int, duration: float, producing: dict[str, Any], consumers: int
+) -> Scenario:
+    from penstock.cli.bench_scenario import Scenario
+
+    if not producing["connections"] and not consumers:
+        raise CommandError("there is nothing to do", ExitCode.USAGE, hint="give --producers or --consumers")
+    name = topic or f"penstock-bench-{uuid.uuid4().hex[:8]}"
+    common = {"topic": name, "processes": 64}
+    groups: dict[str, Any] = {}
+    if producing["connections"]:
+        groups["producers"] = [{"name": "producers", **common, **producing}]
+    if consumers:
+        # Without producers what is there already is the load.
+        position = "latest" if producing["connections"] else "earliest"
+        groups["consumers"] = [{"name": "consumers", **common, "connections": consumers, "from": position}]
+    topics = {name: {"partitions": partitions}}
+    return Scenario.model_validate({"name": "options", "duration": duration, "topics": topics, **groups})
+
+
+def _check_files(json_file: Path | None, plot_file: Path | None) -> None:
+    if json_file is not None and not json_file.parent.is_dir():
+        raise CommandError(f"--json {json_file}: there is no directory {json_file.parent}", ExitCode.USAGE)
+    if plot_file is not None:
+        from penstock.cli import bench_plot
+
+        bench_plot.check(plot_file)
+
+
+def _measure(plan: Scenario, cluster: Cluster, *, live: bool) -> dict[str, Any]:
+    from penstock.cli.bench_result import document
+    from penstock.cli.bench_run import run, topics
+
+    for group in plan.producers:
+        cluster.producer(**group.client_options())  # options that do not agree are refused here, not in a worker
+    with topics(cluster, plan) as made:
+        tallies, began = run(plan, cluster, made, live=live)
+    return document(plan, tallies, began, cluster.bootstrap)
+
+
+def _tell(found: dict[str, Any], output: Output, json_file: Path | None, plot_file: Path | None) -> None:
+    from penstock.cli.bench_result import show
+
+    if output is Output.JSON:
+        print_json(found)
+    else:
+        show(found)
+    if json_file is not None:
+        json_file.write_text(json.dumps(found, indent=2) + "\n")
+        note(f"Written to {json_file}.")
+    if plot_file is not None:
+        from penstock.cli import bench_plot
+
+        bench_plot.write(found, plot_file)
+        note(f"Drawn in {plot_file}.")
+    for name, group in found["groups"].items():
+        if group["errors"]:
+            raise CommandError(f"{group['errors']} errors in {name}, the last: {group['error']}")
