@@ -47,7 +47,7 @@ def batch_of(size: int) -> bytes:
 
 
 def milliseconds(answer: Any) -> int:
-    return round(answer.throttle_time.total_seconds() * 1000)
+    return int(answer.throttle_time.total_seconds() * 1000 + 0.5)
 
 
 def produce(client: RawClient, topic: str, size: int, *, version: int = 9, acks: int = -1) -> int:

@@ -24,7 +24,10 @@ LIMITS = ConnectionLimits(
 
 
 class Service:
-    """Answers a request by its first word: now, later (pending), slow (coroutine), none, bad, bug."""
+    """Answers a request by its first word: now, later (pending), slow (coroutine), none, bad, bug.
+
+    "mute 0.2" is answered now, and mutes its connection for so long.
+    """
 
     def __init__(self) -> None:
         self.seen: list[bytes] = []
@@ -49,6 +52,9 @@ class Service:
             raise MalformedRequest("bad on purpose")
         if word == b"bug":
             raise RuntimeError("bug on purpose")
+        if word == b"mute":
+            assert caller.connection is not None
+            caller.connection.mute(float(text.split(b" ")[1]))
         if word == b"big":
             return b"", 0, [bytes(int(text.split(b" ")[1]))]
         return b"", 0, [text]
@@ -86,6 +92,7 @@ async def served(
     connections_max: int = 100,
     held_bytes_max: int = 64 << 20,
     socket_buffer_bytes: int = 0,
+    idle_ms_max: int = 60_000,
 ) -> AsyncIterator[tuple[Service, Listener, Connect]]:
     service = Service()
     options = ListenerOptions(
@@ -96,7 +103,7 @@ async def served(
         send_buffer_bytes=socket_buffer_bytes,
         connections_max=connections_max,
         connections_per_address_max=100,
-        idle_ms_max=60_000,
+        idle_ms_max=idle_ms_max,
         connection=limits,
     )
     listener = Listener(options, service, FlowControl(held_bytes_max), BrokerMetrics())
@@ -374,5 +381,125 @@ def test_shutdown_answers_what_was_asked_and_takes_nothing_more() -> None:
             assert await client.receive() == b"later"
             await draining
             assert await client.reader.read() == b""
+
+    run(scenario())
+
+
+# --- muted connections ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.feature("F-01")
+def test_a_muted_connection_is_answered_but_not_served() -> None:
+    async def scenario() -> None:
+        async with served() as (service, listener, connect):
+            client, other = await connect(), await connect()
+            started = asyncio.get_running_loop().time()
+            client.send(b"later", b"mute 0.3", b"now 1", b"now 2")
+            await until(lambda: bool(service.later))
+            service.later.pop()[0].complete([b"later"])
+            assert [await client.receive() for _ in range(2)] == [b"later", b"mute 0.3"]
+            assert listener.muted_count == 1
+            other.send(b"now")
+            assert await other.receive() == b"now"
+            assert service.seen == [b"later", b"mute 0.3", b"now"]
+            assert asyncio.get_running_loop().time() - started < 0.3
+            assert [await client.receive() for _ in range(2)] == [b"now 1", b"now 2"]
+            assert asyncio.get_running_loop().time() - started >= 0.3
+            assert listener.muted_count == 0
+
+    run(scenario())
+
+
+def test_a_muted_connection_is_not_read() -> None:
+    async def scenario() -> None:
+        async with served(socket_buffer_bytes=64 << 10) as (_, listener, connect):
+            client = await connect()
+            client.send(b"mute 30")
+            await client.receive()
+            client.writer.transport.set_write_buffer_limits(0)
+            client.send(*[bytes(100_000)] * 100)
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(client.writer.drain(), 0.2)
+            assert listener.muted_count == 1
+
+    run(scenario())
+
+
+def test_a_longer_time_counts_a_shorter_one_does_not() -> None:
+    async def scenario() -> None:
+        async with served() as (_, listener, connect):
+            client = await connect()
+            client.send(b"mute 0.2")
+            await client.receive()
+            (connection,) = listener._connections
+            connection.mute(0.4)
+            connection.mute(0.1)
+            started = asyncio.get_running_loop().time()
+            client.send(b"now")
+            await client.receive()
+            assert 0.3 < asyncio.get_running_loop().time() - started < 0.8
+
+    run(scenario())
+
+
+def test_a_muted_client_that_goes_is_noticed_and_what_it_sent_is_served() -> None:
+    async def scenario() -> None:
+        async with served() as (service, listener, connect):
+            client = await connect()
+            client.send(b"mute 60")
+            await client.receive()
+            client.send(b"none but served")
+            client.writer.close()
+            await until(lambda: listener.connection_count == 0)
+            assert service.seen[-1] == b"none but served"
+            assert listener.muted_count == 0
+
+    run(scenario())
+
+
+def test_idle_connections_are_closed_but_not_muted_ones() -> None:
+    async def scenario() -> None:
+        async with served(idle_ms_max=200) as (_, listener, connect):
+            idle, muted = await connect(), await connect()
+            muted.send(b"mute 0.8", b"begun"[:3])
+            muted.writer.write(struct.pack(">i", 100) + b"the beginning of a request")
+            await muted.receive()
+            assert await idle.reader.read() == b""
+            assert listener.connection_count == 1
+            await until(lambda: listener.muted_count == 0)
+            assert await muted.receive() == b"beg"
+
+    run(scenario())
+
+
+def test_a_stop_answers_what_was_read_of_muted_connections() -> None:
+    async def scenario() -> None:
+        async with served() as (_, listener, connect):
+            client = await connect()
+            client.send(b"mute 60", b"mute 50", b"now")
+            await client.receive()
+            listener.stop_accepting()
+            await listener.drain(5)
+            assert [await client.receive() for _ in range(2)] == [b"mute 50", b"now"]
+            assert await client.reader.read() == b""
+            assert listener.muted_count == 0
+
+    run(scenario())
+
+
+def test_a_connection_over_the_rate_of_its_address_is_closed_unread() -> None:
+    async def scenario() -> None:
+        async with served() as (service, listener, connect):
+            welcome = await connect()
+            await until(lambda: listener.connection_count == 1)
+            listener.delay_of = lambda address: 0.2 if address == "127.0.0.1" else 0.0
+            started = asyncio.get_running_loop().time()
+            refused = await connect()
+            refused.send(b"now")
+            assert await refused.reader.read() == b""
+            assert 0.15 < asyncio.get_running_loop().time() - started < 2
+            assert service.seen == []
+            welcome.send(b"now")
+            assert await welcome.receive() == b"now"
 
     run(scenario())
