@@ -23,7 +23,7 @@ def handle(broker: Broker, call: Call) -> Entity:
         throttle_time=0,
         allow_replication_factor_change=field(call.request, "allow_replication_factor_change", True),
         error_code=ErrorCode.REQUEST_TIMED_OUT if timed_out else ErrorCode.NONE,
-        error_message=None,
+        error_message=None if call.request.topics else "",  # as in Kafka
         responses=[
             call.reply.ReassignableTopicResponse(
                 name=topic.name,

@@ -36,6 +36,9 @@ async def handle(broker: Broker, call: Call) -> bytes:
             results[topic.name] = KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
         elif milliseconds(call.request.timeout) <= 0:
             results[topic.name] = KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+        elif len({item.partition_index for item in topic.assignments}) < len(topic.assignments):
+            message = "Found multiple manual partition assignments for one partition."
+            results[topic.name] = KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
         else:
             wanted.append(_new_topic(topic))
     admit = mutation_quota(broker, call, strict_from=6)

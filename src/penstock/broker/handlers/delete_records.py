@@ -28,10 +28,9 @@ NO_OFFSET = -1
 async def handle(broker: Broker, call: Call) -> Entity:
     topics: dict[str, dict[int, Entity]] = {}
     for topic in call.request.topics:
-        partitions = topics.setdefault(topic.name, {})
         for wanted in topic.partitions:
             index = wanted.partition_index
-            partitions[index] = await _result(broker, call, topic.name, index, wanted.offset)
+            topics.setdefault(topic.name, {})[index] = await _result(broker, call, topic.name, index, wanted.offset)
     return call.reply.DeleteRecordsResponse(
         throttle_time=0,
         topics=[

@@ -54,7 +54,10 @@ async def handle(broker: Broker, call: Call) -> Entity:
         results[wanted] = result if isinstance(result, KafkaError) else None
     return call.reply.DeleteTopicsResponse(
         throttle_time=0,
-        responses=[_response(call, wanted, targets.get(wanted), error) for wanted, error in results.items()],
+        responses=[
+            _response(call, wanted, targets.get(wanted) or _twin(broker, wanted, counts), error)
+            for wanted, error in results.items()
+        ],
     )
 
 
@@ -74,7 +77,7 @@ def _target(broker: Broker, call: Call, wanted: _Wanted, asked: Counter[_Wanted]
         problem = "You may not specify both topic name and topic id."
     elif asked[wanted] > 1:
         problem = f"Duplicate topic {'name' if name is not None else 'id'}."
-    elif topic is not None and name is not None and _Wanted(None, topic.topic_id) in asked:
+    elif _twin(broker, wanted, asked) is not None:
         problem = "The provided topic name maps to an ID that was already supplied."
     if problem is not None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, problem)
@@ -84,6 +87,12 @@ def _target(broker: Broker, call: Call, wanted: _Wanted, asked: Counter[_Wanted]
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name is not None else ErrorCode.UNKNOWN_TOPIC_ID
         raise KafkaError(code, _MESSAGES[code])
     return topic
+
+
+def _twin(broker: Broker, wanted: _Wanted, asked: Counter[_Wanted]) -> Topic | None:
+    """The topic of a name whose id is asked for as well."""
+    topic = broker.topics.get(wanted.name) if wanted.name is not None else None
+    return topic if topic is not None and _Wanted(None, topic.topic_id) in asked else None
 
 
 def _response(call: Call, wanted: _Wanted, topic: Topic | None, error: KafkaError | None) -> Entity:

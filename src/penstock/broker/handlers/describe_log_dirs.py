@@ -76,8 +76,11 @@ def _wanted(broker: Broker, call: Call) -> Iterator[tuple[str, range | tuple[int
         for topic in tuple(broker.topics.all()):
             yield topic.name, range(topic.partition_count)
     else:
+        wanted: dict[str, dict[int, None]] = {}
         for topic in call.request.topics:
-            yield topic.topic, tuple(dict.fromkeys(topic.partitions))
+            wanted.setdefault(topic.topic, {}).update(dict.fromkeys(topic.partitions))
+        for name, indexes in wanted.items():
+            yield name, tuple(indexes)
 
 
 def _sizes(broker: Broker, name: str, index: int) -> tuple[int, int] | None:

@@ -18,7 +18,7 @@ from penstock.broker.call import Call
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode
 from penstock.model.topic_name import INTERNAL_NAMES, is_topic_name
-from penstock.protocol.kafka.topic_metadata import topic_partitions_writer
+from penstock.protocol.kafka.topic_metadata import NOT_ASKED, topic_partitions_writer
 from penstock.runtime.turns import Turns
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ async def handle(broker: Broker, call: Call) -> bytes:
     if cursor is not None and (
         cursor.partition_index < 0 or not cursor.topic_name or (named and cursor.topic_name not in named)
     ):
-        return _answer([_failed(name, ErrorCode.INVALID_REQUEST) for name in named], None)
+        return _answer([_failed(name, ErrorCode.INVALID_REQUEST, NOT_ASKED) for name in named], None)
     start = cursor.topic_name if cursor is not None else ""
     room = min(max(request.response_partition_limit, 1), PARTITIONS_MAX)
     topics: list[bytes] = []
@@ -84,6 +84,6 @@ def _encoded(broker: Broker, topic: Topic, indexes: range) -> bytes:
     )
 
 
-def _failed(name: str, code: ErrorCode) -> bytes:
+def _failed(name: str, code: ErrorCode, operations: int = TOPIC_OPERATIONS) -> bytes:
     internal = name in INTERNAL_NAMES
-    return topic_partitions_writer().topic(error=code, name=name, internal=internal, operations=TOPIC_OPERATIONS)
+    return topic_partitions_writer().topic(error=code, name=name, internal=internal, operations=operations)

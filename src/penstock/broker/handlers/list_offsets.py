@@ -1,11 +1,15 @@
 """ListOffsets v1-11: an offset by time, or one of the marked places of a log.
 
+A partition that is asked for twice is answered once, with INVALID_REQUEST.
+
 Versions:
 - v2 isolation level, v4 leader epochs, v7 the largest timestamp (-3), v8 earliest local (-4), v9 latest tiered (-5),
   v11 earliest pending upload (-6). Nothing is tiered here, so -5 and -6 find nothing and -4 is the earliest.
 """
 
 from __future__ import annotations
+
+from collections import Counter
 
 from penstock.broker.broker import Broker
 from penstock.broker.call import Call
@@ -25,27 +29,38 @@ _NOWHERE = TimestampOffset(-1, -1, -1)
 
 async def handle(broker: Broker, call: Call) -> Entity:
     reply = call.reply
-    topics = []
+    topics: dict[str, dict[int, Entity]] = {}
     turns = Turns()
+    asked = Counter((topic.name, item.partition_index) for topic in call.request.topics for item in topic.partitions)
     for topic in call.request.topics:
-        partitions = []
         for item in topic.partitions:
-            partitions.append(await _find(broker, call, topic.name, item))
+            index = item.partition_index
+            twice = asked[topic.name, index] > 1
+            topics.setdefault(topic.name, {})[index] = await _find(broker, call, topic.name, item, twice)
             await turns.pause()
-        topics.append(reply.ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
-    return reply.ListOffsetsResponse(throttle_time=0, topics=topics)
+    return reply.ListOffsetsResponse(
+        throttle_time=0,
+        topics=[
+            reply.ListOffsetsTopicResponse(name=name, partitions=list(partitions.values()))
+            for name, partitions in topics.items()
+        ],
+    )
 
 
-async def _find(broker: Broker, call: Call, topic: str, item: Entity) -> Entity:
+async def _find(broker: Broker, call: Call, topic: str, item: Entity, twice: bool) -> Entity:
     code, found = ErrorCode.NONE, _NOWHERE
     try:
+        if twice:
+            raise KafkaError(ErrorCode.INVALID_REQUEST)
+        if item.timestamp < 0 and call.version < _FIRST_VERSION.get(item.timestamp, 1 << 15):
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
         partition = broker.partitions.get(topic, item.partition_index)
         if partition.failed:
             raise KafkaError(partition.failure)
         partition.check_epoch(field(item, "current_leader_epoch", -1))
         committed_only = field(call.request, "isolation_level", 0) == 1
         end = partition.last_stable if committed_only else partition.high_watermark
-        found = await _locate(broker, partition, item.timestamp, end, call.version)
+        found = await _locate(broker, partition, item.timestamp, end)
     except KafkaError as error:
         code, found = error.code, _NOWHERE
         broker.metrics.requests.failed(call.api_key, code.name)
@@ -58,9 +73,7 @@ async def _find(broker: Broker, call: Call, topic: str, item: Entity) -> Entity:
     )
 
 
-async def _locate(broker: Broker, partition: Partition, timestamp_ms: int, end: int, version: int) -> TimestampOffset:
-    if timestamp_ms < 0 and version < _FIRST_VERSION.get(timestamp_ms, 1 << 15):
-        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+async def _locate(broker: Broker, partition: Partition, timestamp_ms: int, end: int) -> TimestampOffset:
     if timestamp_ms == LATEST:
         return TimestampOffset(-1, end, partition.leader_epoch)
     if timestamp_ms in (EARLIEST, EARLIEST_LOCAL):

@@ -6,6 +6,8 @@ Behaviour:
   answers UNKNOWN_TOPIC_OR_PARTITION and lets the client ask again).
 - The address in the answer is the one the client came in on, unless another is advertised.
 - A partition whose log has failed has no leader: LEADER_NOT_AVAILABLE.
+- Topic ids below v12 are INVALID_REQUEST for the whole request, which then has no brokers either. From v12 on names are
+  passed over where any id is given.
 
 Version notes:
 - v1 controller id, racks, internal topics; v2 cluster id; v4 AllowAutoTopicCreation; v7 leader epochs
@@ -32,6 +34,7 @@ from penstock.runtime.turns import Turns
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
 
+NO_CONTROLLER = -1
 TOPICS_AT_ONCE = 64
 """Answers over more topics give the event loop away in between."""
 
@@ -40,12 +43,24 @@ def handle(broker: Broker, call: Call) -> bytes | Awaitable[bytes]:
     asked = call.request.topics
     if asked is None or (call.version == 0 and not asked):
         topics: list[Topic | bytes] = list(broker.topics.all())
+    elif call.version < 12 and any(topic.name is None or field(topic, "topic_id") is not None for topic in asked):
+        return _refused(call, asked)
     else:
         missing = _creatable(broker, call, asked)
         if missing:
             return _create_and_answer(broker, call, missing)
         topics = _resolve(broker, call, asked, {})
     return _answer(broker, call, topics)
+
+
+def _refused(call: Call, asked: Iterable[Entity]) -> bytes:
+    """What Kafka says to a request that it does not look at: every topic of it is wrong."""
+    writer = metadata_writer(call.version)
+    topics = [
+        writer.topic(error=ErrorCode.INVALID_REQUEST, name=topic.name, topic_id=field(topic, "topic_id"))
+        for topic in asked
+    ]
+    return writer.metadata(brokers=(), cluster_id=None, controller_id=NO_CONTROLLER, topics=topics)
 
 
 async def _create_and_answer(broker: Broker, call: Call, missing: list[str]) -> bytes:
@@ -90,10 +105,10 @@ def _refusal(error: KafkaError) -> ErrorCode:
 def _resolve(broker: Broker, call: Call, asked: Iterable[Entity], refused: dict[str, ErrorCode]) -> list[Topic | bytes]:
     """What was asked for, each once: topics that exist, or the encoded error of one that does not."""
     found: dict[object, Topic | bytes] = {}
+    by_id = any(field(wanted, "topic_id") is not None for wanted in asked)
     for wanted in asked:
         topic_id = field(wanted, "topic_id")
-        if topic_id is not None and call.version < 12:
-            found[wanted.name, topic_id] = _failed(call, ErrorCode.INVALID_REQUEST, wanted)
+        if by_id and topic_id is None:
             continue
         topic = broker.topics.get_by_id(topic_id) if topic_id is not None else broker.topics.get(wanted.name or "")
         if topic is not None:

@@ -29,7 +29,9 @@ async def handle(broker: Broker, call: Call) -> Entity:
     except KafkaError as error:
         return reply.OffsetDeleteResponse(error_code=error.code, throttle_time=0, topics=())
     topics: dict[str, list[Entity]] = {}
-    for (name, index), code in codes.items():  # as in Kafka, what is unknown comes first
+    unknown = codes.keys() - set(existing)
+    for name, index in [*(key for key in codes if key in unknown), *existing]:  # as in Kafka, what is unknown first
+        code = codes[name, index]
         row = reply.OffsetDeleteResponsePartition(partition_index=index, error_code=code)
         topics.setdefault(name, []).append(row)
     return reply.OffsetDeleteResponse(

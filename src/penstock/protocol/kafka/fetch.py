@@ -117,6 +117,8 @@ def _decode(frame: memoryview, position: int, version: int) -> FetchRequest:
     rack: str | None = ""
     if version >= 11:
         rack, position = read_string(frame, position, flexible)
+    if flexible:
+        skip_tagged_fields(frame, position)
     return FetchRequest(
         replica_id,
         max_wait_ms,

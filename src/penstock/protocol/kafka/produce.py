@@ -100,6 +100,8 @@ def _decode(frame: memoryview, position: int, flexible: bool, by_id: bool) -> Pr
                 position = skip_tagged_fields(frame, position)
         if flexible:
             position = skip_tagged_fields(frame, position)
+    if flexible:
+        skip_tagged_fields(frame, position)
     return ProduceRequest(transactional_id, acks, timeout_ms, partitions)
 
 

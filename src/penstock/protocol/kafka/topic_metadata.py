@@ -99,7 +99,7 @@ class TopicMetadataWriter:
         self,
         *,
         brokers: Sequence[BrokerAddress],
-        cluster_id: str,
+        cluster_id: str | None,
         controller_id: int,
         topics: Sequence[bytes],
         cluster_operations: int = NOT_ASKED,
