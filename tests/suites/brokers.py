@@ -1,0 +1,53 @@
+"""The two brokers that a suite runs against: Apache Kafka, the control, and Penstock; fresh for every run."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.suites.suite import BrokerNeeds, Target
+from tests.support.broker_process import BrokerProcess, free_port
+from tests.support.kafka_process import KafkaProcess
+from tests.support.penstock_process import PenstockProcess
+
+KINDS = ("kafka", "penstock")
+
+
+class PortTaken(RuntimeError):
+    """A suite's tests know one port only, and somebody else listens there."""
+
+
+@contextmanager
+def running(kind: str, needs: BrokerNeeds, directory: Path) -> Iterator[Target]:
+    """A broker of this kind as the suite needs it, and what a run must know of it."""
+    if needs.port is not None:
+        _must_be_free(needs.port)
+    broker = _broker(kind, needs, needs.port or free_port(), directory / "broker")
+    broker.prepare()
+    broker.start()
+    try:
+        yield Target(kind=kind, host=needs.host, port=broker.port, directory=directory)
+    finally:
+        broker.stop()
+
+
+def _broker(kind: str, needs: BrokerNeeds, port: int, directory: Path) -> BrokerProcess:
+    broker: BrokerProcess
+    if kind == "kafka":
+        broker = KafkaProcess(directory, dict(needs.kafka), node_id=needs.node_id, advertised_host=needs.host)
+    else:
+        advertised = f"kafka:\n  advertised: {needs.host}:{port}\n"
+        broker = PenstockProcess(directory, f"node:\n  id: {needs.node_id}\n{advertised}{needs.penstock}")
+    broker.port = port
+    return broker
+
+
+def _must_be_free(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise PortTaken(f"port {port} is in use, and the tests of this suite know no other") from error

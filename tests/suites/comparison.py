@@ -1,0 +1,84 @@
+"""One suite on two brokers, test by test.
+
+A test counts when it passes on Kafka: then it must pass on Penstock. What fails on one of them is run a second time,
+alone, on both; a test that passes one time and fails the other is flaky and is reported as such, not held against
+anybody.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tests.suites.expected import reason_of
+from tests.suites.suite import Outcome, Result
+
+Run = Mapping[str, Result]
+DID_NOT_END = Result(outcome=Outcome.FAILED, message="did not end")
+
+
+class Verdict(StrEnum):
+    SAME = "passes on both"
+    WORSE = "passes on Kafka, fails on Penstock"
+    EXPECTED = "passes on Kafka, known to fail on Penstock"
+    LISTED_BUT_PASSES = "known to fail on Penstock, and passes"
+    FLAKY = "passes and fails"
+    BETTER = "fails on Kafka, passes on Penstock"
+    NEITHER = "fails on both"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    test: str
+    kafka: tuple[Result, ...]
+    penstock: tuple[Result, ...]
+    verdict: Verdict
+    reason: str = ""
+
+
+def to_run_again(kafka: Run, penstock: Run) -> list[str]:
+    """Tests that failed or did not end on one of the two."""
+    again = []
+    for test in sorted({*kafka, *penstock}):
+        ends = {kafka.get(test, DID_NOT_END).outcome, penstock.get(test, DID_NOT_END).outcome}
+        if Outcome.FAILED in ends:
+            again.append(test)
+    return again
+
+
+def compare(suite: str, kafka: Sequence[Run], penstock: Sequence[Run]) -> list[Compared]:
+    """Every test of a suite with its verdict. The second run on each is that of failures, alone."""
+    again = to_run_again(kafka[0], penstock[0])
+    return [
+        _judged(suite, test, _ends(test, kafka, again), _ends(test, penstock, again))
+        for test in sorted({*kafka[0], *penstock[0]})
+    ]
+
+
+def _ends(test: str, runs: Sequence[Run], again: Sequence[str]) -> tuple[Result, ...]:
+    counted = runs if test in again else runs[:1]
+    return tuple(run.get(test, DID_NOT_END) for run in counted)
+
+
+def _judged(suite: str, test: str, kafka: tuple[Result, ...], penstock: tuple[Result, ...]) -> Compared:
+    reason = reason_of(suite, test) or ""
+    on_kafka, on_penstock = ({result.outcome for result in results} for results in (kafka, penstock))
+    if len(on_kafka) > 1 or len(on_penstock) > 1:
+        verdict = Verdict.FLAKY
+    elif Outcome.SKIPPED in on_kafka:
+        verdict = Verdict.SKIPPED
+    elif Outcome.PASSED in on_kafka:
+        good = Outcome.PASSED in on_penstock
+        verdict = Verdict.SAME if good else Verdict.WORSE
+        if reason:
+            verdict = Verdict.LISTED_BUT_PASSES if good else Verdict.EXPECTED
+    else:
+        verdict = Verdict.BETTER if Outcome.PASSED in on_penstock else Verdict.NEITHER
+    return Compared(test=test, kafka=kafka, penstock=penstock, verdict=verdict, reason=reason)
+
+
+def counts(compared: Sequence[Compared]) -> Counter[Verdict]:
+    return Counter(one.verdict for one in compared)

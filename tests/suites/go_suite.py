@@ -1,0 +1,121 @@
+"""Suites of Go clients: `go test` on a module, over the tests that talk to a broker.
+
+A Go package mixes tests that need a broker with those that do not. The latter say nothing about a broker, so only the
+tests of files that mention one are run and counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.suites import reports
+from tests.suites.packages import go_module
+from tests.suites.suite import BrokerNeeds, Result, Suite, Target, build, execute
+
+
+class GoSuite(Suite):
+    module: str
+    checksum: str
+    directory: str = "."
+    # What a test file contains that talks to a broker.
+    broker_mark: str
+    skip: str = ""
+    run_timeout_s: int = 900
+    package = "Go module"
+    tools: Sequence[str] = ("go",)
+
+    def environment(self, target: Target) -> Mapping[str, str]:
+        """How the tests learn the address."""
+        return {}
+
+    @property
+    def _tests(self) -> Path:
+        return self.home / "source" / self.directory
+
+    def fetch(self) -> None:
+        go_module(self.module, f"v{self.version}", self.checksum, self.home / "source")
+        build(["go", "test", "-mod=mod", "-c", "-o", str(self.home / "tests.bin"), "."], self._tests)
+
+    def names(self) -> list[str]:
+        """The test functions of every file that talks to a broker."""
+        found = []
+        for file in sorted(self._tests.glob("*_test.go")):
+            text = file.read_text()
+            if re.search(self.broker_mark, text):
+                found += re.findall(r"^func (Test\w+)\(t \*testing\.T\)", text, re.MULTILINE)
+        return [name for name in found if not (self.skip and re.fullmatch(self.skip, name))]
+
+    def run(self, target: Target, only: Sequence[str] = ()) -> dict[str, Result]:
+        log = target.directory / "output.log"
+        wanted = sorted({name.partition("/")[0] for name in only}) or self.names()
+        tests = [str(self.home / "tests.bin"), "-test.v=test2json", f"-test.timeout={self.run_timeout_s}s"]
+        execute(
+            ["go", "tool", "test2json", "-t", *tests, "-test.run", f"^({'|'.join(wanted)})$"],
+            directory=self._tests,
+            log=log,
+            environment=self.environment(target),
+            within_s=self.run_timeout_s + 30,
+            label=f"{self.name} on {target.kind}",
+        )
+        with log.open(errors="replace") as lines:
+            results = reports.from_go(lines)
+        return {name: result for name, result in results.items() if not only or name in only}
+
+
+class FranzGo(GoSuite):
+    """franz-go: chains of producers and groups that hand half a million records on, transactions and share groups."""
+
+    name = "franz-go"
+    version = "1.22.2"
+    client = "franz-go"
+    module = "github.com/twmb/franz-go"
+    checksum = "h1:EdwIHGzD/4mgCpl/sNS0C74JYn6cL/r2KYS+8UC96Ww="
+    directory = "pkg/kgo"
+    broker_mark = r"newTestClient\(|getSeedBrokers\(|\badm\(\)"
+    # Fewer records than the half million of theirs: the chains are the same, and two cores are enough.
+    RECORDS = "20000"
+
+    def environment(self, target: Target) -> Mapping[str, str]:
+        return {
+            "KGO_SEEDS": target.address,
+            "KGO_TEST_RF": "1",
+            "KGO_TEST_RECORDS": self.RECORDS,
+            "KGO_LOG_LEVEL": "none",
+        }
+
+
+class KafkaGo(GoSuite):
+    """kafka-go: its tests know one address, localhost:9092."""
+
+    name = "kafka-go"
+    version = "0.4.51"
+    client = "segmentio/kafka-go"
+    module = "github.com/segmentio/kafka-go"
+    checksum = "h1:JgDPPG75tC1rWIS2Me6MwcvXJ6f49UQ4HjAOef71Hno="
+    broker_mark = r"localhost:9092|newLocalClient"
+    needs = BrokerNeeds(port=9092, host="localhost")
+
+    def environment(self, target: Target) -> Mapping[str, str]:
+        return {"KAFKA_VERSION": "4.3.0"}
+
+
+class ConfluentKafkaGo(GoSuite):
+    """confluent-kafka-go: Confluent's integration tests, over the librdkafka that the module brings."""
+
+    name = "confluent-kafka-go"
+    version = "2.11.1"
+    client = "confluent-kafka-go (librdkafka)"
+    module = "github.com/confluentinc/confluent-kafka-go/v2"
+    checksum = "h1:qGCQznyp2BxyBNyOE+M7O1YS2tI1/Y60O0jQP452zA4="
+    directory = "kafka"
+    broker_mark = r"testconfRead\(\)"
+    tools = ("go", "gcc")
+
+    def fetch(self) -> None:
+        super().fetch()
+        (self._tests / "testconf.json").write_text('{"Brokers": "$BROKERS", "TopicName": "test", "GroupID": "group"}')
+
+    def environment(self, target: Target) -> Mapping[str, str]:
+        return {"BROKERS": target.address}

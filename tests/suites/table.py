@@ -1,0 +1,55 @@
+"""The table of suites in docs/compatibility.md, written from the results of the last runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from tests.suites import record
+from tests.suites.catalogue import SUITES
+from tests.suites.comparison import Verdict
+from tests.suites.suite import HERE
+from tools.doc_tables import with_table
+
+PAGE = HERE.parents[1] / "docs" / "compatibility.md"
+HEAD = (
+    "| tests | from | pass on Kafka | of these on Penstock | later work | flaky | fail on both | run |",
+    "|---|---|---|---|---|---|---|---|",
+)
+
+
+def lines() -> list[str]:
+    found = [result for result in record.kept() if result["suite"] in SUITES]
+    rows = [_row(result) for result in found]
+    reasons = [f"- {result['suite']}: {text}" for result in found if (text := _reasons(result))]
+    return [*HEAD, *rows, "", "Later work:", "", *reasons]
+
+
+def _row(result: dict[str, Any]) -> str:
+    suite = SUITES[result["suite"]]
+    count = Counter({Verdict(name): number for name, number in result["verdicts"].items()})
+    good = count[Verdict.SAME] + count[Verdict.LISTED_BUT_PASSES]
+    passing = good + count[Verdict.WORSE] + count[Verdict.EXPECTED]
+    cells = (
+        f"{suite.client} {result['version']}",
+        suite.package,
+        passing,
+        good,
+        count[Verdict.EXPECTED],
+        count[Verdict.FLAKY],
+        count[Verdict.NEITHER],
+        result["date"],
+    )
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def _reasons(result: dict[str, Any]) -> str:
+    expected = Counter(test["reason"] for test in result["tests"].values() if test["verdict"] == Verdict.EXPECTED.value)
+    return ", ".join(f"{reason} ({number})" for reason, number in sorted(expected.items()))
+
+
+def write() -> None:
+    if not record.kept():
+        return
+    text = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(with_table(text, "suites", "\n".join(lines())), encoding="utf-8")
