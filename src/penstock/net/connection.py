@@ -32,9 +32,6 @@ from penstock.runtime.turns import STEP_NS
 log = logging.getLogger(__name__)
 
 SCRATCH_BYTES = 256 * 1024
-# From here on the transport says when a client has read its answers. Less may be counted long after it was read, which
-# must not add up to the bound over all connections.
-UNREAD_NOTED_BYTES = 16 * 1024
 SMALL_FRAME_BYTES = 1024 * 1024  # a larger frame takes its room first, and gets memory as its bytes arrive
 
 Answer = Buffers | Pending | Coroutine[Any, Any, Buffers | None] | None
@@ -87,6 +84,7 @@ class Connection(asyncio.BufferedProtocol):
         "_frame",
         "_frame_bytes",
         "_head",
+        "_last_answer_bytes",
         "_mute",
         "_paused",
         "_queue",
@@ -99,6 +97,7 @@ class Connection(asyncio.BufferedProtocol):
         "_task",
         "_transport",
         "_unread_bytes",
+        "_unread_held",
         "_waits_for_room",
         "_working_off",
         "caller",
@@ -119,6 +118,8 @@ class Connection(asyncio.BufferedProtocol):
         self._queue: deque[bytearray] = deque()  # requests that wait for a coroutine to end
         self._queued_bytes = 0
         self._unread_bytes = 0
+        self._unread_held = 0  # the memory of them
+        self._last_answer_bytes = 0
         self._slots: deque[Pending] = deque()  # answers not sent yet, oldest first
         self._busy = False
         self._paused = False
@@ -140,7 +141,7 @@ class Connection(asyncio.BufferedProtocol):
             self.caller.local = Endpoint(str(local[0]), int(local[1]))
         self.caller.connection = self
         self.last_active = self._shared.clock()
-        self._transport.set_write_buffer_limits(high=min(UNREAD_NOTED_BYTES, self._shared.limits.unread_bytes_max))
+        self._transport.set_write_buffer_limits(0)  # tells of every answer that waits, and when the client has taken it
         if not self._shared.on_open(self):
             self._closing = True
             self._transport.abort()
@@ -183,15 +184,15 @@ class Connection(asyncio.BufferedProtocol):
         self._queue.clear()
         if self._frame is not None:
             self._end_frame()
-        held = self._queued_bytes + self._unread_bytes
-        self._queued_bytes = self._unread_bytes = 0
+        held = self._queued_bytes + self._unread_held
+        self._queued_bytes = self._unread_bytes = self._unread_held = 0
         self._shared.flow.change(-held)
         self._shared.on_close(self)
         if self.caller.on_closed is not None:
             self.caller.on_closed(self.caller)
 
     def pause_writing(self) -> None:
-        self._adjust_reading()
+        pass  # `_send` has a look at what is unread after every answer
 
     def resume_writing(self) -> None:
         self._note_unread()
@@ -354,7 +355,7 @@ class Connection(asyncio.BufferedProtocol):
             or len(self._slots) >= limits.in_flight_max
             or self._unread_bytes > limits.unread_bytes_max
             or self._mute is not None
-            or (self._unread_bytes > UNREAD_NOTED_BYTES and self._shared.flow.exhausted)
+            or (self._unread_bytes > 0 and self._shared.flow.exhausted)
         )
 
     # --- answers ---------------------------------------------------------------------------------------------------
@@ -377,7 +378,7 @@ class Connection(asyncio.BufferedProtocol):
     def _send(self, header: bytes, body: Buffers) -> None:
         if self._closing:
             return
-        size = len(header) + sum(map(len, body))
+        size = self._last_answer_bytes = len(header) + sum(map(len, body))
         if size <= 4096:
             self._transport.write(b"".join((INT32.pack(size), header, *body)))
         else:
@@ -389,10 +390,19 @@ class Connection(asyncio.BufferedProtocol):
         if unread != self._unread_bytes:
             if unread < self._unread_bytes:
                 self.last_active = self._shared.clock()
-            self._shared.flow.change(unread - self._unread_bytes)
             self._unread_bytes = unread
+            held = self._memory_of(unread)
+            change, self._unread_held = held - self._unread_held, held
+            self._shared.flow.change(change)
             if unread > self._shared.limits.unread_bytes_max:
                 self._adjust_reading()
+
+    def _memory_of(self, unread: int) -> int:
+        """An answer takes its memory until the last byte of it is sent; answers are taken to be alike in size."""
+        if not unread:
+            return 0
+        last = self._last_answer_bytes
+        return last if unread <= last else unread + last
 
     # --- flow ------------------------------------------------------------------------------------------------------
 
