@@ -32,5 +32,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def parts() -> None:
     """Fail at once, with the fix, when the real parts are not there."""
-    for path in (".cache/kafka", "node_modules/kafkajs"):
+    for path in (".cache/kafka", ".cache/streams", "node_modules/kafkajs"):
         assert (HERE / path).exists(), f"tests/compat/{path} is missing: run `make compat-setup`"

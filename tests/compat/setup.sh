@@ -1,6 +1,6 @@
 #!/bin/sh
-# Fetches the real parts that the compat tests use: kcat, Apache Kafka with its Java tools, kafkajs, and the codecs
-# that kafka-python wants.
+# Fetches the real parts that the compat tests use: kcat, Apache Kafka with its Java tools, Kafka Streams, kafkajs, and
+# the codecs that kafka-python wants.
 # Safe to run again: what is already there is left alone. For Debian; elsewhere install kcat, a JRE 17 or newer,
 # Maven and Node.js 20 first, and this script does the rest.
 set -eu
@@ -28,6 +28,12 @@ if ! fresh .cache/kafka.stamp pom.xml; then
     rm -rf .cache/kafka
     mvn -q -B -f pom.xml dependency:copy-dependencies -DoutputDirectory="$PWD/.cache/kafka"
     cksum <pom.xml >.cache/kafka.stamp
+fi
+
+if ! fresh .cache/streams.stamp streams-pom.xml; then
+    rm -rf .cache/streams
+    mvn -q -B -f streams-pom.xml dependency:copy-dependencies -DoutputDirectory="$PWD/.cache/streams"
+    cksum <streams-pom.xml >.cache/streams.stamp
 fi
 
 if ! fresh .cache/node.stamp package-lock.json || [ ! -d node_modules/kafkajs ]; then
