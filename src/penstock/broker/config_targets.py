@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from penstock.broker.call import Call
-from penstock.cluster.config_changes import KeyLookup, ResourceType
+from penstock.cluster.config_changes import KeyLookup, NotAList, ResourceType
 from penstock.cluster.controller import BROKER, CLIENT_METRICS, GROUP
 from penstock.config.broker_configs import broker_config
 from penstock.config.client_metrics_configs import client_metrics_config
@@ -90,6 +90,8 @@ def _apply_to_broker(update: Update, defaults: Mapping[str, str], current: Mappi
     """A bad value of a broker config is INVALID_REQUEST in Kafka, unlike that of a topic config."""
     try:
         return update(current, broker_config, defaults)
+    except NotAList:
+        raise
     except KafkaError as error:
         raise KafkaError(ErrorCode.INVALID_REQUEST, error.message or "") from error
 
@@ -108,11 +110,18 @@ def _check_subscription(broker: Broker, name: str) -> None:
         raise KafkaError(ErrorCode.POLICY_VIOLATION, message)
 
 
+def broker_id_of(name: str) -> int:
+    """The name of a broker resource as a number; ValueError for what is none to Kafka, such as one with blanks."""
+    if not name.isascii() or not name.lstrip("+-").isdigit():
+        raise ValueError(name)
+    return int(name)
+
+
 def _check_broker(broker: Broker, name: str) -> None:
     if not name:
         return
     try:
-        broker_id = int(name)
+        broker_id = broker_id_of(name)
     except ValueError:
         message = f"Node id must be an integer, but it is: {name}"
         raise KafkaError(ErrorCode.INVALID_REQUEST, message) from None

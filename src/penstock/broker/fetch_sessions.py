@@ -50,7 +50,7 @@ class SessionPartition:
 class FetchSession:
     """One client's standing request."""
 
-    __slots__ = ("by_id", "epoch", "id", "partitions", "used_ms")
+    __slots__ = ("by_id", "epoch", "id", "names", "partitions", "used_ms")
 
     def __init__(self, session_id: int, by_id: bool, now_ms: int) -> None:
         self.id = session_id
@@ -58,6 +58,8 @@ class FetchSession:
         self.by_id = by_id  # whether topics are named by id, which may not change within a session
         self.epoch = 1  # of the next request
         self.partitions: dict[PartitionKey, SessionPartition] = {}
+        self.names: dict[TopicKey, str] = {}
+        """What the topics named by id were called when they were last seen."""
 
     def update(self, request: FetchRequest) -> None:
         for item in request.partitions:
@@ -69,6 +71,7 @@ class FetchSession:
                 known.request = item
         for key in request.forgotten:
             self.partitions.pop(key, None)
+            self.names.pop(key[0], None)
 
     def next_epoch(self) -> None:
         self.epoch = 1 if self.epoch == 0x7FFFFFFF else self.epoch + 1

@@ -9,6 +9,7 @@ from penstock.broker.broker import Broker
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.fetch import FetchedPartition, FetchPartition, FetchRequest
+from penstock.protocol.kafka.topic_key import TopicKey
 from penstock.storage.interface import ReadSlice
 
 NO_RECORDS = ReadSlice(b"", -1, -1)
@@ -56,28 +57,57 @@ class FetchTarget(NamedTuple):
         return FetchedPartition(self.item.topic, self.item.partition, error, -1, -1, -1, b"", self.missing)
 
 
-def fetch_targets(broker: Broker, request: FetchRequest, items: Iterable[FetchPartition]) -> list[FetchTarget]:
-    """In the order of the request, but, as in Kafka, those that do not exist come last."""
-    targets = [fetch_target(broker, request, item) for item in items]
-    if any(target.missing for target in targets):
-        targets.sort(key=lambda target: target.missing)
-    return targets
+def distinct(items: list[FetchPartition]) -> list[FetchPartition]:
+    """A partition that is named twice counts once: where it came first, as it came last."""
+    if len(items) < 2:
+        return items
+    return list({(item.topic, item.partition): item for item in items}.values())
 
 
-def fetch_target(broker: Broker, request: FetchRequest, item: FetchPartition) -> FetchTarget:
-    try:
-        partition = broker.partitions.find(item.topic, item.partition)
-    except KafkaError as error:
-        return FetchTarget(item, None, error.code, missing=True)
-    try:
-        if request.replica_id >= 0:
-            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)  # no other node has a replica
-        if partition.failed:
-            raise KafkaError(partition.failure)
-        partition.check_epoch(item.leader_epoch)
-        return FetchTarget(item, partition, ErrorCode.NONE, _divergence(partition, item))
-    except KafkaError as error:
-        return FetchTarget(item, None, error.code)
+class FetchTargets:
+    """Finds the partitions of one request, again each time it is looked at."""
+
+    __slots__ = ("_broker", "_names", "_request", "parked")
+
+    def __init__(self, broker: Broker, request: FetchRequest, names: dict[TopicKey, str] | None) -> None:
+        self._broker = broker
+        self._request = request
+        self._names = names
+        """What a session's topics were called when they were last seen."""
+        self.parked = False
+        """The request has been looked at before: what does not exist now did so then."""
+
+    def find(self, items: Iterable[FetchPartition]) -> list[FetchTarget]:
+        """In the order of the request, but, as in Kafka, what did not exist when the request came is last."""
+        targets = [self._find(item) for item in items]
+        if any(target.missing for target in targets):
+            targets.sort(key=lambda target: target.missing)
+        return targets
+
+    def _find(self, item: FetchPartition) -> FetchTarget:
+        try:
+            partition = self._broker.partitions.find(item.topic, item.partition)
+        except KafkaError as error:
+            return self._not_found(item, error.code)
+        if self._names is not None:
+            self._names[item.topic] = partition.topic
+        try:
+            if self._request.replica_id >= 0:
+                raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)  # no other node has a replica
+            if partition.failed:
+                raise KafkaError(partition.failure)
+            partition.check_epoch(item.leader_epoch)
+            return FetchTarget(item, partition, ErrorCode.NONE, _divergence(partition, item))
+        except KafkaError as error:
+            return FetchTarget(item, None, error.code)
+
+    def _not_found(self, item: FetchPartition, code: ErrorCode) -> FetchTarget:
+        """A session's topic that is gone is told by its name: there is another of that name now, or there is none."""
+        if code is ErrorCode.UNKNOWN_TOPIC_ID and self._names is not None and item.topic in self._names:
+            if self._broker.topics.get(self._names[item.topic]) is not None:
+                return FetchTarget(item, None, ErrorCode.INCONSISTENT_TOPIC_ID)
+            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return FetchTarget(item, None, code, missing=not self.parked)
 
 
 def _divergence(partition: Partition, item: FetchPartition) -> tuple[int, int] | None:

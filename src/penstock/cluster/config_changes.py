@@ -45,6 +45,13 @@ class ConfigChange(NamedTuple):
     value: str | None
 
 
+class NotAList(KafkaError):
+    """APPEND or SUBTRACT where there is no list; INVALID_CONFIG for every kind of resource."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.INVALID_CONFIG, message)
+
+
 class KeyLookup(Protocol):
     """The config of a name, or a KafkaError."""
 
@@ -79,8 +86,7 @@ def changed_configs(
 
 def _merged(key: ConfigKey, operation: Operation, current: str, value: str) -> str:
     if key.type is not ConfigType.LIST or not key.mergeable:
-        message = f"Can't {operation.name} to key {key.name} because its type is not LIST."
-        raise KafkaError(ErrorCode.INVALID_CONFIG, message)
+        raise NotAList(f"Can't {operation.name} to key {key.name} because its type is not LIST.")
     if not value.strip():
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"Configuration '{key.name}' values must not be empty.")
     merge = append_entries if operation is Operation.APPEND else subtract_entries

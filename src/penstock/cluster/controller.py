@@ -26,7 +26,7 @@ from penstock.config.settings import Settings
 from penstock.config.topic_configs import check_together
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId, TopicId
-from penstock.model.topic_name import CONSUMER_OFFSETS, INTERNAL_NAMES
+from penstock.model.topic_name import CONSUMER_OFFSETS, INTERNAL_NAMES, check_topic_name
 from penstock.runtime.turns import Turns
 from penstock.storage.interface import LogConfig, LogEngine
 from penstock.storage.metadata import MetadataStore, TopicRow
@@ -294,6 +294,7 @@ class Controller:
         return grown
 
     async def _alter_topic(self, name: str, update: ConfigUpdate, validate_only: bool) -> None:
+        check_topic_name(name)
         topic = self._topics.get(name)
         if topic is None:
             message = f"The topic '{name}' does not exist."

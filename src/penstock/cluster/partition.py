@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from penstock.model.batch import BatchHeader
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.ids import PartitionId, TopicId
+from penstock.model.ids import NO_EPOCH, PartitionId, TopicId
 from penstock.storage.interface import Appended, Log, LogState, ReadSlice
 
 Waiter = Callable[[], None]
@@ -91,7 +91,7 @@ class Partition:
 
     def check_epoch(self, current_leader_epoch: int) -> None:
         """Fencing by the epoch a client believes in; -1 means it does not say."""
-        if current_leader_epoch < 0 or current_leader_epoch == self.leader_epoch:
+        if current_leader_epoch in (NO_EPOCH, self.leader_epoch):
             return
         if current_leader_epoch < self.leader_epoch:
             raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH)

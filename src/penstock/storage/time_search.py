@@ -82,7 +82,7 @@ def find_max_timestamp(log: TimedLog, visible: Range, scan: Scan) -> TimestampOf
             largest = segment.largest_timestamp
         else:
             largest = max(largest, _largest_in_part(log, segment, visible, scan))
-    found = None if largest < 0 else find_timestamp(log, largest, visible, scan)
+    found = find_timestamp(log, largest, visible, scan)  # without any timestamp, the first record
     if found is None and largest >= 0:
         # Compaction emptied the batch with the largest timestamp: look at every batch that has records.
         largest = max(_largest_in_part(log, segment, visible, scan) for segment in log.timed_segments())

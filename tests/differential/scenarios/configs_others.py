@@ -21,7 +21,7 @@ from tests.differential.steps.topics import create
 NODE, EVERY_BROKER = "1", ""
 
 
-@script("broker-config-defaults", seconds=3, family="configs", settings={"group.max.session.timeout.ms": 1_800_000})
+@script("broker-config-defaults", seconds=3, family="configs", own_broker=True)
 def broker_defaults(peer: Peer) -> None:
     """Dynamic defaults of topic configs, for one broker and for all; topics inherit them, with their sources."""
     topic = create(peer, "inherits")
@@ -45,12 +45,20 @@ def broker_defaults(peer: Peer) -> None:
     _settled(peer, topic, "700000")
     look("for all again")
     change(peer, BROKER, EVERY_BROKER, [("log.cleanup.policy", APPEND, "compact")])
+    peer.until(
+        lambda: describe_configs(peer, BROKER, NODE, ["log.cleanup.policy"]),
+        lambda answer: answer["results"][0]["configs"][0]["value"] == "delete,compact",
+    )
     look("appended")
     change(
         peer, BROKER, EVERY_BROKER, [("log.cleanup.policy", SUBTRACT, "compact"), ("message.max.bytes", DELETE, None)]
     )
     _settled(peer, topic, "1048588")
     change(peer, BROKER, EVERY_BROKER, [("log.cleanup.policy", DELETE, None)])
+    peer.until(
+        lambda: describe_configs(peer, BROKER, NODE, ["log.cleanup.policy"]),
+        lambda answer: len(answer["results"][0]["configs"][0]["synonyms"]) == 1,
+    )
     look("nothing again")
     alter(peer, BROKER, EVERY_BROKER, {"message.max.bytes": "800000"})
     alter(peer, BROKER, EVERY_BROKER, {})
@@ -64,7 +72,7 @@ def _settled(peer: Peer, topic: str, value: str) -> None:
     )
 
 
-@script("broker-config-mistakes", seconds=2, family="configs")
+@script("broker-config-mistakes", seconds=2, family="configs", own_broker=True)
 def broker_mistakes(peer: Peer) -> None:
     """What cannot be set at run time, wrong values, and brokers that are not there."""
     for name in (NODE, EVERY_BROKER):

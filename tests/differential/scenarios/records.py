@@ -74,7 +74,6 @@ def bad_batches(peer: Peer) -> None:
         "a leader epoch": values("x", leader_epoch=5),
         "control": values("x", attributes=0x20),
         "transactional": values("x", attributes=0x10),
-        "stamped by the client": values("x", attributes=0x08),
         "unused attributes": values("x", attributes=0x1000),
         "a delete horizon": values("x", attributes=0x40),
         "no records": batch([], base_timestamp_ms=T0),
@@ -87,6 +86,7 @@ def bad_batches(peer: Peer) -> None:
         for label, records in tries.items():
             produce(peer, topic, records, version=version, label=label)
     list_offset(peer, topic, -1)
+    produce(peer, topic, values("x", attributes=0x08), label="stamped by the client")
 
 
 @script("record-acks", seconds=1, family="records")
@@ -133,8 +133,9 @@ def isolation(peer: Peer) -> None:
     produce(peer, topic, values("a"))
     for version in (4, 5, 7, 11, 12):
         for level in (0, 1, 2):
-            body = fetch_body({topic: [wanted(0), wanted(1), wanted(9)]}, isolation_level=level)
-            peer.ask("fetch", version, body, label=f"isolation {level}")
+            for offset in (0, 1, 9):
+                body = fetch_body({topic: [wanted(offset)]}, isolation_level=level)
+                peer.ask("fetch", version, body, label=f"isolation {level}")
         body = fetch_body({topic: [wanted(1)]}, max_wait=100, min_bytes=10)
         peer.ask("fetch", version, body, label="waits in vain")
 

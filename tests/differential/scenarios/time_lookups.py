@@ -136,7 +136,4 @@ def segments(peer: Peer) -> None:
     for moment in (0, 2, 3, 2_000, 2_003, 3_001, 4_001, 4_003, 8_999, 9_000, 9_003, 12_002, 12_003):
         list_offset(peer, topic, T0 + moment)
     list_offset(peer, topic, MAX_TIMESTAMP)
-    delete_records(peer, topic, 10)
-    for moment in (0, 3_001, 4_001, 9_000, 12_003):
-        list_offset(peer, topic, T0 + moment)
     list_offset(peer, topic, EARLIEST, version=1)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from penstock.broker.array_answer import array_answer
 from penstock.broker.call import Call
+from penstock.broker.config_targets import broker_id_of
 from penstock.cluster.config_changes import ResourceType
 from penstock.cluster.controller import CLIENT_METRICS, GROUP
 from penstock.config.broker_configs import describe_broker, describe_default_broker
@@ -98,7 +99,7 @@ def _broker(broker: Broker, name: str) -> Sequence[DescribedConfig]:
 
 def _check_broker_id(broker: Broker, name: str, unexpected: str) -> None:
     try:
-        broker_id = int(name)
+        broker_id = broker_id_of(name)
     except ValueError:
         raise _invalid(f"Broker id must be an integer, but it is: {name}") from None
     if broker_id != broker.node_id:

@@ -18,7 +18,7 @@ from time import perf_counter
 
 from penstock.broker.broker import Broker
 from penstock.broker.fetch_sessions import FetchSession
-from penstock.broker.fetch_target import FetchTarget, fetch_targets
+from penstock.broker.fetch_target import FetchTarget, FetchTargets, distinct
 from penstock.broker.quotas.fetch_meter import FetchMeter
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
@@ -59,6 +59,7 @@ class _Fetch:
         "_answers",
         "_broker",
         "_deadline",
+        "_finder",
         "_found_bytes",
         "_full",
         "_messages",
@@ -90,7 +91,9 @@ class _Fetch:
         self._version = version
         self._session = session
         self._full = session is None or request.session_epoch == 0
-        self._wanted = request.partitions if session is None else session.wanted()
+        self._wanted = distinct(request.partitions) if session is None else session.wanted()
+        names = session.names if session is not None and session.by_id else None
+        self._finder = FetchTargets(broker, request, names)
         self._targets: list[FetchTarget] = []
         self._answers: list[FetchedPartition] = []
         self._pending: Pending | None = None
@@ -118,7 +121,8 @@ class _Fetch:
 
     def _look(self) -> bool:
         """Read every partition anew from the page cache. True if some of it is not there and has to be waited for."""
-        self._targets = fetch_targets(self._broker, self._request, self._wanted)
+        self._targets = self._finder.find(self._wanted)
+        self._finder.parked = True
         self._note_stored()
         try:
             self._read(wait=False)
