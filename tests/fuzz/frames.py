@@ -165,7 +165,7 @@ def pieces(data: bytes, cut: int) -> Iterator[bytes]:
 
 
 class WatchedDispatcher(Dispatcher):
-    """Notes what was asked; what it says is the dispatcher's."""
+    """Notes what was asked, numbered one by one; what it says is the dispatcher's."""
 
     def __init__(self, world: World, asked: list[tuple[int, int, int]]) -> None:
         super().__init__(world.broker)
@@ -180,7 +180,9 @@ class WatchedDispatcher(Dispatcher):
         except MalformedRequest:
             pass
         else:
-            self._asked.append((header.api_key, header.version, header.correlation_id))
+            number = len(self._asked)
+            frame[4:8] = number.to_bytes(4, "big")
+            self._asked.append((header.api_key, header.version, number))
         return super().serve(frame, caller)
 
 
