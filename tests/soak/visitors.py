@@ -14,7 +14,6 @@ from tests.soak.world import PATIENCE_SECONDS, Client, World
 from tests.support import batches, group_client
 from tests.support.wire import encode_header, encode_request, frame
 
-FIRST_MS = batches.now_ms()
 LINGER_RESET = struct.pack("ii", 1, 0)
 
 
@@ -140,9 +139,10 @@ class Administrator(Client):
     def _compress(self) -> None:
         """What the broker does in its record worker: another codec for many records, and looking for a time in them."""
         client, topic = self.raw, self.name_of_topic
-        records = [batches.Record(value=b"%d" % number, timestamp_ms=FIRST_MS + number) for number in range(20_000)]
+        first_ms = batches.now_ms()
+        records = [batches.Record(value=b"%d" % number, timestamp_ms=first_ms + number) for number in range(20_000)]
         base = client.appended(topic, batches.batch(records), partition=3)
-        assert client.list_offset(topic, FIRST_MS + 12_345, partition=3).offset == base + 12_345
+        assert client.list_offset(topic, first_ms + 12_345, partition=3).offset == base + 12_345
         assert {each.codec for each in client.fetch_batches(topic, base, partition=3)} == {batches.CODEC_GZIP}
 
     def _visit_groups(self) -> None:
