@@ -227,8 +227,9 @@ class NeverReaders(SlowReaders):
             await loop.sock_connect(sock, self._address)
             self.counts["connections"] += 1
             while True:
-                await loop.sock_sendall(sock, self._request)
-                self.counts["requests"] += 1
+                await loop.sock_sendall(sock, self._request * 500)
+                self.counts["requests"] += 500
+                await asyncio.sleep(0)
 
 
 class Burst(Disturbance):
