@@ -163,14 +163,6 @@ def together(peer: Peer) -> None:
             describe_configs(peer, TOPIC, name, ["max.message.bytes"])
 
 
-@script("topic-config-twice", seconds=11, slow=True, family="configs-never-answered")
-def twice(peer: Peer) -> None:
-    """AlterConfigs with a resource that comes twice."""
-    topic = create(peer, "twice")
-    resource = {"resource_type": TOPIC, "resource_name": topic, "configs": []}
-    peer.ask("alter_configs", 2, {"resources": [resource, resource], "validate_only": True}, on="twice", label="twice")
-
-
 @script("topic-config-replaced", seconds=2, family="configs")
 def replaced(peer: Peer) -> None:
     """AlterConfigs replaces all that is set."""

@@ -18,7 +18,7 @@ NEWS, SPORT = subscription("news"), subscription("sport")
 BOTH = {"range": NEWS, "roundrobin": NEWS}
 
 
-@script("group-first-join", seconds=2)
+@script("group-first-join", seconds=2, family="groups")
 def first_join(peer: Peer) -> None:
     """Joins of a group that does not exist, right and wrong, over the versions."""
     for version in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9):
@@ -39,7 +39,7 @@ def first_join(peer: Peer) -> None:
         member.leave(min(version, 5))
 
 
-@script("group-pending-ids", seconds=2)
+@script("group-pending-ids", seconds=2, family="groups")
 def pending_ids(peer: Peer) -> None:
     """Member ids that were handed out and not used yet: they count for nothing but hold up a rebalance."""
     group = peer.name("pending")
@@ -66,7 +66,7 @@ def pending_ids(peer: Peer) -> None:
     first.heartbeat()
 
 
-@script("group-protocols", seconds=2)
+@script("group-protocols", seconds=2, family="groups")
 def protocols(peer: Peer) -> None:
     """What members offer: a vote among what all have; who has nothing in common stays out."""
     group = peer.name("vote")
@@ -98,7 +98,7 @@ def protocols(peer: Peer) -> None:
     second.sync(version=5)
 
 
-@script("group-leader-sees", seconds=2)
+@script("group-leader-sees", seconds=2, family="groups")
 def leader_sees(peer: Peer) -> None:
     """The leader is told the members, with their metadata for the chosen protocol; the others are not."""
     for version in (0, 1, 2, 5, 6, 7, 9):
@@ -120,7 +120,7 @@ def leader_sees(peer: Peer) -> None:
         wait_state(peer, group, STABLE)
 
 
-@script("group-sync-order", seconds=2)
+@script("group-sync-order", seconds=2, family="groups")
 def sync_order(peer: Peer) -> None:
     """SyncGroup before, with and after the leader's; wrong members and generations; again in a stable group."""
     group = peer.name("sync")
@@ -150,7 +150,7 @@ def sync_order(peer: Peer) -> None:
     follower.sync({follower.id: b"mine"}, version=5)
 
 
-@script("group-sync-during-rebalance", seconds=2)
+@script("group-sync-during-rebalance", seconds=2, family="groups")
 def sync_during_rebalance(peer: Peer) -> None:
     """A follower waits for its share, and then a third member comes: it is told to join again."""
     group = peer.name("sync-rebalance")

@@ -17,7 +17,7 @@ from tests.differential.steps.topics import create
 from tests.support.group_client import subscription
 
 
-@script("group-leaves", seconds=3)
+@script("group-leaves", seconds=3, family="groups")
 def leaves(peer: Peer) -> None:
     """Several members at once, unknown ones, none, members twice, static ones by instance or by id."""
     for version in range(6):
@@ -41,7 +41,7 @@ def leaves(peer: Peer) -> None:
         leader.leave(version)
 
 
-@script("group-static-leaves", seconds=2)
+@script("group-static-leaves", seconds=2, family="groups")
 def static_leaves(peer: Peer) -> None:
     """Static members leave by instance alone, by instance and id, and not by another's id."""
     for version in (3, 4, 5):
@@ -69,7 +69,7 @@ def static_leaves(peer: Peer) -> None:
         wait_state(peer, group, EMPTY)
 
 
-@script("group-deletion", seconds=2)
+@script("group-deletion", seconds=2, family="groups")
 def deletion(peer: Peer) -> None:
     """DeleteGroups: with members, without, unknown, twice, several; and what is left of its offsets."""
     topic = create(peer, "deletion")
@@ -101,7 +101,7 @@ def deletion(peer: Peer) -> None:
     peer.ask("offset_fetch", 7, fetch_offsets_body(busy, None))
 
 
-@script("group-offset-deletion", seconds=2)
+@script("group-offset-deletion", seconds=2, family="groups")
 def offset_deletion(peer: Peer) -> None:
     """OffsetDelete: of topics that a group reads and others, unknown ones, in every kind of group."""
     read, unread = create(peer, "read", partitions=2), create(peer, "unread", partitions=2)
@@ -157,7 +157,7 @@ def offset_deletion(peer: Peer) -> None:
     describe(peer, simple, version=6)
 
 
-@script("group-listed", seconds=2)
+@script("group-listed", seconds=2, family="groups")
 def listed(peer: Peer) -> None:
     """ListGroups with filters of states and types that leave only what this script made, or nothing."""
     topic = create(peer, "listed")

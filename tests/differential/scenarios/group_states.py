@@ -30,7 +30,7 @@ def _heartbeats(member: Member) -> None:
     member.heartbeat(3, group_instance_id="nobody")
 
 
-@script("group-heartbeats", seconds=2)
+@script("group-heartbeats", seconds=2, family="groups")
 def heartbeats(peer: Peer) -> None:
     group = peer.name("beats")
     leader, follower = Member(peer, "leader", group), Member(peer, "follower", group)
@@ -62,7 +62,7 @@ def heartbeats(peer: Peer) -> None:
     _heartbeats(follower)
 
 
-@script("group-commits-by-state", seconds=3)
+@script("group-commits-by-state", seconds=3, family="groups")
 def commits_by_state(peer: Peer) -> None:
     """Who may commit when: members, strangers and consumers without a group, in every state."""
     topic = create(peer, "commits")
@@ -104,7 +104,7 @@ def commits_by_state(peer: Peer) -> None:
     peer.ask("offset_fetch", 7, {"group_id": group, "topics": None})
 
 
-@script("group-described", seconds=3)
+@script("group-described", seconds=3, family="groups")
 def described(peer: Peer) -> None:
     """DescribeGroups at every version and in every state."""
     group, missing = peer.name("described"), peer.name("missing")
@@ -144,7 +144,7 @@ def described(peer: Peer) -> None:
     look()
 
 
-@script("group-rejoins", seconds=3)
+@script("group-rejoins", seconds=3, family="groups")
 def rejoins(peer: Peer) -> None:
     """Members that join again, with what they had and with something new, as leader and as follower."""
     group = peer.name("rejoin")
@@ -190,7 +190,7 @@ def rejoins(peer: Peer) -> None:
     follower.heartbeat()
 
 
-@script("group-leader-goes", seconds=2)
+@script("group-leader-goes", seconds=2, family="groups")
 def leader_goes(peer: Peer) -> None:
     """The leader leaves a stable group, one that waits for its assignment, and one that gathers."""
     group = peer.name("leaderless")

@@ -39,7 +39,7 @@ def _fenced(member: Member, topic: str) -> None:
     member.leave(2)
 
 
-@script("static-member-returns", seconds=3)
+@script("static-member-returns", seconds=3, family="static-members")
 def member_returns(peer: Peer) -> None:
     """A follower comes back without its member id: no rebalance if nothing changed, and the old id is fenced."""
     topic = create(peer, "statics")
@@ -58,7 +58,7 @@ def member_returns(peer: Peer) -> None:
         returned.commit(topic, 1)
 
 
-@script("static-leader-returns", seconds=3)
+@script("static-leader-returns", seconds=3, family="static-members")
 def leader_returns(peer: Peer) -> None:
     """The leader comes back: before v9 it is told that its former self leads, from v9 on to skip the assignment."""
     topic = create(peer, "statics")
@@ -83,7 +83,7 @@ def leader_returns(peer: Peer) -> None:
         follower.sync()
 
 
-@script("static-member-alone", seconds=2)
+@script("static-member-alone", seconds=2, family="static-members")
 def member_alone(peer: Peer) -> None:
     """A static member that is the whole group comes back, over the versions, and with an id of its own."""
     for version in (5, 9):
@@ -101,7 +101,7 @@ def member_alone(peer: Peer) -> None:
         returned.join(version, member_id="stranger")
 
 
-@script("static-member-changed", seconds=3)
+@script("static-member-changed", seconds=3, family="static-members")
 def member_changed(peer: Peer) -> None:
     """A static member comes back with something else: metadata alone is no reason, another protocol choice is."""
     group = peer.name("changed")
@@ -130,7 +130,7 @@ def member_changed(peer: Peer) -> None:
     other.heartbeat()
 
 
-@script("static-member-twice", seconds=3)
+@script("static-member-twice", seconds=3, family="static-members")
 def member_twice(peer: Peer) -> None:
     """Two with the same instance id while the group rebalances: the first one, waiting, is told that it is fenced."""
     topic = create(peer, "statics")
@@ -158,7 +158,7 @@ def member_twice(peer: Peer) -> None:
     _fenced(second, topic)
 
 
-@script("static-member-in-completing", seconds=3)
+@script("static-member-in-completing", seconds=3, family="static-members")
 def in_completing(peer: Peer) -> None:
     """A static member that comes back before the assignment is there starts another rebalance."""
     group = peer.name("completing")
@@ -179,7 +179,7 @@ def in_completing(peer: Peer) -> None:
     returned.sync()
 
 
-@script("static-member-stays-away", seconds=3)
+@script("static-member-stays-away", seconds=3, family="static-members")
 def stays_away(peer: Peer) -> None:
     """A static member that does not join again in time keeps its place; a dynamic one loses it."""
     group = peer.name("away")
@@ -196,7 +196,7 @@ def stays_away(peer: Peer) -> None:
     wait_members(peer, group, STABLE, 2)
 
 
-@script("static-member-timeout", seconds=9, slow=True)
+@script("static-member-timeout", seconds=9, slow=True, family="static-members")
 def timeout(peer: Peer) -> None:
     """A static member, too, is out when its session ends; its instance can then be used anew."""
     group = peer.name("timeout")

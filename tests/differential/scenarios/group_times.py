@@ -18,7 +18,7 @@ from tests.support.group_client import subscription
 SHORTEST_SESSION_MS = 6_000
 
 
-@script("group-rebalance-timeout", seconds=3)
+@script("group-rebalance-timeout", seconds=3, family="groups")
 def rebalance_timeout(peer: Peer) -> None:
     """Who does not join again within the longest rebalance timeout of the members is out."""
     group = peer.name("too-late")
@@ -34,7 +34,7 @@ def rebalance_timeout(peer: Peer) -> None:
     leader.join()
 
 
-@script("group-follower-never-syncs", seconds=4)
+@script("group-follower-never-syncs", seconds=4, family="groups")
 def follower_never_syncs(peer: Peer) -> None:
     """A follower that joins and never asks for its share is thrown out, and the others rebalance."""
     group = peer.name("unsynced")
@@ -55,7 +55,7 @@ def follower_never_syncs(peer: Peer) -> None:
     wait_members(peer, group, STABLE, 1)
 
 
-@script("group-leader-never-syncs", seconds=4)
+@script("group-leader-never-syncs", seconds=4, family="groups")
 def leader_never_syncs(peer: Peer) -> None:
     """A leader that never assigns is thrown out, and the follower that waits is told to join again."""
     group = peer.name("unassigned")
@@ -75,7 +75,7 @@ def leader_never_syncs(peer: Peer) -> None:
     wait_members(peer, group, STABLE, 1)
 
 
-@script("group-nobody-syncs", seconds=3)
+@script("group-nobody-syncs", seconds=3, family="groups")
 def nobody_syncs(peer: Peer) -> None:
     """A group of one that joins and is never heard of again."""
     group = peer.name("silent")
@@ -88,7 +88,7 @@ def nobody_syncs(peer: Peer) -> None:
     member.join()
 
 
-@script("group-session-timeout", seconds=9, slow=True)
+@script("group-session-timeout", seconds=9, slow=True, family="groups")
 def session_timeout(peer: Peer) -> None:
     """A member whose heartbeats stop is out after its session timeout; another rebalances without it."""
     group = peer.name("sessions")
@@ -106,7 +106,7 @@ def session_timeout(peer: Peer) -> None:
     wait_members(peer, group, STABLE, 1)
 
 
-@script("group-session-timeout-alone", seconds=8, slow=True)
+@script("group-session-timeout-alone", seconds=8, slow=True, family="groups")
 def session_timeout_alone(peer: Peer) -> None:
     """The last member's session ends: the group is empty, and one generation further."""
     group = peer.name("sessions-alone")
@@ -120,7 +120,7 @@ def session_timeout_alone(peer: Peer) -> None:
     join_alone(again)
 
 
-@script("group-pending-id-lapses", seconds=8, slow=True)
+@script("group-pending-id-lapses", seconds=8, slow=True, family="groups")
 def pending_id_lapses(peer: Peer) -> None:
     """An id that nobody joins with holds up a rebalance until its session timeout, and is then unknown."""
     group = peer.name("lapses")

@@ -39,7 +39,7 @@ def active(peer: Peer, topic: str, *partitions: int) -> None:
     peer.ask("describe_producers", 0, {"topics": [{"name": topic, "partition_indexes": list(partitions or (0,))}]})
 
 
-@script("idempotent-sequences", seconds=2)
+@script("idempotent-sequences", seconds=2, family="idempotence")
 def sequences(peer: Peer) -> None:
     """In order, a gap, repeats of each of the last five, older ones, and partial overlaps."""
     for version in (3, 7, 8, 9, 12):
@@ -65,7 +65,7 @@ def sequences(peer: Peer) -> None:
     fetch(peer, producer.topic, 0)
 
 
-@script("idempotent-first-sequence", seconds=2)
+@script("idempotent-first-sequence", seconds=2, family="idempotence")
 def first_sequence(peer: Peer) -> None:
     """A producer that nobody knows may begin anywhere."""
     topic = create(peer, "first", partitions=4)
@@ -78,7 +78,7 @@ def first_sequence(peer: Peer) -> None:
         active(peer, topic, partition)
 
 
-@script("idempotent-epochs", seconds=2)
+@script("idempotent-epochs", seconds=2, family="idempotence")
 def epochs(peer: Peer) -> None:
     """A higher epoch begins at 0, an older one is fenced, and a skipped one is fine."""
     producer = Producer(peer, create(peer, "epochs"))
@@ -103,7 +103,7 @@ def epochs(peer: Peer) -> None:
     fetch(peer, producer.topic, 0)
 
 
-@script("idempotent-wrap", seconds=2)
+@script("idempotent-wrap", seconds=2, family="idempotence")
 def wrap(peer: Peer) -> None:
     """Sequences begin again at 0 after 2^31 - 1, also inside a batch."""
     topic = create(peer, "wrap", partitions=3)
@@ -125,7 +125,7 @@ def wrap(peer: Peer) -> None:
         fetch(peer, topic, 0, partition=partition)
 
 
-@script("idempotent-partitions", seconds=2)
+@script("idempotent-partitions", seconds=2, family="idempotence")
 def partitions(peer: Peer) -> None:
     """Sequences are counted for each partition, and one partition's error is its own."""
     topic = create(peer, "partitions", partitions=3)
@@ -146,7 +146,7 @@ def partitions(peer: Peer) -> None:
     active(peer, peer.name("missing"), 0)
 
 
-@script("idempotent-two-producers", seconds=1)
+@script("idempotent-two-producers", seconds=1, family="idempotence")
 def two_producers(peer: Peer) -> None:
     """Two producers in one partition do not disturb each other."""
     topic = create(peer, "two")
@@ -161,7 +161,7 @@ def two_producers(peer: Peer) -> None:
     fetch(peer, topic, 0)
 
 
-@script("idempotent-deleted-records", seconds=2)
+@script("idempotent-deleted-records", seconds=2, family="idempotence")
 def deleted_records(peer: Peer) -> None:
     """Producers are remembered when their records are gone."""
     topic = create(peer, "deleted")
@@ -182,7 +182,7 @@ def deleted_records(peer: Peer) -> None:
     fetch(peer, topic, 4)
 
 
-@script("idempotent-malformed", seconds=1)
+@script("idempotent-malformed", seconds=1, family="idempotence")
 def malformed(peer: Peer) -> None:
     """Producer fields that do not go together."""
     topic = create(peer, "malformed")
@@ -199,7 +199,7 @@ def malformed(peer: Peer) -> None:
     active(peer, topic)
 
 
-@script("idempotent-unknown-producers", seconds=1)
+@script("idempotent-unknown-producers", seconds=1, family="idempotence")
 def unknown_producers(peer: Peer) -> None:
     """A producer id that nobody gave out is as good as any other."""
     topic = create(peer, "unknown")
@@ -211,7 +211,7 @@ def unknown_producers(peer: Peer) -> None:
     active(peer, topic)
 
 
-@script("init-producer-id", seconds=1)
+@script("init-producer-id", seconds=1, family="idempotence")
 def init_producer_id(peer: Peer) -> None:
     """InitProducerId without a transactional id: a new id each time, whatever else the request says."""
     for version in range(6):

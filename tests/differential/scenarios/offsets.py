@@ -18,7 +18,7 @@ def _fetch(peer: Peer, version: int, group: str, topics: dict[str, list[int]] | 
     peer.ask("offset_fetch", version, fetch_offsets_body(group, topics))
 
 
-@script("offset-simple-commits", seconds=2)
+@script("offset-simple-commits", seconds=2, family="committed-offsets")
 def simple_commits(peer: Peer) -> None:
     """Consumers that assign partitions by themselves: a group comes to be by its first commit."""
     topic = create(peer, "simple", partitions=3)
@@ -45,7 +45,7 @@ def simple_commits(peer: Peer) -> None:
     _fetch(peer, 7, "", None)
 
 
-@script("offset-fetches", seconds=2)
+@script("offset-fetches", seconds=2, family="committed-offsets")
 def fetches(peer: Peer) -> None:
     """OffsetFetch at every version: known and unknown groups, topics and partitions, none, and all of them."""
     topic, other = create(peer, "known", partitions=2), create(peer, "other")
@@ -65,7 +65,7 @@ def fetches(peer: Peer) -> None:
             peer.ask("offset_fetch", version, fetch_offsets_body(group, None) | {"require_stable": True})
 
 
-@script("offset-fetch-several-groups", seconds=2)
+@script("offset-fetch-several-groups", seconds=2, family="committed-offsets")
 def several_groups(peer: Peer) -> None:
     """From v8 on several groups in one request, each with its own topics and its own error."""
     topic = create(peer, "shared", partitions=2)
@@ -98,7 +98,7 @@ def several_groups(peer: Peer) -> None:
         ask(wanted(first, every=False), wanted(first, every=True))
 
 
-@script("offset-topic-ids", seconds=2)
+@script("offset-topic-ids", seconds=2, family="committed-offsets")
 def topic_ids(peer: Peer) -> None:
     """v10 names topics by id."""
     topic = create(peer, "by-id", partitions=2)
@@ -116,7 +116,7 @@ def topic_ids(peer: Peer) -> None:
     _fetch(peer, 10, peer.name("missing"), None)
 
 
-@script("offset-metadata", seconds=2)
+@script("offset-metadata", seconds=2, family="committed-offsets")
 def metadata(peer: Peer) -> None:
     """Metadata of offsets: null, empty, not ASCII, as long as allowed and one longer."""
     topic = create(peer, "metadata", partitions=3)
@@ -136,7 +136,7 @@ def metadata(peer: Peer) -> None:
     describe(peer, group)
 
 
-@script("offset-retention-fields", seconds=2)
+@script("offset-retention-fields", seconds=2, family="committed-offsets")
 def retention_fields(peer: Peer) -> None:
     """v2-4 carry a retention of the client's own."""
     topic = create(peer, "retention")
@@ -148,7 +148,7 @@ def retention_fields(peer: Peer) -> None:
             _fetch(peer, 5, group, {topic: [0]})
 
 
-@script("offset-commit-twice", seconds=1)
+@script("offset-commit-twice", seconds=1, family="committed-offsets")
 def commit_twice(peer: Peer) -> None:
     """The same partition or topic more than once in a request."""
     topic = create(peer, "twice", partitions=2)
