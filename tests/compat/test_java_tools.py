@@ -238,8 +238,9 @@ def test_replicas_are_moved_between_directories(
 
     command = ("reassign.ReassignPartitionsCommand", "--reassignment-json-file")
     done = tools.run(*command, plan(here.log_dir), "--execute")
-    assert f"Successfully started log directory move for: {topic}-0-{node.node_id}" in done
+    assert f"Successfully started moving log directory to {here.log_dir} for replica {topic}-0" in done
     checked = tools.run(*command, plan(here.log_dir), "--verify")
     assert f"Reassignment of partition {topic}-0 is completed." in checked
     elsewhere = tools.run(*command, plan("/nowhere"), "--verify")
-    assert "Reassignment of replica" in elsewhere
+    assert f"Partition {topic}-0" in elsewhere
+    assert "/nowhere" in elsewhere

@@ -52,7 +52,7 @@ def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> No
     )
     metrics.add_gauge("penstock_telemetry_series", "Series that clients have pushed", lambda: telemetry.series.count)
     metrics.add_counter(
-        "penstock_telemetry_left_out",
+        "penstock_telemetry_left_out_total",
         "Points and metrics of pushes that are not shown: too many, or of no kind that can be",
         lambda: telemetry.series.left_out_total,
     )

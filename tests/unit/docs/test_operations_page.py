@@ -5,6 +5,7 @@ from pathlib import Path
 
 import yaml
 
+from penstock.broker.telemetry.series import INFO
 from penstock.config.settings import keys
 from penstock.config.sources import PROVIDER_IDLE_KEYS, PROVIDER_KEYS, REFERENCE_VARIABLES
 from penstock.observability.exposition import LAG_FAMILIES, LOG_FAMILIES, pages
@@ -32,7 +33,7 @@ def exposed_metrics() -> set[str]:
     metrics = BrokerMetrics({}, PAGE.parent, Calls())
     heads = b"".join(pages(metrics.registry, [], [])).decode()
     names = set(re.findall(r"^# TYPE (\S+)", heads, re.MULTILINE))
-    names |= {name for name, _ in (*LOG_FAMILIES, *LAG_FAMILIES)}
+    names |= {name for name, _ in (*LOG_FAMILIES, *LAG_FAMILIES)} | {INFO}
     return names | set(re.findall(r'"(penstock_\w+)"', NODE_PROBES.read_text(encoding="utf-8")))
 
 
