@@ -40,6 +40,9 @@ ADDRESSES: Mapping[str, str] = {
     "total_bytes": "<bytes>",  # of the disk
     "usable_bytes": "<bytes>",
     "finalized_features_epoch": "<offset>",  # of the metadata log
+    "describe_quorum.high_watermark": "<offset>",
+    "describe_quorum.log_end_offset": "<offset>",
+    "describe_quorum.leader_epoch": "<epoch>",
     "subscription_id": "<hash>",  # of the subscriptions, as the broker likes
 }
 
@@ -102,7 +105,7 @@ class Normaliser:
             return self._times.get(value, "<time>")
         if name in MESSAGES and value:
             return "<text>"
-        return ADDRESSES.get(name, value)
+        return ADDRESSES.get(name) or (ADDRESSES.get(f"{api}.{name}", value) if value != -1 else value)
 
     def _alias(self, kind: str, value: Any) -> Any:
         if value in NO_ID:

@@ -14,7 +14,7 @@ import yaml
 
 from tests.support.broker_process import BrokerProcess
 from tests.support.group_client import wait_for_coordinator
-from tests.support.kafka_process import KafkaProcess
+from tests.support.kafka_process import KafkaProcess, compiled_sink
 from tests.support.penstock_process import PenstockProcess
 from tests.support.raw_client import RawClient
 
@@ -35,12 +35,13 @@ PENSTOCK_NAMES: Mapping[str, str] = {
     "offsets.topic.num.partitions": "groups.offsets_topic_partitions",
     "socket.request.max.bytes": "limits.frame_bytes_max",
 }
-KAFKA_ONLY = frozenset({"log.initial.task.delay.ms"})
+KAFKA_ONLY = frozenset({"log.initial.task.delay.ms", "metric.reporters"})
 
 BASE: Mapping[str, str] = {
     "group.initial.rebalance.delay.ms": "0",
     "log.cleaner.backoff.ms": "500",
     "log.retention.check.interval.ms": "500",
+    "metric.reporters": "TelemetrySink",  # without one Kafka has no client telemetry
     "offsets.topic.num.partitions": "5",
     "penstock.topics.strict_replication_factor": "true",
 }
@@ -50,7 +51,10 @@ Settings = Mapping[str, str]
 
 def kafka_broker(directory: Path, settings: Settings) -> BrokerProcess:
     wanted = {name: value for name, value in {**BASE, **settings}.items() if not name.startswith("penstock.")}
-    return KafkaProcess(directory, wanted)
+    directory.mkdir(parents=True, exist_ok=True)
+    classes = compiled_sink(directory)
+    assert classes is not None, "Kafka has client telemetry only with a class of our own, which needs javac"
+    return KafkaProcess(directory, wanted, more_classes=classes)
 
 
 def penstock_broker(directory: Path, settings: Settings) -> BrokerProcess:

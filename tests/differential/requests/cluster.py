@@ -164,3 +164,46 @@ def describe_log_dirs(peer: Peer, version: int) -> None:
     answer = peer.quietly("describe_log_dirs", version, {"topics": None})
     mine = [row for row in answer["results"][0]["topics"] if row["name"].startswith(peer.name(""))]
     peer.note("all", {"directories": len(answer["results"]), "mine": sorted(row["name"] for row in mine)})
+
+
+@versions("alter_replica_log_dirs")
+def alter_replica_log_dirs(peer: Peer, version: int) -> None:
+    topic = peer.topic("topic", partitions=2)
+    here = peer.quietly("describe_log_dirs", 4, {"topics": []})["results"][0]["log_dir"]
+
+    def ask(label: str, *rows: tuple[str, str, list[int]]) -> None:
+        dirs = [{"path": path, "topics": [{"name": name, "partitions": wanted}]} for path, name, wanted in rows]
+        peer.ask("alter_replica_log_dirs", version, {"dirs": dirs}, label=label)
+
+    ask("nothing")
+    ask("where they are", (here, topic, [0, 1]))
+    ask("no partitions", (here, topic, []))
+    ask("to a directory that is not there", ("/no/such/directory", topic, [0]))
+    ask("to a path that is not absolute", ("here", topic, [0]))
+    ask("to nowhere", ("", topic, [0]))
+    ask("unknown partition", (here, topic, [7]))
+    ask("partition -1", (here, topic, [-1]))
+    ask("unknown topic", (here, peer.name("unknown"), [0]))
+    ask("a bad name", (here, "a/b", [0]))
+    ask("a partition twice", (here, topic, [0, 0]))
+    ask("known and unknown", (here, topic, [0]), ("/no/such/directory", topic, [1]))
+
+
+@versions("describe_quorum")
+def describe_quorum(peer: Peer, version: int) -> None:
+    def ask(label: str, *topics: tuple[str, list[int]]) -> None:
+        wanted = [
+            {"topic_name": name, "partitions": [{"partition_index": each} for each in indexes]}
+            for name, indexes in topics
+        ]
+        peer.ask("describe_quorum", version, {"topics": wanted}, label=label)
+
+    ask("of the metadata", ("__cluster_metadata", [0]))
+    ask("no topics")
+    ask("no partitions", ("__cluster_metadata", []))
+    ask("another partition", ("__cluster_metadata", [1]))
+    ask("two partitions", ("__cluster_metadata", [0, 1]))
+    ask("a partition twice", ("__cluster_metadata", [0, 0]))
+    ask("another topic", (peer.topic("topic"), [0]))
+    ask("unknown topic", (peer.name("unknown"), [0]))
+    ask("two topics", ("__cluster_metadata", [0]), (peer.name("unknown"), [0]))
