@@ -7,14 +7,12 @@ With `--against HOST:PORT` a broker that runs already is measured, whatever it i
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench.machine import machine
-from bench.report import RESULTS, latest, load, text
+from bench import store
+from bench.report import text
 from bench.rivals import FlushingKafka, Kafka, Penstock, Rival
 from bench.rounds import Options, medians, one_round, works
 from bench.spread import Figures
@@ -92,28 +90,20 @@ def _told(title: str, measured: Any) -> Medians:
 
 def _beside_kafka(figures: dict[str, Medians]) -> dict[str, Medians]:
     """With Kafka's figures of an earlier run, if it was not measured in this one."""
-    earlier = latest(with_broker="kafka")
+    earlier = store.latest(store.MAIN, with_broker="kafka") or store.latest_chosen()
     if "kafka" in figures or "penstock" not in figures or earlier is None:
         return figures
     print(f"\nKafka's figures are from {earlier}")
-    theirs = load(earlier)["medians"]["kafka"]
+    theirs = store.load(earlier)["medians"]["kafka"]
     return {**figures, "kafka": {name: theirs[name] for name in figures["penstock"] if name in theirs}}
 
 
 def _save(rounds: dict[str, list[Medians]], figures: dict[str, Medians], arguments: argparse.Namespace) -> Path:
-    RESULTS.mkdir(exist_ok=True)
-    now = datetime.now(UTC)
-    result = {
-        "at": now.isoformat(timespec="seconds"),
-        "machine": machine(),
-        "conditions": f"median of {arguments.rounds} rounds, {arguments.seconds:g} s each after "
-        f"{arguments.warm_up:g} s of warm-up, the load generator on the same cores",
-        "medians": figures,
-        "rounds": rounds,
-    }
-    path = RESULTS / f"{now:%Y-%m-%d-%H%M%S}.json"
-    path.write_text(json.dumps(result, indent=2) + "\n")
-    return path
+    conditions = (
+        f"median of {arguments.rounds} rounds, {arguments.seconds:g} s each after {arguments.warm_up:g} s of warm-up, "
+        "the load generator on the same cores"
+    )
+    return store.save(store.MAIN, {"conditions": conditions, "medians": figures, "rounds": rounds})
 
 
 if __name__ == "__main__":

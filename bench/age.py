@@ -9,48 +9,50 @@ idle while the other one works.
 from __future__ import annotations
 
 import argparse
-import json
+import itertools
 import statistics
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
-from bench.machine import machine
+from bench import store
 from bench.pump import Lane, pump, pump_count
 from bench.reader import Reader
-from bench.report import RESULTS
 from bench.rivals import Penstock
 from bench.wire import Address, create_topic, produce_frame
 from bench.work.produce import BATCH_MESSAGES, IN_FLIGHT, MESSAGE_BYTES
 
 ALLOWED = 0.8
 SLICES = 9
-SEGMENT_BYTES = 1 << 20
-FRESH_BATCHES = 100
+SEGMENT_BYTES = 2 << 20
+# About 30 MB: more than a processor's caches hold, and a handful of segments.
+FRESH_BATCHES = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """One partition of a broker that is old or fresh."""
+    """The first partition of a topic."""
 
     address: Address
     topic: str
+    configs: dict[str, str]
 
-    def make(self, batches: int, *, partitions: int = 1, configs: dict[str, str] | None = None) -> None:
-        create_topic(self.address, self.topic, partitions, configs)
-        lane = self.lane(BATCH_MESSAGES)
+    def make(self, batches: int, *, partitions: int = 1) -> Log:
+        create_topic(self.address, self.topic, partitions, self.configs)
+        lane = self._lane(BATCH_MESSAGES)
         pump_count(lane, batches)
         lane.close()
+        return self
 
-    def lane(self, messages: int) -> Lane:
+    def _lane(self, messages: int) -> Lane:
         frame = produce_frame(self.topic, 0, messages, MESSAGE_BYTES)
         return Lane(self.address, self.topic, [frame], IN_FLIGHT)
 
     def produce(self, messages: int, seconds: float) -> float:
-        lane = self.lane(messages)
+        lane = self._lane(messages)
         pumped = pump(lane, seconds)
         lane.close()
         return pumped.answers / pumped.seconds
@@ -62,7 +64,18 @@ class Log:
         return received / seconds
 
 
-def compare(title: str, fresh: Log, aged: Log, seconds: float) -> dict[str, float]:
+class Nursery:
+    """Fresh logs: a new one for every slice, since one that is written to for a minute is no longer fresh."""
+
+    def __init__(self, address: Address, configs: dict[str, str]) -> None:
+        self._address, self._configs = address, configs
+        self._numbers = itertools.count()
+
+    def log(self) -> Log:
+        return Log(self._address, f"bench-fresh-{next(self._numbers):04}", self._configs).make(FRESH_BATCHES)
+
+
+def compare(title: str, nursery: Nursery, aged: Log, seconds: float) -> dict[str, float]:
     """Slices in turn. Fetching comes first: the single messages written later are not of the batches' size."""
     kinds: dict[str, Callable[[Log], float]] = {
         "fetch": lambda log: log.fetch(seconds),
@@ -71,16 +84,17 @@ def compare(title: str, fresh: Log, aged: Log, seconds: float) -> dict[str, floa
     }
     ratios = {}
     for name, measure in kinds.items():
-        slices: dict[Log, list[float]] = {fresh: [], aged: []}
+        young: list[float] = []
+        old: list[float] = []
         for number in range(SLICES):
-            for log in (fresh, aged) if number % 2 == 0 else (aged, fresh):
-                slices[log].append(measure(log))
-        young, old = statistics.median(slices[fresh]), statistics.median(slices[aged])
-        ratios[name] = old / young
-        verdict = "within 20 %" if ratios[name] >= ALLOWED else "MISSED"
-        print(
-            f"{title:22} {name:16} fresh {young:14,.0f}  aged {old:14,.0f}  {ratios[name]:.2f} ×  {verdict}", flush=True
-        )
+            turns = [(young, nursery.log()), (old, aged)]
+            for found, log in turns if number % 2 == 0 else reversed(turns):
+                found.append(measure(log))
+        fresh_median, aged_median = statistics.median(young), statistics.median(old)
+        ratio = ratios[name] = aged_median / fresh_median
+        verdict = "within 20 %" if ratio >= ALLOWED else "MISSED"
+        figures = f"fresh {fresh_median:14,.0f}  aged {aged_median:14,.0f}  {ratio:.2f} ×"
+        print(f"{title:18} {name:16} {figures}  {verdict}", flush=True)
     return ratios
 
 
@@ -89,13 +103,11 @@ def segments(directory: Path, count: int, seconds: float) -> dict[str, float]:
     try:
         broker.start()
         configs = {"segment.bytes": str(SEGMENT_BYTES)}
-        fresh, aged = Log(broker.address, "bench-fresh"), Log(broker.address, "bench-aged")
-        fresh.make(FRESH_BATCHES, configs=configs)
         per_segment = SEGMENT_BYTES // (BATCH_MESSAGES * (MESSAGE_BYTES + 8))
-        aged.make(count * per_segment, configs=configs)
-        found = len(list(directory.glob("data/**/*bench-aged*/*.log")))
-        print(f"the aged log has {found:,} segment files")
-        return compare(f"{count:,} segments", fresh, aged, seconds)
+        aged = Log(broker.address, "bench-aged", configs).make((count + 1) * per_segment)
+        files = Counter(path.parent for path in (directory / "data").rglob("*.log"))
+        print(f"the aged log has {max(files.values()):,} segments")
+        return compare(f"{count:,} segments", Nursery(broker.address, configs), aged, seconds)
     finally:
         broker.stop()
 
@@ -105,10 +117,9 @@ def partitions(directory: Path, count: int, seconds: float) -> dict[str, float]:
     try:
         young.start()
         old.start()
-        fresh, aged = Log(young.address, "bench-fresh"), Log(old.address, "bench-aged")
-        fresh.make(FRESH_BATCHES)
-        aged.make(FRESH_BATCHES, partitions=count)  # making it writes to each of them
-        return compare(f"{count:,} partitions", fresh, aged, seconds)
+        # Making the topic writes to each of its partitions.
+        aged = Log(old.address, "bench-aged", {}).make(FRESH_BATCHES, partitions=count)
+        return compare(f"{count:,} partitions", Nursery(young.address, {}), aged, seconds)
     finally:
         young.stop()
         old.stop()
@@ -125,10 +136,7 @@ def main() -> int:
             "segments": segments(Path(directory) / "segments", options.segments, options.seconds),
             "partitions": partitions(Path(directory) / "partitions", options.partitions, options.seconds),
         }
-    now = datetime.now(UTC)
-    result = {"at": now.isoformat(timespec="seconds"), "machine": machine(), "age": ratios}
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"age-{now:%Y-%m-%d-%H%M%S}.json").write_text(json.dumps(result, indent=2) + "\n")
+    store.save("age", {"age": ratios})
     return int(any(ratio < ALLOWED for kinds in ratios.values() for ratio in kinds.values()))
 
 

@@ -9,18 +9,15 @@ Client and broker share the machine, so the figure is what both can do together.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
-from bench.machine import machine
-from bench.report import RESULTS
+from bench import store
 from bench.rivals import Kafka, Penstock, Rival, java
 from bench.rounds import medians
 from bench.spread import Figures
@@ -158,10 +155,7 @@ def main() -> int:
     for name in CLIENTS if len(kinds) > 1 else ():
         ours, theirs = (figures[kind.name][name]["messages_per_s"] for kind in kinds)
         print(f"{name:20} Kafka {theirs:12,.0f} msg/s   Penstock {ours:12,.0f} msg/s   {ours / theirs:.2f} ×")
-    now = datetime.now(UTC)
-    result = {"at": now.isoformat(timespec="seconds"), "machine": machine(), "clients": figures}
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"clients-{now:%Y-%m-%d-%H%M%S}.json").write_text(json.dumps(result, indent=2) + "\n")
+    store.save("clients", {"clients": figures})
     return 0
 
 

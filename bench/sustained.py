@@ -2,24 +2,21 @@
 
 The load comes at its own pace (open loop): batches of 1,000 × 100 B are due at fixed moments, whether or not earlier
 ones are answered, and latency counts from the moment a batch was due. So a broker that stops for a second shows in the
-percentiles, and one that cannot keep up shows as messages that were due and not acknowledged in time.
+percentiles, and one that cannot keep up shows as messages that were due and never sent or acknowledged.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import select
 import sys
 import tempfile
 import time
 from collections import Counter
-from datetime import UTC, datetime
 from pathlib import Path
 
-from bench.machine import machine
+from bench import store
 from bench.pump import ANSWER_TIMEOUT_S, Lane
-from bench.report import RESULTS
 from bench.rivals import Kafka, Penstock, Rival
 from bench.spread import Figures, spread
 from bench.wire import create_topic, produce_frame
@@ -77,17 +74,17 @@ def sustain(broker: Rival, rate: int, seconds: float) -> Figures:
     lane.close()
     whole = [loop.by_second[second] * BATCH_MESSAGES for second in range(int(seconds))]
     planned = int(seconds * rate)
-    in_time = sum(whole)
+    acknowledged = len(loop.latencies) * BATCH_MESSAGES
     return {
         "planned_messages": planned,
-        "messages_per_s": in_time / int(seconds),
-        "lost_share": max(0.0, 1 - in_time / (int(seconds) * rate)),
+        "messages_per_s": acknowledged / seconds,
+        "lost_share": max(0.0, 1 - acknowledged / planned),
         "slow_seconds": sum(count < rate * (1 - TOLERANCE) for count in whole),
         "worst_second": min(whole),
         **spread(loop.latencies),
         "max_ms": max(loop.latencies) * 1000,
         "cpu_share": cpu / seconds,
-        "cpu_ms_per_1000_messages": cpu * 1e6 / max(in_time, 1),
+        "cpu_ms_per_1000_messages": cpu * 1e6 / max(acknowledged, 1),
         "rss_before_mb": before["rss_mb"],
         "rss_after_mb": broker.memory()["rss_mb"],
     }
@@ -111,9 +108,7 @@ def main() -> int:
         print(f"{name:26} {value:,.3f}")
     reached = figures["lost_share"] < TOLERANCE / 10
     print(f"{options.rate:,} messages/s for {options.seconds:g} s: {'reached' if reached else 'missed'}")
-    now = datetime.now(UTC)
-    result = {"at": now.isoformat(timespec="seconds"), "machine": machine(), "sustained": {kind.name: figures}}
-    (RESULTS / f"sustained-{now:%Y-%m-%d-%H%M%S}.json").write_text(json.dumps(result, indent=2) + "\n")
+    store.save("sustained", {"sustained": {kind.name: figures}})
     return 0 if reached else 1
 
 

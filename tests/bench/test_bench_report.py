@@ -1,6 +1,7 @@
 """The tables that a result becomes."""
 
-from bench.report import markdown, ratio_rows, text
+from bench.report import markdown, text
+from bench.tables import ratio_rows
 from bench.targets import RATIOS
 
 PENSTOCK = {"produce_batches": {"messages_per_s": 2e6}, "acknowledge": {"p50_ms": 0.3, "p99_ms": 2.0}}
@@ -33,9 +34,13 @@ def test_the_page_names_machine_and_day() -> None:
         "machine": machine,
         "conditions": "median of 3",
         "medians": {"penstock": PENSTOCK, "kafka": KAFKA},
+        "clients": {"penstock": {"tool": {"messages_per_s": 300.0}}, "kafka": {"tool": {"messages_per_s": 200.0}}},
+        "age": {"segments": {"fetch": 0.98, "produce_batches": 1.01, "produce_single": 0.95}},
     }
     page = markdown(result)
     assert "2026-01-02" in page
     assert "2 cores (a CPU), 8 GiB" in page
     assert "| 2.00 × |" in page
+    assert "| tool | 200 msg/s | 300 msg/s | 1.50 × |" in page
+    assert "| 1,000 segments | 0.98 × | 1.01 × | 0.95 × |" in page
     assert "missed" in text({"penstock": PENSTOCK, "kafka": KAFKA})

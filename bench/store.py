@@ -1,0 +1,60 @@
+"""Results as JSON files in `bench/results`: every run's own, which stay on the machine, and a day's chosen one.
+
+A chosen result is the newest `make bench` with both brokers, together with the newest of the longer runs. It is what
+the docs quote, and it is kept under version control.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bench.machine import machine
+
+RESULTS = Path(__file__).parent / "results"
+MAIN = "bench"
+LONGER = ("clients", "age", "sustained")
+
+
+def save(kind: str, content: dict[str, Any]) -> Path:
+    RESULTS.mkdir(exist_ok=True)
+    now = datetime.now(UTC)
+    path = RESULTS / f"{kind}-{now:%Y-%m-%d-%H%M%S}.json"
+    return _write(path, {"at": now.isoformat(timespec="seconds"), "machine": machine(), **content})
+
+
+def load(path: Path) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(path.read_text())
+    return result
+
+
+def latest(kind: str, *, with_broker: str | None = None) -> Path | None:
+    """The newest result of its kind, or the newest in which the given broker was measured."""
+    for path in sorted(RESULTS.glob(f"{kind}-*.json"), reverse=True):
+        if with_broker is None or with_broker in load(path).get("medians", {}):
+            return path
+    return None
+
+
+def latest_chosen() -> Path | None:
+    return max(RESULTS.glob("20??-??-??.json"), default=None)
+
+
+def choose() -> Path | None:
+    """Merge the newest results into the day's; None if both brokers were never measured together."""
+    main = latest(MAIN, with_broker="kafka")
+    if main is None:
+        return None
+    result = load(main)
+    for kind in LONGER:
+        path = latest(kind)
+        if path is not None:
+            result[kind] = load(path)[kind]
+    return _write(RESULTS / f"{result['at'][:10]}.json", result)
+
+
+def _write(path: Path, content: dict[str, Any]) -> Path:
+    path.write_text(json.dumps(content, indent=2) + "\n")
+    return path
