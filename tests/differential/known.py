@@ -21,7 +21,17 @@ class Known:
     penstock: Any = ...
 
 
+_TRANSACTIONS, _SHARE = "AddPartitionsToTxn", "ShareGroupHeartbeat"
+
 NOT_THERE: Mapping[int, str] = {  # API key: the line of docs/compatibility.md that says why
+    **dict.fromkeys((17, 36, 50, 51), "SaslHandshake"),
+    **dict.fromkeys((24, 25, 26, 27, 28, 65, 66), _TRANSACTIONS),
+    **dict.fromkeys((29, 30, 31), "DescribeAcls"),
+    **dict.fromkeys((38, 39, 40, 41), "CreateDelegationToken"),
+    **dict.fromkeys((64, 80, 81), "UnregisterBroker"),
+    **dict.fromkeys((68, 69), "ConsumerGroupHeartbeat"),
+    **dict.fromkeys((76, 77, 78, 79, 83, 84, 85, 86, 87, 90, 91, 92), _SHARE),
+    **dict.fromkeys((88, 89), "StreamsGroupHeartbeat"),
 }
 
 
@@ -125,13 +135,97 @@ SCENARIOS: tuple[Known, ...] = (
     ),
 )
 
-DELIBERATE: tuple[Known, ...] = ()
+NO_ISOLATION = "an isolation level that does not exist"
+NO_NAME = "an empty or null name in Metadata or DescribeTopicPartitions"
+TIMESTAMP_RECORDS = "a timestamp that is not allowed names its record"
+FEATURES = "features: `metadata.version`"
+
+REQUESTS: tuple[Known, ...] = (
+    Known(script="fetch-v*", step="fetch v*: an isolation level of 2", path="*", row=NO_ISOLATION),
+    Known(script="list-offsets-v*", step="list_offsets v*: an isolation level of 9", path="topics*", row=NO_ISOLATION),
+    Known(script="fetch-limits", step="fetch v12: -* bytes*", path="responses*", row="a negative byte limit is"),
+    Known(
+        script="produce-*",
+        step="produce v*",
+        path="responses*.record_errors[*]",
+        penstock="<absent>",
+        row=TIMESTAMP_RECORDS,
+    ),
+    Known(
+        script="produce-records",
+        step="produce v9: * that is none",
+        path="responses*",
+        row="a batch that does not decompress",
+    ),
+    Known(
+        script="produce-never-answered",
+        step="produce v9: null records",
+        path="",
+        kafka={"silent": True},
+        row="null instead of records is never answered",
+    ),
+    Known(
+        script="produce-never-answered",
+        step="produce v9: a partition twice",
+        path="responses*[1]",
+        kafka="<absent>",
+        row="the same partition twice in one request",
+    ),
+    Known(
+        script="alter-configs-never-answered",
+        step="alter_configs v2: a topic twice",
+        path="",
+        kafka={"silent": True},
+        row="a resource twice in one AlterConfigs",
+    ),
+    Known(script="metadata-v*", step="metadata v*: no name, no id", path="*", row=NO_NAME),
+    Known(script="describe-topic-partitions-v0", step="*: an empty name", path="topics*", row=NO_NAME),
+    Known(
+        script="create-topics-*",
+        step="create_topics v*",
+        path="topics*.configs[name=min.insync.replicas].config_source",
+        row=MIN_INSYNC,
+    ),
+    Known(
+        script="describe-configs-*",
+        step="*: all of the default broker",
+        path="results*.configs[name=min.insync.replicas]",
+        row=MIN_INSYNC,
+    ),
+    Known(
+        script="describe-configs-*",
+        step="*: broker '1'",
+        path="results*.configs[name=max.connections].*",
+        row="DescribeConfigs of a broker shows some 300 configs",
+    ),
+    Known(
+        script="incremental-alter-configs-*",
+        step="*: an unknown broker config",
+        path="responses*",
+        row=UNKNOWN_BROKER_CONFIG,
+    ),
+    Known(script="*", step="api_versions v*", path="finalized_features[*]", penstock="<absent>", row=FEATURES),
+    Known(script="*", step="api_versions v*", path="supported_features[*]", row=FEATURES),
+    Known(
+        script="push-telemetry-v0",
+        step="*: bytes that are no metrics",
+        path="error_code",
+        kafka=0,
+        row="pushed bytes are the business of a plugin",
+    ),
+    Known(
+        script="describe-quorum-v2",
+        step="*: of the metadata",
+        path="nodes*.listeners*",
+        row="controllers have a listener of their own",
+    ),
+)
 
 KNOWN: tuple[Known, ...] = (
     *SCENARIOS,
-    *DELIBERATE,
+    *REQUESTS,
     *(
-        Known(script="api-versions-*", step="*", path=f"api_keys[api_key={key}]", row=row, penstock="<absent>")
+        Known(script="*", step="api_versions v*", path=f"api_keys[api_key={key}]", row=row, penstock="<absent>")
         for key, row in NOT_THERE.items()
     ),
 )

@@ -49,6 +49,9 @@ ADDRESSES: Mapping[str, str] = {
 MESSAGES = frozenset({"error_message", "batch_index_error_message"})
 
 UNORDERED: Mapping[tuple[str, str], tuple[str, ...]] = {  # (API, list): what names a row; Kafka's order is a hash map's
+    ("alter_client_quotas", "entity"): ("entity_type",),
+    ("alter_client_quotas", "entries"): ("entity",),
+    ("alter_replica_log_dirs", "partitions"): ("partition_index",),
     ("api_versions", "api_keys"): ("api_key",),
     ("api_versions", "finalized_features"): ("name",),
     ("api_versions", "supported_features"): ("name",),

@@ -15,7 +15,7 @@ PAYLOAD = metrics_data(gauge("org.apache.kafka.test", point(1.5)))
 
 def _subscribe(peer: Peer, **configs: str) -> None:
     """A subscription of this script only, by its client id."""
-    wanted = {"metrics": "org.apache.kafka.test", "interval_ms": "100", **configs}
+    wanted = {"metrics": "org.apache.kafka.test", "interval_ms": "60000", **configs}
     rows = [{"name": name.replace("_", "."), "config_operation": SET, "value": value} for name, value in wanted.items()]
     resource = {"resource_type": CLIENT_METRICS, "resource_name": peer.name("subscription"), "configs": rows}
     answer = peer.quietly("incremental_alter_configs", 1, {"resources": [resource]})
