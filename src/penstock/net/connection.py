@@ -32,6 +32,7 @@ from penstock.runtime.turns import STEP_NS
 log = logging.getLogger(__name__)
 
 SCRATCH_BYTES = 256 * 1024
+QUEUED_OVERHEAD_BYTES = 100  # what a request that waits takes besides its bytes
 SMALL_FRAME_BYTES = 1024 * 1024  # a larger frame takes its room first, and gets memory as its bytes arrive
 
 Answer = Buffers | Pending | Coroutine[Any, Any, Buffers | None] | None
@@ -255,8 +256,8 @@ class Connection(asyncio.BufferedProtocol):
     def _accept(self, frame: memoryview) -> None:
         if self._queue or self._blocked:
             self._queue.append(bytearray(frame))
-            self._queued_bytes += len(frame)
-            self._shared.flow.change(len(frame))
+            self._queued_bytes += len(frame) + QUEUED_OVERHEAD_BYTES
+            self._shared.flow.change(len(frame) + QUEUED_OVERHEAD_BYTES)
             self._adjust_reading()
         else:
             self._serve(frame)
@@ -329,8 +330,8 @@ class Connection(asyncio.BufferedProtocol):
         turn_end = time.perf_counter_ns() + STEP_NS
         while self._queue and not self._closing and not self._blocked:
             frame = self._queue.popleft()
-            self._queued_bytes -= len(frame)
-            self._shared.flow.change(-len(frame))
+            self._queued_bytes -= len(frame) + QUEUED_OVERHEAD_BYTES
+            self._shared.flow.change(-len(frame) - QUEUED_OVERHEAD_BYTES)
             self._serve(memoryview(frame))
             if time.perf_counter_ns() > turn_end:
                 self._rest()
