@@ -88,8 +88,8 @@ def test_ten_thousand_partitions(broker: ScaledBroker, steady: Steady) -> None:
 @pytest.mark.parametrize("kind", ["slow readers", "never readers"])
 def test_readers_that_hardly_read(broker: ScaledBroker, steady: Steady, kind: str) -> None:
     """Fifty of them want a megabyte at a time; what waits for them is bounded, and others do not wait."""
-    large = produce_frame(OTHER, 0, values(*["x" * 10_000] * 100))
-    broker.write_frames([large] * 5, 1)
+    large = produce_frame(OTHER, 0, values(*["x" * 10_000] * 10))
+    broker.write_frames([large] * 50, 1)
     options = {"topic": OTHER, "readers": 50, "answer_bytes": ANSWER_BYTES}
     with Generator(kind, broker.host, broker.port, **options) as readers:
         with memory_watched(broker) as memory:
