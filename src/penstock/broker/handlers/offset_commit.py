@@ -10,6 +10,8 @@ together, with the group's error.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from penstock.broker.broker import Broker
 from penstock.broker.call import Call
 from penstock.broker.groups.group import Identity
@@ -21,14 +23,16 @@ from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP, TopicId
 from penstock.protocol.kafka.messages import Entity, field, milliseconds
 
 Codes = dict[tuple[str, int], ErrorCode]
-Rows = dict[str | TopicId | None, list[Entity]]
+Key = str | TopicId | None
+Rows = dict[Key, list[Entity]]
+Known = list[tuple[Topic, list[Entity]]]
 
 
 async def handle(broker: Broker, call: Call) -> Entity:
     by_id = call.version >= 10
     missing = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     rows: Rows = {}
-    known: list[tuple[Topic, list[Entity]]] = []
+    known: Known = []
     for wanted in call.request.topics:
         key = wanted.topic_id if by_id else wanted.name
         topic = broker.topics.get_by_id(key) if by_id else broker.topics.get(key)
@@ -46,20 +50,29 @@ async def handle(broker: Broker, call: Call) -> Entity:
         _collect(broker, call, topic, existing, codes, changes)
     if codes:
         await _commit(broker, call, codes, changes)
-    for topic, existing in known:  # as in Kafka, what is unknown comes first
-        for item in existing:
-            key = topic.topic_id if by_id else topic.name
-            _add(call, rows, key, item.partition_index, codes[topic.name, item.partition_index])
-    topics = [
-        call.reply.OffsetCommitResponseTopic(
-            name=None if by_id else key, topic_id=key if by_id else None, partitions=partitions
-        )
-        for key, partitions in rows.items()
-    ]
+    topics = [_topic(call, key, partitions) for key, partitions in _answered(call, rows, known, codes)]
     return call.reply.OffsetCommitResponse(throttle_time=0, topics=topics)
 
 
-def _add(call: Call, rows: Rows, key: str | TopicId | None, index: int, code: ErrorCode) -> None:
+def _answered(call: Call, rows: Rows, known: Known, codes: Codes) -> Iterator[tuple[Key, list[Entity]]]:
+    """As in Kafka: topic by topic as asked for, but if something is unknown, it comes first and topics are merged."""
+    anything_unknown = bool(rows)
+    for topic, existing in known:
+        key: Key = topic.topic_id if call.version >= 10 else topic.name
+        into: Rows = rows if anything_unknown else {}
+        for item in existing:
+            _add(call, into, key, item.partition_index, codes[topic.name, item.partition_index])
+        if not anything_unknown:
+            yield from into.items()
+    yield from rows.items()
+
+
+def _topic(call: Call, key: Key, partitions: list[Entity]) -> Entity:
+    named = {"topic_id": key, "name": None} if call.version >= 10 else {"name": key, "topic_id": None}
+    return call.reply.OffsetCommitResponseTopic(**named, partitions=partitions)
+
+
+def _add(call: Call, rows: Rows, key: Key, index: int, code: ErrorCode) -> None:
     row = call.reply.OffsetCommitResponsePartition(partition_index=index, error_code=code)
     rows.setdefault(key, []).append(row)
 
