@@ -138,7 +138,7 @@ def kill_under_load(directory: Path, times: int, seed: int) -> None:
 
 
 @pytest.mark.crash
-@pytest.mark.feature("P-05", "X-01", "X-02")
+@pytest.mark.feature("P-05", "P-24", "X-01", "X-02")
 def test_two_kills(tmp_path: Path) -> None:
     kill_under_load(tmp_path, 2, seed=1)
 
