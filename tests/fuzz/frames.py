@@ -19,9 +19,12 @@ from typing import Any, Final, cast
 
 from kio.serial import entity_reader
 
+from penstock.broker.broker import Broker
 from penstock.broker.dispatcher import Dispatcher
+from penstock.broker.quotas.throttle import enforce_quotas
 from penstock.net.caller import Caller
-from penstock.net.connection import SCRATCH_BYTES, Answer, Connection, Shared
+from penstock.net.connection import SCRATCH_BYTES, Answer, Connection, Service
+from penstock.net.listener import Listener
 from penstock.node.kafka_door import listener_options
 from penstock.protocol.kafka.apis import API_VERSIONS, APIS, PRODUCE
 from penstock.protocol.kafka.headers import read_request_header
@@ -38,8 +41,7 @@ PIECES = (1, 1, 2, 3, 4, 5, 7, 16, 60, 200, 1_000)
 PATIENCE_SECONDS: Final = 400.0
 MAY_WAIT: Final = (API_KEYS["join_group"], API_KEYS["sync_group"])
 GARBAGE: Final = b"\xa5" * SCRATCH_BYTES
-
-_scratch = bytearray(SCRATCH_BYTES)
+EVERY_VERSION: Final = {(api.key, version) for api in APIS.values() for version in range(api.oldest, api.newest + 1)}
 
 
 def run(data: bytes) -> None:
@@ -62,23 +64,22 @@ class Conversation:
 
     def __init__(self, world: World, flags: int) -> None:
         self._loop = world.loop
-        self.asked: list[tuple[int, int, int]] = []  # api key, version, correlation id
-        service = WatchedDispatcher(world, self.asked)
-        if flags & LOADED:
-            service.load_all()
+        self._flags = flags
+        self.asked: list[tuple[int, int, int]] = []  # api key, version, number
         self.transport = FakeTransport(reads_late=bool(flags & READS_LATE))
-        shared = Shared(
-            service=service,
-            flow=world.broker.flow,
-            limits=listener_options(SETTINGS).connection,
-            clock=world.loop.time,
-            on_open=lambda _: True,
-            on_close=lambda _: None,
-            on_broken=lambda _: None,
-            scratch=_scratch,
-        )
-        self.connection = Connection(shared, 1)
-        self.connection.connection_made(cast(asyncio.Transport, self.transport))
+        self.connection = self._loop.run_until_complete(self._connect(world.broker))
+
+    async def _connect(self, broker: Broker) -> Connection:
+        """The listener never listens, but makes the connection as it makes all of them."""
+        dispatcher = Dispatcher(broker)
+        if self._flags & LOADED:
+            dispatcher._loaded = EVERY_VERSION.copy()
+        listener = WatchedListener(broker, dispatcher, self.asked)
+        enforce_quotas(broker, dispatcher, listener)
+        self._scratch = listener.scratch
+        connection = listener.connection()
+        connection.connection_made(cast(asyncio.Transport, self.transport))
+        return connection
 
     async def hold(self, data: bytes, cut: int) -> None:
         for piece in pieces(data, cut):
@@ -106,7 +107,7 @@ class Conversation:
             position += step
             self.connection.buffer_updated(step)
             used = min(SCRATCH_BYTES, step + 8)
-            _scratch[:used] = GARBAGE[:used]  # as the next connection would: nobody may still need it
+            self._scratch[:used] = GARBAGE[:used]  # as the next connection would: nobody may still need it
 
     async def _until_reading(self) -> None:
         await asyncio.sleep(0)
@@ -124,7 +125,7 @@ class Conversation:
 
     def _check_waiting(self) -> None:
         slots = self.connection._slots
-        if not slots or slots[0].api_key not in MAY_WAIT:
+        if not self.connection.muted and (not slots or slots[0].api_key not in MAY_WAIT):
             raise Finding(f"no answer after {PATIENCE_SECONDS} s: {[slot.api_key for slot in slots]}")
 
     def check_answers(self) -> None:
@@ -164,15 +165,31 @@ def pieces(data: bytes, cut: int) -> Iterator[bytes]:
         position += size
 
 
-class WatchedDispatcher(Dispatcher):
-    """Notes what was asked, numbered one by one; what it says is the dispatcher's."""
+class WatchedListener(Listener):
+    """A listener whose services are watched."""
 
-    def __init__(self, world: World, asked: list[tuple[int, int, int]]) -> None:
-        super().__init__(world.broker)
+    def __init__(self, broker: Broker, service: Service, asked: list[tuple[int, int, int]]) -> None:
         self._asked = asked
+        options = listener_options(SETTINGS)
+        super().__init__(options, WatchedService(service, asked), broker.flow, broker.metrics)
 
-    def load_all(self) -> None:
-        self._loaded = {(api.key, version) for api in APIS.values() for version in range(api.oldest, api.newest + 1)}
+    @property
+    def scratch(self) -> bytearray:
+        return self._shared.scratch
+
+    def connection(self) -> Connection:
+        return self._make()
+
+    def serve_with(self, service: Service) -> None:
+        super().serve_with(WatchedService(service, self._asked))
+
+
+class WatchedService:
+    """Notes what was asked, numbered one by one; what it says is the service's."""
+
+    def __init__(self, service: Service, asked: list[tuple[int, int, int]]) -> None:
+        self._service = service
+        self._asked = asked
 
     def serve(self, frame: memoryview, caller: Caller) -> tuple[bytes, int, Answer]:
         try:
@@ -183,7 +200,10 @@ class WatchedDispatcher(Dispatcher):
             number = len(self._asked)
             frame[4:8] = number.to_bytes(4, "big")
             self._asked.append((header.api_key, header.version, number))
-        return super().serve(frame, caller)
+        return self._service.serve(frame, caller)
+
+    def answered(self, api_key: int, seconds: float) -> None:
+        self._service.answered(api_key, seconds)
 
 
 class FakeTransport:
@@ -198,7 +218,7 @@ class FakeTransport:
         self._reads_late = reads_late
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return ("127.0.0.1", 50_000) if name == "peername" else ("127.0.0.1", 9092)
+        return {"peername": ("127.0.0.1", 50_000), "sockname": ("127.0.0.1", 9092)}.get(name, default)
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         self._high = high or 0

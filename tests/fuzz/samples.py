@@ -112,6 +112,18 @@ VALUES: Final[dict[str, dict[str, Any]]] = {
     "update_features": {"feature_updates": [{"feature": "group.version", "max_version_level": 1, "upgrade_type": 1}]},
     "describe_cluster": {"include_cluster_authorized_operations": True, "endpoint_type": 1},
     "describe_producers": {"topics": [{**_TOPIC, "partition_indexes": [0]}]},
+    "alter_replica_log_dirs": {"dirs": [{"path": "/data", "topics": [{**_TOPIC, "partitions": [0]}]}]},
+    "describe_client_quotas": {"components": [{"entity_type": "user", "match_type": 2}], "strict": False},
+    "alter_client_quotas": {
+        "entries": [
+            {"entity": [{"entity_type": "client-id", "entity_name": "fuzz"}],
+             "ops": [{"key": "producer_byte_rate", "value": 200.0}, {"key": "request_percentage", "value": 0.01}]},
+            {"entity": [{"entity_type": "user", "entity_name": None}],
+             "ops": [{"key": "consumer_byte_rate", "value": 200.0}]},
+        ],
+    },
+    "describe_quorum": {"topics": [{"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}]},
+    "push_telemetry": {"client_instance_id": uuid.UUID(int=9), "subscription_id": 1, "metrics": b"\n\4\n\2\n\0"},
     "describe_topic_partitions": {"topics": [{"name": "t"}], "response_partition_limit": 10},
 }  # fmt: skip
 
@@ -178,6 +190,23 @@ def conversations() -> dict[str, list[bytes]]:
                 {"name": "t", "partition_data": [{"index": 1, "records": BATCHES["idempotent"]}]}]) for n in (2, 3)],
             request("describe_producers", 0, 4),
             request("list_offsets", 8, 5),
+        ],
+        "quotas": [
+            request("alter_client_quotas", 1, 1),
+            *[request("produce", 9, number) for number in (2, 3)],
+            *[request("metadata", 9, number) for number in (4, 5)],
+            request("fetch", 12, 6),
+            request("fetch", 12, 7),
+            request("describe_client_quotas", 1, 8),
+        ],
+        "telemetry": [
+            request("incremental_alter_configs", 1, 1, resources=[
+                {"resource_type": 16, "resource_name": "s",
+                 "configs": [{"name": "metrics", "value": "*", "config_operation": 0}]}]),
+            request("get_telemetry_subscriptions", 0, 2),
+            request("get_telemetry_subscriptions", 0, 3, client_instance_id=uuid.UUID(int=9)),
+            request("push_telemetry", 0, 4, subscription_id=1_012_207_402),
+            request("push_telemetry", 0, 5, subscription_id=1_012_207_402, terminating=True),
         ],
         "configs": [
             request("incremental_alter_configs", 1, 1),

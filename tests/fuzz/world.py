@@ -84,12 +84,8 @@ class World:
         owner.settings, owner.metrics = SETTINGS, _metrics
         self._stack = owner._stack = AsyncExitStack()
         clock = LoopClock(self.loop)
-        with patch.object(node, "SystemClock", lambda: clock):
+        with patch.object(node, "SystemClock", lambda: clock), patch.object(node, "RecordWorker", inline_record_worker):
             broker = owner._build(Storage(self._store, self.engine))
-        limit = SETTINGS.limits.decompressed_bytes_max
-        broker.record_worker = RecordWorker(InlineWorker(), unpacked_bytes_max=limit)
-        # Its worker answers at once, while it is being asked; no real one does.
-        setattr(broker.record_worker, "_lock", RLock())  # noqa: B010 - a lock of another type
         self.engine.start(broker.partitions.on_flushed, self.loop.call_soon_threadsafe, background=False)
         await broker.groups.start()
         partition = broker.partitions.get("t", 0)
@@ -118,8 +114,14 @@ class World:
         await self.broker.groups.stop()
         self.engine.tick()
         await self._stack.aclose()
-        self.broker.record_worker.close()
         self.engine.close()
+
+
+def inline_record_worker(*, unpacked_bytes_max: int) -> RecordWorker:
+    worker = RecordWorker(InlineWorker(), unpacked_bytes_max=unpacked_bytes_max)
+    # It is answered at once, while it asks; by no real worker is it.
+    setattr(worker, "_lock", RLock())  # noqa: B010 - a lock of another type
+    return worker
 
 
 def check_stored(log: MemoryLog) -> None:
