@@ -413,6 +413,19 @@ def test_deletions_and_growth_over_their_quota(client: RawClient, connect_as: As
         assert client.metadata(topic).topics[0].error_code == NONE
 
 
+def test_topics_that_are_made_by_asking_for_them(client: RawClient, connect_as: As) -> None:
+    """Over its quota a client that asks for a topic does not get one made, and is not muted for asking."""
+    name = unique_name("limited")
+    with quotas_set(client, named(name), **{MUTATION: 0.1}):
+        create(connect_as(name), 3, validate_only=True)
+        limited, topic = connect_as(name), unique_name()
+        for _ in range(3):
+            answer = limited.metadata(topic, create=True)
+            assert answer.topics[0].error_code == ErrorCode.unknown_topic_or_partition
+            assert milliseconds(answer) == 0
+    wait_until(lambda: limited.metadata(topic, create=True).topics[0].error_code == NONE, what="then it is made")
+
+
 # -------------------------------------------------------------------------------------- restarts, stops and addresses
 
 

@@ -33,7 +33,7 @@ from penstock.node.http import HttpServer
 from penstock.node.http import bind as bind_http
 from penstock.node.kafka_door import listener_options
 from penstock.node.preload import Preloader
-from penstock.node.probes import connect_probes, lag_samples, log_samples
+from penstock.node.probes import connect_listener_probe, connect_probes, lag_samples, log_samples
 from penstock.node.storage import Storage, open_storage
 from penstock.observability.health import Health, Phase
 from penstock.observability.metrics import BrokerMetrics
@@ -176,6 +176,7 @@ class Node:
         dispatcher = Dispatcher(broker)
         listener = self._listener = Listener(listener_options(self.settings), dispatcher, broker.flow, self.metrics)
         enforce_quotas(broker, dispatcher, listener)
+        connect_listener_probe(listener, self.metrics)
         self._resolving = asyncio.ensure_future(broker.quotas.resolve_names())
         self._stack.callback(self._resolving.cancel)
         self._stack.push_async_callback(listener.drain, self.settings.kafka.shutdown_timeout_ms / 1000)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from penstock.broker.broker import Broker
 from penstock.config.settings import StorageEngine
+from penstock.net.listener import Listener
 from penstock.observability.exposition import LagSample, LogSample
 from penstock.observability.health import Health
 from penstock.observability.metrics import BrokerMetrics
@@ -28,6 +29,14 @@ def damaged_count(broker: Broker) -> int:
     return sum(log.state is LogState.DAMAGED for log in broker.engine.open_logs())
 
 
+def connect_listener_probe(listener: Listener, metrics: BrokerMetrics) -> None:
+    metrics.add_gauge(
+        "penstock_muted_connections",
+        "Connections that are not read because of quotas",
+        lambda: listener.muted_count,
+    )
+
+
 def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> None:
     """Gauges that are read at a scrape, and the checks behind /health/ready."""
     partitions = broker.partitions
@@ -45,6 +54,9 @@ def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> No
         "penstock_writes_accepted",
         "1, or 0 while storage is too full",
         lambda: broker.engine.accepts_writes(),
+    )
+    metrics.add_gauge(
+        "penstock_quota_entities", "Users, client ids and addresses with quotas", lambda: len(broker.quotas)
     )
     telemetry = broker.telemetry
     metrics.add_gauge(

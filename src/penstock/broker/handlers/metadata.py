@@ -87,7 +87,7 @@ async def _create(broker: Broker, call: Call, names: list[str]) -> dict[str, Err
             except KafkaError as error:
                 refused[name] = _refusal(error)
     ordinary = [name for name in names if name not in INTERNAL_NAMES]
-    admit = mutation_quota(broker, call, strict_from=0)
+    admit = mutation_quota(broker, call, strict_from=0, mutes=False)
     results = await broker.controller.create_topics([NewTopic(name=name) for name in ordinary], admit=admit)
     for name, result in zip(ordinary, results, strict=True):
         if isinstance(result, KafkaError) and result.code is not ErrorCode.TOPIC_ALREADY_EXISTS:

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from penstock.broker.call import Call
 
 
-def mutation_quota(broker: Broker, call: Call, *, strict_from: int) -> Admit | None:
-    """The check for one request; None if nothing limits its client."""
+def mutation_quota(broker: Broker, call: Call, *, strict_from: int, mutes: bool = True) -> Admit | None:
+    """The check for one request; None if nothing limits its client.
+
+    Without `mutes` the client is not held back, as in Kafka when a topic is made for whoever asks about it.
+    """
     quotas, caller = broker.quotas, call.caller
     bucket = quotas.mutation.of((caller.user, call.client_id), quotas.now_ms())
     if bucket is None:
@@ -29,7 +32,7 @@ def mutation_quota(broker: Broker, call: Call, *, strict_from: int) -> Admit | N
         if not strict:
             bucket.take(partitions, now_ms)
         wait_ms = bucket.wait_ms(now_ms)
-        if wait_ms:
+        if wait_ms and mutes:
             caller.throttled_until_ms = now_ms + wait_ms
         if not strict:
             return
