@@ -105,6 +105,16 @@ def test_producer_id_blocks_are_never_given_twice(path: Path) -> None:
     store.close()
 
 
+def test_quotas_are_durable_and_removable(path: Path) -> None:
+    store = MetadataStore(path)
+    store.set_quotas([("a", "rate", "5.0"), ("a", "share", "nan"), ("b", "rate", "7.0")])
+    store.set_quotas([("a", "rate", "6.0"), ("b", "rate", None), ("c", "rate", None)])
+    store.close()
+    store = MetadataStore(path)
+    assert store.quotas() == [("a", "rate", "6.0"), ("a", "share", "nan")]
+    store.close()
+
+
 def test_epochs_are_sorted_and_replaceable() -> None:
     store = MetadataStore(None)
     topic = row("a")

@@ -78,9 +78,11 @@ class Quotas:
 
     async def resolve_names(self) -> None:
         """Find the addresses of hosts that have quotas by name: after `load`, when it may take its time."""
-        entities = list(self._book)
-        self._resolved |= await _resolved(entities)
-        self._apply([Change(entity, key, value) for entity in entities for key, value in self._book.values(entity)])
+        entities = [entity for entity in self._book if IP in dict(entity)]
+        found = await _resolved(entities)
+        self._resolved |= found
+        named = [entity for entity in entities if dict(entity)[IP] in found]
+        self._apply([Change(entity, key, value) for entity in named for key, value in self._book.values(entity)])
 
     # --- changing and asking -----------------------------------------------------------------------------------------
 
