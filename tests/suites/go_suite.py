@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.suites import reports
 from tests.suites.packages import go_module
-from tests.suites.suite import BrokerNeeds, Result, Suite, Target, build, execute
+from tests.suites.suite import BrokerNeeds, Outcome, Result, Suite, Target, build, execute
 
 
 class GoSuite(Suite):
@@ -22,7 +22,7 @@ class GoSuite(Suite):
     # What a test file contains that talks to a broker.
     broker_mark: str
     skip: str = ""
-    run_timeout_s: int = 900
+    test_timeout_s: int = 120
     package = "Go module"
     tools: Sequence[str] = ("go",)
 
@@ -48,24 +48,32 @@ class GoSuite(Suite):
         return [name for name in found if not (self.skip and re.fullmatch(self.skip, name))]
 
     def run(self, target: Target, only: Sequence[str] = ()) -> dict[str, Result]:
-        log = target.directory / "output.log"
+        """Each test function in a process of its own: a panic, or a deadline, ends only that one."""
+        results: dict[str, Result] = {}
         wanted = sorted({name.partition("/")[0] for name in only}) or self.names()
-        tests = [str(self.home / "tests.bin"), "-test.v=test2json", f"-test.timeout={self.run_timeout_s}s"]
+        for number, name in enumerate(wanted, 1):
+            print(f"\r    {self.name} on {target.kind}: {number} of {len(wanted)}, {name:60.60}", end="", flush=True)
+            results |= self._run(target, name)
+        print(flush=True)
+        return {name: result for name, result in results.items() if not only or name in only}
+
+    def _run(self, target: Target, name: str) -> dict[str, Result]:
+        log = target.directory / f"{name}.log"
+        tests = [str(self.home / "tests.bin"), "-test.v=test2json", f"-test.timeout={self.test_timeout_s}s"]
         execute(
-            ["go", "tool", "test2json", "-t", *tests, "-test.run", f"^({'|'.join(wanted)})$"],
+            ["go", "tool", "test2json", "-t", *tests, "-test.run", f"^{name}$"],
             directory=self._tests,
             log=log,
             environment=self.environment(target),
-            within_s=self.run_timeout_s + 30,
-            label=f"{self.name} on {target.kind}",
+            within_s=self.test_timeout_s + 30,
+            label=name,
         )
         with log.open(errors="replace") as lines:
-            results = reports.from_go(lines)
-        return {name: result for name, result in results.items() if not only or name in only}
+            return reports.from_go(lines) or {name: Result(outcome=Outcome.FAILED, message="did not end")}
 
 
 class FranzGo(GoSuite):
-    """franz-go: chains of producers and groups that hand half a million records on, transactions and share groups."""
+    """franz-go: chains of producers and groups that hand on half a million records, transactions and share groups."""
 
     name = "franz-go"
     version = "1.22.2"
@@ -74,6 +82,7 @@ class FranzGo(GoSuite):
     checksum = "h1:EdwIHGzD/4mgCpl/sNS0C74JYn6cL/r2KYS+8UC96Ww="
     directory = "pkg/kgo"
     broker_mark = r"newTestClient\(|getSeedBrokers\(|\badm\(\)"
+    test_timeout_s = 400
     # Fewer records than the half million of theirs: the chains are the same, and two cores are enough.
     RECORDS = "20000"
 
@@ -112,6 +121,7 @@ class ConfluentKafkaGo(GoSuite):
     directory = "kafka"
     broker_mark = r"testconfRead\(\)"
     tools = ("go", "gcc")
+    test_timeout_s = 900
 
     def fetch(self) -> None:
         super().fetch()

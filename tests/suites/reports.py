@@ -38,6 +38,7 @@ def from_go(lines: Iterable[str]) -> dict[str, Result]:
     """The lines of `go test -json`. Only leaves count: a test with subtests is the sum of them."""
     results: dict[str, Result] = {}
     said: dict[str, list[str]] = {}
+    running: set[str] = set()
     ends = {"pass": Outcome.PASSED, "fail": Outcome.FAILED, "skip": Outcome.SKIPPED}
     for line in lines:
         if not line.startswith("{"):
@@ -51,10 +52,15 @@ def from_go(lines: Iterable[str]) -> dict[str, Result]:
             continue
         if event["Action"] == "output":
             said.setdefault(name, []).append(event["Output"])
+        elif event["Action"] == "run":
+            running.add(name)
         elif event["Action"] in ends:
+            running.discard(name)
             outcome = ends[event["Action"]]
             seconds = float(event.get("Elapsed", 0))
             results[name] = Result(outcome=outcome, seconds=seconds, message=_go_reason(said.get(name, []), outcome))
+    for name in running:  # the process ended before the test did
+        results[name] = Result(outcome=Outcome.FAILED, message="did not end")
     inner = {name.rpartition("/")[0] for name in results}
     return {name: result for name, result in results.items() if name not in inner}
 
@@ -79,15 +85,4 @@ def from_mocha(file: Path) -> dict[str, Result]:
         outcome = Outcome.SKIPPED if name in pending else Outcome.FAILED if name in failed else Outcome.PASSED
         seconds = float(test.get("duration") or 0) / 1000
         results[name] = Result(outcome=outcome, seconds=seconds, message=failed.get(name, ""))
-    return results
-
-
-def from_cargo(text: str) -> dict[str, Result]:
-    """What `cargo test` prints for each test."""
-    ends = {"ok": Outcome.PASSED, "FAILED": Outcome.FAILED, "ignored": Outcome.SKIPPED}
-    found = re.finditer(r"^test (\S+)(?: - should panic)? \.\.\. (ok|FAILED|ignored)", text, re.MULTILINE)
-    results = {match[1]: Result(outcome=ends[match[2]]) for match in found}
-    for match in re.finditer(r"thread '(\S+)'.* panicked at ([^\n]*\n[^\n]*)", text):
-        if match[1] in results and results[match[1]].outcome is Outcome.FAILED:
-            results[match[1]] = Result(outcome=Outcome.FAILED, message=_short(match[2]))
     return results
