@@ -9,7 +9,7 @@ CODE := $(wildcard src tests tools bench examples)
 PYTEST := $(BIN)/pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test lint quick compat compat-setup crash crash-setup scale fuzz soak nightly bench bench-quick bench-clients bench-age bench-sustained features clean
+.PHONY: help setup demo run test lint quick compat compat-setup differential compat-suites crash crash-setup scale fuzz soak nightly bench bench-quick bench-clients bench-age bench-sustained features clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,12 @@ compat-setup: setup ## fetch the real clients that `make compat` runs
 
 compat: compat-setup ## real Kafka clients and tools, unmodified, against the broker
 	$(PYTEST) tests/compat -m compat
+
+compat-suites: compat-setup ## the tests that client libraries publish, on Kafka and on the broker; SUITE=name for one
+	$(BIN)/python -m tests.suites $(SUITE)
+
+differential: compat-setup ## the same requests to Apache Kafka and Penstock, answers compared; ONLY="fetch*", RECORD=1
+	$(BIN)/python -m tests.differential $(foreach name,$(ONLY),--only '$(name)') $(if $(RECORD),--record)
 
 crash-setup: ## install strace, with which system calls are watched and made to fail
 	@command -v strace >/dev/null || tests/crash/setup.sh

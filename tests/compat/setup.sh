@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fetches the real parts that the compat tests use: kcat, Apache Kafka with its Java tools, Kafka Streams, kafkajs, and
 # the codecs that kafka-python wants.
-# Safe to run again: what is already there is left alone. For Debian; elsewhere install kcat, a JRE 17 or newer,
+# Safe to run again: what is already there is left alone. For Debian; elsewhere install kcat, a JDK 17 or newer,
 # Maven and Node.js 20 first, and this script does the rest.
 set -eu
 cd "$(dirname "$0")"
@@ -10,6 +10,7 @@ missing=""
 need() { command -v "$1" >/dev/null 2>&1 || missing="$missing $2"; }
 need kcat kcat
 need java openjdk-17-jre-headless
+need javac openjdk-17-jdk-headless
 need mvn maven
 need node nodejs
 need npm npm

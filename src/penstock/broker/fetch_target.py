@@ -8,6 +8,7 @@ from typing import NamedTuple
 from penstock.broker.broker import Broker
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.ids import NO_EPOCH
 from penstock.protocol.kafka.fetch import FetchedPartition, FetchPartition, FetchRequest
 from penstock.protocol.kafka.topic_key import TopicKey
 from penstock.storage.interface import ReadSlice
@@ -96,7 +97,7 @@ class FetchTargets:
                 raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)  # no other node has a replica
             if partition.failed:
                 raise KafkaError(partition.failure)
-            partition.check_epoch(item.leader_epoch)
+            partition.check_epoch(max(item.leader_epoch, NO_EPOCH))  # any negative one, as in Kafka
             return FetchTarget(item, partition, ErrorCode.NONE, _divergence(partition, item))
         except KafkaError as error:
             return FetchTarget(item, None, error.code)
