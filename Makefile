@@ -71,6 +71,9 @@ FUZZ_SECONDS ?= 3600
 fuzz: .venv/.fuzz ## an hour of coverage-guided fuzzing; FUZZ_SECONDS=60 for a short one, FUZZ="frames" for one target
 	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) $(FUZZ)
 
+load: setup ## crowds, slow readers, bursts, ten thousand partitions beside a steady client; wants an idle machine
+	$(BIN)/pytest tests/load -m slow -s
+
 soak: setup ## an hour of mixed load with restarts, judged by itself; SOAK_SECONDS=300 for a short one
 	$(BIN)/python -m tests.soak
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from tests.scale.scaled_broker import ScaledBroker
 
 FACTOR_MAX = 2.0
 PEAK_INTERVAL_S = 0.05
+BUSY_MACHINE_MS = 1.0
 
 
 @dataclass(slots=True)
@@ -44,7 +46,13 @@ class Comparison:
         return self.p99(self.disturbed, what) / self.p99(self.alone, what)
 
     def check(self) -> None:
-        """Not more than twice as late, apart from what the machine takes from everybody while generators run."""
+        """Not more than twice as late, apart from what the machine takes from everybody while generators run.
+
+        Not judged where even a process that only echoes is late while nobody disturbs.
+        """
+        if self.p99(self.alone, "echoed") > BUSY_MACHINE_MS:
+            warnings.warn("the machine is too busy to judge latencies", stacklevel=2)
+            return
         machine = max(0.0, self.p99(self.disturbed, "echoed") - self.p99(self.alone, "echoed"))
         for what in ("acknowledged", "arrived"):
             limit = FACTOR_MAX * self.p99(self.alone, what) + machine

@@ -14,6 +14,8 @@ from tests.load.frames import API_VERSIONS, fetch_frame, fetch_head, fetched
 from tests.scale.scaled_broker import produce_error, produce_frame
 from tests.support.batches import values
 
+MAX_WAIT_MS = 500
+MAX_WAIT_SECONDS = MAX_WAIT_MS / 1000
 _INT32 = struct.Struct(">i")
 
 
@@ -149,6 +151,7 @@ class Consumers(Disturbance):
             topic, index = self._topics[first // self._partitions], first % self._partitions
             ready.append(asyncio.Event())
             self.start(lambda t=topic, i=index, r=ready[-1]: self._consume(t, range(i, i + share), r))  # type: ignore[misc]
+            await asyncio.sleep(MAX_WAIT_SECONDS / self._consumer_count)  # consumers do not march in step
         await asyncio.wait_for(asyncio.gather(*(each.wait() for each in ready)), 60)
         self.start(self._write)
 
@@ -158,7 +161,7 @@ class Consumers(Disturbance):
         wanted: list[tuple[int, int]] = [(index, self._offsets.get((topic, index), 0)) for index in indexes]
         try:
             while True:
-                answer = await wire.ask(fetch_frame(topic, wanted, session=(session, epoch)))
+                answer = await wire.ask(fetch_frame(topic, wanted, session=(session, epoch), max_wait_ms=MAX_WAIT_MS))
                 error, session = fetch_head(answer)
                 self.check(error)
                 ready.set()

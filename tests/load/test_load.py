@@ -74,7 +74,7 @@ def test_ten_thousand_partitions(broker: ScaledBroker, steady: Steady) -> None:
     topics = [f"wide-{number}" for number in range(10)]
     broker.create(topics, 1000)
     broker.write_all(topics, 1000)
-    options = {"topics": topics, "partitions": 1000, "consumers": 100, "writes_per_s": 300}
+    options = {"topics": topics, "partitions": 1000, "consumers": 100, "writes_per_s": 200}
     with Generator("consumers", broker.host, broker.port, **options) as consumers:
         with memory_watched(broker) as memory:
             comparison = compare(steady, consumers, windows=WINDOWS, seconds=SECONDS)
