@@ -20,6 +20,8 @@ from bench.targets import Medians
 from bench.work import WORK
 
 CHOICES = ("start", "memory", *WORK)
+# Cores that others may take while the kernel writes back and the system looks after itself.
+DISTURBING = 0.3
 MAIN_FIGURES = (
     "messages_per_s",
     "requests_per_s",
@@ -49,6 +51,7 @@ def main() -> int:
     figures = {name: medians(measured) for name, measured in rounds.items()}
     path = _save(rounds, figures, arguments)
     print("\n" + text(_beside_kafka(figures)) + f"\n\nwritten to {path}")
+    _warn_of_others(figures)
     return int(
         any("failed" in one for measured in rounds.values() for works_of in measured for one in works_of.values())
     )
@@ -96,6 +99,13 @@ def _beside_kafka(figures: dict[str, Medians]) -> dict[str, Medians]:
     print(f"\nKafka's figures are from {earlier}")
     theirs = store.load(earlier)["medians"]["kafka"]
     return {**figures, "kafka": {name: theirs[name] for name in figures["penstock"] if name in theirs}}
+
+
+def _warn_of_others(figures: dict[str, Medians]) -> None:
+    all_works = [one for works_of in figures.values() for one in works_of.values()]
+    most = max((one.get("others_cpu_share", 0.0) for one in all_works), default=0.0)
+    if most > DISTURBING:
+        print(f"The machine was not idle: others took up to {most:.1f} cores. Do not trust these figures.")
 
 
 def _save(rounds: dict[str, list[Medians]], figures: dict[str, Medians], arguments: argparse.Namespace) -> Path:

@@ -6,6 +6,7 @@ import time
 import urllib.request
 from dataclasses import dataclass
 
+import psutil
 from prometheus_client.parser import text_string_to_metric_families
 
 from bench.rivals import Rival
@@ -19,12 +20,13 @@ class _Reading:
     at: float
     generator_cpu: float
     broker_cpu: float
+    machine_cpu: float
     service: dict[float, float]
     """Penstock's own histogram of the API that is measured: requests up to each edge."""
 
 
 class Meter:
-    """Between `begin` and `end`: CPU of both sides, and the broker's own service time if it tells.
+    """Between `begin` and `end`: CPU of both sides and of whoever disturbs them, and the broker's own service time.
 
     Without a broker of our own (`--against`) only the generator's share is known.
     """
@@ -47,6 +49,8 @@ class Meter:
             cpu = now.broker_cpu - then.broker_cpu
             figures["broker_cpu_share"] = cpu / wall
             figures["cpu_ms_per_1000_messages"] = cpu * 1e6 / max(messages, 1)
+            both = now.generator_cpu - then.generator_cpu + cpu
+            figures["others_cpu_share"] = max(0.0, now.machine_cpu - then.machine_cpu - both) / wall
         counts = {edge: count - then.service.get(edge, 0.0) for edge, count in now.service.items()}
         for name, share in (("service_p50_ms", 0.5), ("service_p99_ms", 0.99)):
             if counts and max(counts.values()):
@@ -58,7 +62,7 @@ class Meter:
 
     def _read(self) -> _Reading:
         cpu = self._broker.cpu_seconds() if self._broker else 0.0
-        return _Reading(time.perf_counter(), time.process_time(), cpu, self._service())
+        return _Reading(time.perf_counter(), time.process_time(), cpu, _machine_cpu(), self._service())
 
     def _service(self) -> dict[float, float]:
         url = self._broker.metrics_url if self._broker and self._api else None
@@ -72,6 +76,12 @@ class Meter:
             for sample in family.samples
             if sample.name == f"{HISTOGRAM}_bucket" and sample.labels["api"] == self._api
         }
+
+
+def _machine_cpu() -> float:
+    """CPU seconds of all processes and of the kernel, or taken by other virtual machines."""
+    times = psutil.cpu_times()
+    return float(sum(times) - times.idle - times.iowait - times.guest - times.guest_nice)
 
 
 def _quantile(counts: dict[float, float], share: float) -> float:

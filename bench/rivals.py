@@ -24,7 +24,7 @@ import psutil
 from bench.wire import Address, answers
 
 HOST = "127.0.0.1"
-START_DEADLINE_S = 60.0
+START_DEADLINE_S = 180.0
 STOP_DEADLINE_S = 120.0
 TERMINATED = 143  # what a JVM that SIGTERM stopped cleanly exits with
 JARS = Path(__file__).parents[1] / "tests" / "compat" / ".cache" / "kafka"

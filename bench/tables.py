@@ -18,6 +18,7 @@ DETAILS = (
     ("cpu_ms_per_1000_messages", "CPU ms per 1,000", 2),
     ("broker_cpu_share", "broker CPU", 2),
     ("generator_cpu_share", "generator CPU", 2),
+    ("others_cpu_share", "others' CPU", 2),
 )
 
 

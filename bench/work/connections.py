@@ -25,41 +25,44 @@ def connections(run: Run) -> Figures:
     topic = "bench-connections"
     create_topic(run.address, topic, PARTITIONS)
     _allow_descriptors(run.connections + SPARE_DESCRIPTORS)
-    errors = 0
     before_mb = run.meter.memory_mb()
     idle: list[Wire] = []
-    set_up: list[float] = []
     try:
-        for _ in range(max(run.connections - BUSY, 1)):
-            started = time.perf_counter()
-            wire = Wire(run.address)
-            idle.append(wire)
-            _ask(wire)
-            set_up.append(time.perf_counter() - started)
-        open_mb = run.meter.memory_mb()
-        frames = [produce_frame(topic, index, 1, MESSAGE_BYTES) for index in range(PARTITIONS)]
-        lanes = [Lane(run.address, topic, [frames[number % PARTITIONS]]) for number in range(BUSY)]
-        pump_all(lanes, run.warm_up)
-        run.meter.begin("Produce")
-        pumped = pump_all(lanes, run.seconds)
-        figures = run.meter.end(pumped.answers)
-        for wire in idle:
-            errors += not _still_answers(wire)
-        for lane in lanes:
-            lane.close()
+        set_up = [_open(run, idle) for _ in range(max(run.connections - BUSY, 1))]
+        each_kib = (run.meter.memory_mb() - before_mb) * 1024 / len(idle)
+        busy = _keep_busy(run, topic)
+        errors = sum(not _still_answers(wire) for wire in idle)
     finally:
         for wire in idle:
             wire.close()
-    set_up_spread = {f"set_up_{name}": value for name, value in spread(set_up).items()}
     return {
         "held": len(idle) + BUSY - errors,
         "errors": errors,
-        "requests_per_s": pumped.answers / pumped.seconds,
-        **spread(pumped.latencies),
-        **set_up_spread,
-        "kib_per_connection": (open_mb - before_mb) * 1024 / len(idle),
-        **figures,
+        **busy,
+        **{f"set_up_{name}": value for name, value in spread(set_up).items()},
+        "kib_per_connection": each_kib,
     }
+
+
+def _open(run: Run, idle: list[Wire]) -> float:
+    """Seconds from the beginning of a connection to its first answer."""
+    started = time.perf_counter()
+    wire = Wire(run.address)
+    idle.append(wire)
+    _ask(wire)
+    return time.perf_counter() - started
+
+
+def _keep_busy(run: Run, topic: str) -> Figures:
+    frames = [produce_frame(topic, index, 1, MESSAGE_BYTES) for index in range(PARTITIONS)]
+    lanes = [Lane(run.address, topic, [frames[number % PARTITIONS]]) for number in range(BUSY)]
+    pump_all(lanes, run.warm_up)
+    run.meter.begin("Produce")
+    pumped = pump_all(lanes, run.seconds)
+    figures = run.meter.end(pumped.answers)
+    for lane in lanes:
+        lane.close()
+    return {"requests_per_s": pumped.answers / pumped.seconds, **spread(pumped.latencies), **figures}
 
 
 def _ask(wire: Wire) -> None:

@@ -38,6 +38,7 @@ def test_work_gives_figures(name: str, broker: Penstock) -> None:
     assert 0 < figures["service_p50_ms"] <= figures["service_p99_ms"]
     assert 0 < figures["generator_cpu_share"] < 1.5
     assert figures["cpu_ms_per_1000_messages"] >= 0
+    assert figures["others_cpu_share"] >= 0
 
 
 @pytest.mark.feature("F-14")

@@ -7,8 +7,10 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from penstock.cli.bench_consume import run_consumers
 from penstock.cli.bench_gather import Gathering, Tally
-from penstock.cli.bench_load import DRAIN_TIMEOUT_S, Share, Signals, run_consumers, run_producers
+from penstock.cli.bench_load import DRAIN_TIMEOUT_S, Share, Signals
+from penstock.cli.bench_produce import run_producers
 from penstock.cli.bench_scenario import Consumers, Group, Producers, Scenario
 from penstock.cli.client import REQUEST_TIMEOUT_S, Cluster, translated
 from penstock.cli.output import note
