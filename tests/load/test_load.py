@@ -54,7 +54,7 @@ def steady(broker: ScaledBroker) -> Iterator[Steady]:
         yield client
 
 
-@pytest.mark.feature("P-25")
+@pytest.mark.feature("P-26")
 def test_a_crowd(broker: ScaledBroker, steady: Steady) -> None:
     """10,000 connections, 300 a second of them new, 100 at work."""
     options = {"topic": OTHER, "held": 10_000, "churn_per_s": 300, "busy": 100}
@@ -68,7 +68,6 @@ def test_a_crowd(broker: ScaledBroker, steady: Steady) -> None:
     comparison.check()
 
 
-@pytest.mark.feature("P-25")
 def test_ten_thousand_partitions(broker: ScaledBroker, steady: Steady) -> None:
     """100 consumers with a fetch session each over 100 partitions, all of which are written to in turn."""
     topics = [f"wide-{number}" for number in range(10)]
@@ -84,7 +83,6 @@ def test_ten_thousand_partitions(broker: ScaledBroker, steady: Steady) -> None:
     comparison.check()
 
 
-@pytest.mark.feature("P-25")
 @pytest.mark.parametrize("kind", ["slow readers", "never readers"])
 def test_readers_that_hardly_read(broker: ScaledBroker, steady: Steady, kind: str) -> None:
     """Fifty of them want a megabyte at a time; what waits for them is bounded, and others do not wait."""
@@ -100,7 +98,6 @@ def test_readers_that_hardly_read(broker: ScaledBroker, steady: Steady, kind: st
     comparison.check()
 
 
-@pytest.mark.feature("P-25")
 def test_a_burst(broker: ScaledBroker, steady: Steady) -> None:
     """Others send 200 requests a second, then 2,000."""
     options = {"topic": OTHER, "producers": 10, "requests_per_s": 200, "factor": 10}
