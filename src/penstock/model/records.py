@@ -186,7 +186,7 @@ def latest_record_from(batch: Buffer, header: BatchHeader, start: int, *, limit:
 def check_records(payload: Buffer, header: BatchHeader, *, compacted: bool) -> None:
     """Every record decodes, offset deltas are 0 to n - 1, lengths are exact, and compacted topics get keys.
 
-    Raises InvalidRecords with the bad records.
+    Raises InvalidRecords with the bad records, or with none where they do not decode.
     """
     if sound_steps(payload, header.record_count, keyed=compacted):
         return
@@ -200,6 +200,6 @@ def check_records(payload: Buffer, header: BatchHeader, *, compacted: bool) -> N
                 bad.append((index, "Compacted topic cannot accept message without key."))
             index += 1
     except ValueError as error:
-        raise InvalidRecords([*bad, (min(index, header.record_count - 1), str(error))], str(error)) from None
+        raise InvalidRecords([], str(error)) from None  # as in Kafka: where one does not decode, none is named
     if bad:
         raise InvalidRecords(bad, "One or more records have been rejected")

@@ -14,7 +14,7 @@ from penstock.broker.call import Call, Endpoint
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity, field
 
-GROUP = 0
+GROUP, SHARE = 0, 2  # Kafka has no words for the latter, either
 NOWHERE = Endpoint("", -1)
 
 
@@ -22,7 +22,8 @@ async def handle(broker: Broker, call: Call) -> Entity:
     code, message = ErrorCode.NONE, ""
     key_type = field(call.request, "key_type", GROUP)
     if key_type != GROUP:
-        code, message = ErrorCode.INVALID_REQUEST, f"coordinators of type {key_type} do not exist here"
+        code = ErrorCode.INVALID_REQUEST
+        message = "" if key_type == SHARE else f"coordinators of type {key_type} do not exist here"
     else:
         try:
             await broker.groups.prepare()
