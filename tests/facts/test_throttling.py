@@ -1,7 +1,8 @@
 """What quotas do, seen from outside: answers with a throttle time, and connections that are not read for that long.
 
-The limits are such that each test waits for about a second. The window of ten seconds is empty for a new client, so
-that it may be ten seconds' worth ahead at once: see `WINDOW_S`.
+The window of ten seconds is empty for a new client, so that it may be ten seconds' worth ahead at once (`WINDOW_S`);
+it steps by a second, so that what is more than eleven seconds' worth is over the quota however slow the test is. Tests
+that wait do so for about a second; others are given such a limit (`TINY`) that the wait outlasts them.
 """
 
 import contextlib
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.feature("F-01")
 
 WINDOW_S = 10
 LIMIT = 90_000
+TINY = 1000
 EXCEEDED = ErrorCode.throttling_quota_exceeded
 NONE = ErrorCode.none
 
@@ -62,10 +64,10 @@ def request_size(client: RawClient, name: str, topic: str, size: int, version: i
     return len(encode_request("produce", version, 1, values, client_id=name))
 
 
-def answer_seconds(client: RawClient) -> float:
-    started = time.monotonic()
-    client.call("api_versions", 0)
-    return time.monotonic() - started
+def is_muted(client: RawClient) -> bool:
+    """Whether a request is not answered for some time."""
+    client.send("api_versions", 0)
+    return client.silent(for_s=0.3)
 
 
 # ------------------------------------------------------------------------------------------------------------ produce
@@ -80,13 +82,24 @@ def test_a_produce_over_its_quota(client: RawClient, topic: str, connect_as: As,
         size = request_size(limited, name, topic, WINDOW_S * LIMIT + 50_000, version)
         started = time.monotonic()
         throttle_ms = produce(limited, topic, WINDOW_S * LIMIT + 50_000, version=version)
-        assert time.monotonic() - started < 0.4
         # The rate over ten seconds, less the limit, in times of the limit, over ten seconds.
         assert throttle_ms == int(size * 1000 / LIMIT - WINDOW_S * 1000 + 0.5)
-        assert answer_seconds(client) < 0.3  # others are not held up
-        waited = time.monotonic() - started + answer_seconds(limited)
-        assert throttle_ms / 1000 - 0.05 < waited < throttle_ms / 1000 + 0.5
         assert client.log_end(topic) == 1
+        limited.call("api_versions", 0)
+        assert time.monotonic() - started > throttle_ms / 1000 - 0.01
+
+
+def test_only_the_connection_over_its_quota_is_muted(client: RawClient, topic: str, connect_as: As) -> None:
+    """It is answered at once, however long it is muted then; others do not notice."""
+    name = unique_name("limited")
+    with quotas_set(client, named(name), **{PRODUCE: TINY}):
+        limited, other = connect_as(name), connect_as(name)
+        assert produce(limited, topic, 500_000) > 400_000
+        assert is_muted(limited)
+        other.call("api_versions", 0)
+        assert produce(client, topic, 500_000) == 0
+        assert produce(client, topic, 500_000) == 0
+        assert is_muted(limited)
 
 
 def test_within_the_quota(client: RawClient, topic: str, connect_as: As) -> None:
@@ -95,7 +108,7 @@ def test_within_the_quota(client: RawClient, topic: str, connect_as: As) -> None
     with quotas_set(client, named(name), **{PRODUCE: LIMIT}):
         limited = connect_as(name)
         assert produce(limited, topic, 500_000) == 0
-        assert answer_seconds(limited) < 0.3
+        assert produce(limited, topic, 100_000) == 0
 
 
 def test_connections_of_a_client_share_its_quota(client: RawClient, topic: str, connect_as: As) -> None:
@@ -104,9 +117,9 @@ def test_connections_of_a_client_share_its_quota(client: RawClient, topic: str, 
     with quotas_set(client, named(name), **{PRODUCE: LIMIT}):
         one, other = connect_as(name), connect_as(name)
         assert produce(one, topic, 500_000) == 0
-        assert answer_seconds(other) < 0.3
-        assert produce(other, topic, 450_000) > 300
-        assert answer_seconds(one) < 0.3
+        assert produce(other, topic, 700_000) > 0
+        assert is_muted(other)
+        one.call("api_versions", 0)
 
 
 def test_acks_0_over_its_quota(client: RawClient, topic: str, connect_as: As) -> None:
@@ -114,18 +127,20 @@ def test_acks_0_over_its_quota(client: RawClient, topic: str, connect_as: As) ->
     name = unique_name("limited")
     with quotas_set(client, named(name), **{PRODUCE: LIMIT}):
         limited = connect_as(name)
+        started = time.monotonic()
         limited.send("produce", 9, **limited.produce_values(topic, batch_of(WINDOW_S * LIMIT + 40_000), acks=0))
-        assert answer_seconds(limited) > 0.3
+        limited.call("api_versions", 0)
+        assert time.monotonic() - started > 0.4
         wait_until(lambda: client.log_end(topic) == 1, what="it was taken")
 
 
 def test_a_muted_connection_is_not_read(client: RawClient, topic: str, connect_as: As) -> None:
     """The client can send no more than the sockets hold."""
     name = unique_name("limited")
-    with quotas_set(client, named(name), **{PRODUCE: LIMIT}):
+    with quotas_set(client, named(name), **{PRODUCE: TINY}):
         limited = connect_as(name)
-        assert produce(limited, topic, WINDOW_S * LIMIT + 30_000) > 200
-        limited.settimeout(0.15)
+        assert produce(limited, topic, 500_000) > 0
+        limited.settimeout(0.3)
         with pytest.raises(TimeoutError):
             limited.send_bytes(bytes(100_000_000))
 
@@ -159,17 +174,20 @@ def sent_while(client: RawClient, topic: str, seconds: float) -> tuple[int, int]
 
 
 def test_a_producer_that_never_pauses(client: RawClient, topic: str, connect_as: As) -> None:
-    """After what it may be ahead it spends its time waiting; another client does not notice."""
+    """After what it may be ahead it spends its time waiting; another client does not."""
     name = unique_name("limited")
     with quotas_set(client, named(name), **{PRODUCE: LIMIT}):
         limited, other = connect_as(name), connect_as(unique_name("free"))
         started = time.monotonic()
-        sent, throttled_ms = sent_while(limited, topic, 3.0)
-        assert sent_while(other, topic, 0.2)[1] == 0
-        answer_seconds(limited)  # the last wait is over
+        sent = throttled_ms = 0
+        while throttled_ms < 2000:
+            throttled_ms += produce(limited, topic, 50_000)
+            sent += 50_000
+            assert produce(other, topic, 50_000) == 0
+        limited.call("api_versions", 0)  # the last wait is over
         seconds = time.monotonic() - started
-        assert throttled_ms / 1000 == pytest.approx(seconds, abs=1.0)
-        assert WINDOW_S * LIMIT < sent < (WINDOW_S + 1 + seconds) * LIMIT
+        assert seconds > throttled_ms / 1000 - 0.05
+        assert sent < (WINDOW_S + 1 + seconds) * LIMIT
 
 
 @pytest.mark.slow
@@ -197,24 +215,23 @@ def fetched_bytes(answer: Any) -> int:
 
 @pytest.fixture
 def full_topic(client: RawClient, topic: str) -> str:
-    client.appended(topic, batch_of(475_000))
+    client.appended(topic, batch_of(520_000))
     return topic
 
 
 def test_a_fetch_over_its_quota(client: RawClient, full_topic: str, connect_as: As) -> None:
-    """It is answered with nothing but the time to wait; after that the records come."""
+    """It is answered with nothing but the time to wait; when it may, the client gets the records."""
     name = unique_name("limited")
     with quotas_set(client, named(name), **{FETCH: LIMIT}):
         limited = connect_as(name)
         first = fetch(limited, full_topic)
         assert milliseconds(first) == 0
-        assert fetched_bytes(first) > 475_000
+        assert fetched_bytes(first) > 520_000
         second = fetch(limited, full_topic)
-        assert milliseconds(second) > 300
+        assert milliseconds(second) > 0
         assert (second.error_code, second.session_id, second.responses) == (NONE, 0, ())
-        assert answer_seconds(client) < 0.3
-        assert answer_seconds(limited) > 0.2
-        wait_until(lambda: fetched_bytes(fetch(limited, full_topic)) > 475_000, what="the records come")
+        set_quotas(client, named(name), {FETCH: 1e9})
+        wait_until(lambda: fetched_bytes(fetch(limited, full_topic)) > 520_000, what="the records come")
 
 
 def test_sessions_over_their_quota(client: RawClient, full_topic: str, connect_as: As) -> None:
@@ -225,16 +242,16 @@ def test_sessions_over_their_quota(client: RawClient, full_topic: str, connect_a
         first = fetch(limited, full_topic, session_epoch=0)
         session = first.session_id
         assert session
-        assert fetched_bytes(first) > 475_000
+        assert fetched_bytes(first) > 520_000
         values = limited.fetch_values(full_topic, 0, session_id=session, session_epoch=1)
         second = limited.call("fetch", 12, **(values | {"topics": []}))
-        assert milliseconds(second) > 300
+        assert milliseconds(second) > 0
         assert (second.error_code, second.session_id, second.responses) == (NONE, session, ())
         third = limited.call("fetch", 12, **(values | {"topics": [], "session_epoch": 2}))
         assert third.error_code == NONE
         assert third.session_id == session
         other = connect_as(name)
-        set_quotas(client, named(name), {FETCH: 1000})
+        set_quotas(client, named(name), {FETCH: TINY})
         begun = fetch(other, full_topic, session_epoch=0)
         assert milliseconds(begun) > 0
         assert begun.session_id == 0
@@ -246,13 +263,13 @@ def test_no_fetch_is_larger_than_the_window(client: RawClient, topic: str, conne
     for _ in range(30):
         client.appended(topic, batch_of(1000))
     name = unique_name("limited")
-    with quotas_set(client, named(name), **{FETCH: 1000}):
+    with quotas_set(client, named(name), **{FETCH: TINY}):
         limited = connect_as(name)
         # Kafka's answer of just that size is over the quota at first, by what is around the records.
         size = wait_until(
             lambda: fetched_bytes(fetch(limited, topic, min_bytes=20_000, max_wait=5000)), what="some records come"
         )
-        assert 5000 < size <= WINDOW_S * 1000
+        assert 5000 < size <= WINDOW_S * TINY
 
 
 # ----------------------------------------------------------------------------------------------------------- requests
@@ -264,14 +281,13 @@ def test_requests_over_their_quota(client: RawClient, topic: str, connect_as: As
     with quotas_set(client, named(name), **{REQUEST: 0.001}):
         limited = connect_as(name)
 
-        def metadata() -> int:
-            return milliseconds(limited.call("metadata", 12, topics=[], allow_auto_topic_creation=False))
-
-        throttle_ms = wait_until(metadata, what="the quota is used up")
-        assert 0 < throttle_ms <= 1000
-        started = time.monotonic()
+        throttle_ms = 0
+        while not throttle_ms:
+            started = time.monotonic()
+            throttle_ms = milliseconds(limited.call("metadata", 12, topics=[], allow_auto_topic_creation=False))
+        assert throttle_ms <= 1000
         answer = limited.call("api_versions", 3)
-        assert time.monotonic() - started > throttle_ms / 1000 - 0.1
+        assert time.monotonic() - started > throttle_ms / 1000 - 0.01
         assert 0 < milliseconds(answer) <= 1000
         empty = fetch(connect_as(name), topic)
         assert 0 < milliseconds(empty) <= 1000
@@ -315,10 +331,10 @@ def test_a_default_is_not_shared(client: RawClient, topic: str, connect_as: As) 
     with quotas_set(client, (("client-id", None),), **{PRODUCE: LIMIT}):
         assert produce(connect_as(one), topic, 800_000) == 0
         assert produce(connect_as(other), topic, 800_000) == 0
-        assert produce(connect_as(one), topic, 120_000) > 0
+        assert produce(connect_as(one), topic, 800_000) > 0
     with quotas_set(client, (("user", "ANONYMOUS"),), **{PRODUCE: LIMIT}):
         produce(connect_as(one), topic, 800_000)
-        assert produce(connect_as(other), topic, 120_000) > 0
+        assert produce(connect_as(other), topic, 800_000) > 0
 
 
 def test_clients_without_an_id(client: RawClient, topic: str, connect_as: As) -> None:
@@ -356,60 +372,63 @@ def create(client: RawClient, partitions: int, *, version: int = 7, validate_onl
 def test_topics_over_their_quota(client: RawClient, connect_as: As) -> None:
     """Eleven seconds' worth of partitions may be made at once, and one request may go beyond; the next is refused."""
     name = unique_name("limited")
-    with quotas_set(client, named(name), **{MUTATION: 1.0}):
+    with quotas_set(client, named(name), **{MUTATION: 0.1}):
         limited = connect_as(name)
-        made, _ = create(limited, 12)
+        made, _ = create(limited, 3)
         assert made.topics[0].error_code == NONE
         assert milliseconds(made) == 0
         refused, _ = create(limited, 1)
         assert refused.topics[0].error_code == EXCEEDED
         assert refused.topics[0].error_message is None
-        assert 500 < milliseconds(refused) <= 1000
-        assert answer_seconds(limited) > 0.3
+        assert 5000 < milliseconds(refused) <= 19_000  # until there are 1.9 more
+        assert is_muted(limited)
 
 
 @pytest.mark.parametrize("validate_only", [False, True])
 def test_what_counts_of_a_creation(client: RawClient, connect_as: As, validate_only: bool) -> None:
     """A creation that is only tried counts, too; one that fails for another reason does not."""
     name = unique_name("limited")
-    with quotas_set(client, named(name), **{MUTATION: 1.0}):
+    with quotas_set(client, named(name), **{MUTATION: 0.1}):
         limited = connect_as(name)
         assert create(limited, -5)[0].topics[0].error_code == ErrorCode.invalid_partitions
-        assert create(limited, 12, validate_only=validate_only)[0].topics[0].error_code == NONE
+        assert create(limited, 3, validate_only=validate_only)[0].topics[0].error_code == NONE
         assert create(limited, 1, validate_only=validate_only)[0].topics[0].error_code == EXCEEDED
 
 
 def test_old_versions_over_their_quota(client: RawClient, connect_as: As) -> None:
     """They know no such error: the change is made, and the connection muted."""
     name = unique_name("limited")
-    with quotas_set(client, named(name), **{MUTATION: 2.0}):
-        made, topic = create(connect_as(name), 23, version=5)
+    with quotas_set(client, named(name), **{MUTATION: 0.1}):
+        limited = connect_as(name)
+        made, topic = create(limited, 3, version=5)
         assert made.topics[0].error_code == NONE
-        assert 200 < milliseconds(made) <= 500
-        client.wait_for_topic(topic, 23)
-        grow = {"topics": [{"name": topic, "count": 24, "assignments": None}], "timeout": 10_000}
+        assert milliseconds(made) == pytest.approx(19_000, abs=1000)
+        assert is_muted(limited)
+        client.wait_for_topic(topic, 3)
+        grow = {"topics": [{"name": topic, "count": 4, "assignments": None}], "timeout": 10_000}
         grown = connect_as(name).call("create_partitions", 2, **grow)
         assert grown.results[0].error_code == NONE
-        assert milliseconds(grown) > 0
+        assert milliseconds(grown) > 10_000
+        client.wait_for_topic(topic, 4)
         deleted = connect_as(name).call("delete_topics", 4, topic_names=[topic], timeout=10_000)
         assert deleted.responses[0].error_code == NONE
-        assert milliseconds(deleted) > 5000
+        assert milliseconds(deleted) > 30_000
 
 
 def test_deletions_and_growth_over_their_quota(client: RawClient, connect_as: As) -> None:
     """New versions are refused as creations are."""
     name = unique_name("limited")
     topic = client.create_topic(partitions=2)
-    with quotas_set(client, named(name), **{MUTATION: 1.0}):
-        create(connect_as(name), 13, validate_only=True)
+    with quotas_set(client, named(name), **{MUTATION: 0.1}):
+        create(connect_as(name), 4, validate_only=True)
         grow = {"topics": [{"name": topic, "count": 3, "assignments": None}], "timeout": 10_000}
         grown = connect_as(name).call("create_partitions", 3, **grow)
         assert (grown.results[0].error_code, grown.results[0].error_message) == (EXCEEDED, None)
-        assert milliseconds(grown) > 500
+        assert milliseconds(grown) > 0
         deletion = {"topics": [{"name": topic, "topic_id": None}], "timeout": 10_000}
         deleted = connect_as(name).call("delete_topics", 6, **deletion)
         assert (deleted.responses[0].error_code, deleted.responses[0].error_message) == (EXCEEDED, None)
-        assert milliseconds(deleted) > 500
+        assert milliseconds(deleted) > 0
         assert client.metadata(topic).topics[0].error_code == NONE
 
 
@@ -451,12 +470,10 @@ def test_too_many_connections_of_an_address(own_broker: BrokerProcess) -> None:
             for _ in range(2 * WINDOW_S + 5):
                 refused = stack.enter_context(socket.create_connection((own_broker.host, own_broker.port)))
             assert refused is not None
-            refused.settimeout(5.0)
+            refused.settimeout(15.0)
             request = encode_request("api_versions", 0, 1, {})
-            started = time.monotonic()
             refused.sendall(len(request).to_bytes(4, "big") + request)
             assert _ends_unanswered(refused)
-            assert 0.2 < time.monotonic() - started < 3.0
             client.call("api_versions", 0)  # those that are in stay in
     with RawClient(own_broker.host, own_broker.port) as client:
         client.call("api_versions", 0)
@@ -473,12 +490,12 @@ def test_a_stop_does_not_wait_for_muted_connections(own_broker: BrokerProcess) -
     """A broker stops at once, however long a client has still to wait."""
     with RawClient(own_broker.host, own_broker.port, client_id="patient") as client:
         topic = client.create_topic()
-        set_quotas(client, named("patient"), {PRODUCE: 1000})
+        set_quotas(client, named("patient"), {PRODUCE: TINY})
         assert produce(client, topic, 500_000) > 100_000
         client.send("api_versions", 0)
         started = time.monotonic()
         own_broker.stop()
-        assert time.monotonic() - started < 15
+        assert time.monotonic() - started < 25
         with contextlib.suppress(ConnectionClosed):  # what had been read before is answered, not more
             client.receive("api_versions", 0)
         assert client.closed_by_peer()

