@@ -133,6 +133,13 @@ SCENARIOS: tuple[Known, ...] = (
         path="*",
         row="a join with a group instance and the id of a dynamic member",
     ),
+    Known(
+        script="group-join-displaced",
+        step="join_group v5",
+        path="",
+        kafka={"silent": True},
+        row="a JoinGroup or SyncGroup that the same member's next one replaces",
+    ),
 )
 
 NO_ISOLATION = "an isolation level that does not exist"

@@ -31,7 +31,7 @@ def _keys(answer: Answer) -> list[str]:
 
 
 def _until_keys(peer: Peer, topic: str, expected: list[str], **more: Any) -> Answer:
-    """Poll until exactly these keys are left, and record what is there; a fetch ends with a segment, on both brokers."""
+    """Poll until exactly these keys are left, and record what is there; a fetch ends where a segment does."""
     return peer.until(
         lambda: fetch(peer, topic, 0, **more), lambda answer: _keys(answer) == expected, within_s=WITHIN_S, every_s=0.2
     )

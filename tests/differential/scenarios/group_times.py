@@ -134,3 +134,21 @@ def pending_id_lapses(peer: Peer) -> None:
     leader.sync({leader.id: b"all"})
     ghost.join()
     ghost.leave()
+
+
+@script("group-join-displaced", seconds=12, slow=True, family="groups-never-answered")
+def join_displaced(peer: Peer) -> None:
+    """A member that joins again, on another connection, while its first join waits."""
+    group = peer.name("displaced")
+    leader, follower = Member(peer, "leader", group), Member(peer, "follower", group)
+    join_alone(leader)
+    follower.ask_for_id()
+    first = follower.start_join()
+    wait_members(peer, group, PREPARING, 2)
+    body = follower.join_body()
+    second = peer.send("join_group", 5, body, on="second", client_id="follower", label="the second one")
+    leader.heartbeat()
+    assert peer.pending(second)
+    leader.join()
+    peer.take(second)
+    peer.take(first, within_s=5.0)
