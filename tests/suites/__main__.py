@@ -52,7 +52,7 @@ def _run(suite: Suite) -> int:
     started = time.monotonic()
     try:
         first = {kind: _on(kind, suite, ()) for kind in KINDS}
-        again = to_run_again(first["kafka"], first["penstock"])
+        again = to_run_again(suite.name, first["kafka"], first["penstock"])
         second = {kind: _on(kind, suite, again) if again else {} for kind in KINDS}
     except PortTaken as error:
         print(f"  skipped: {error}", flush=True)

@@ -12,6 +12,7 @@ TRANSACTIONS = "transactions"
 ACLS = "ACLs"
 SCRAM = "SASL and its credentials"
 CONSUMER_PROTOCOL = "the consumer protocol of KIP-848"
+CREATED_AT_ONCE = "a topic that Metadata creates is in its answer at once"
 SHARE_GROUPS = "share groups (KIP-932)"
 
 
@@ -24,7 +25,18 @@ class Expected:
 
 EXPECTED: tuple[Expected, ...] = (
     Expected("kafka-python", "*::test_transactional_*", TRANSACTIONS),
-    Expected("kafka-python", "*::test_create_describe_delete_acls", ACLS),
+    Expected("franz-go", "TestTxn*", TRANSACTIONS),
+    Expected("franz-go", "Test*Share*", SHARE_GROUPS),
+    Expected("franz-go", "Test*848*", CONSUMER_PROTOCOL),
+    Expected("kafka-go", "*Txn*", TRANSACTIONS),
+    Expected("kafka-go", "TestClientFindCoordinator", TRANSACTIONS),
+    Expected("kafka-go", "*ScramCredentials", SCRAM),
+    Expected("kafka-go", "TestConn/*delete_topics*", CREATED_AT_ONCE),
+    Expected("librdkafka", "0103_*", TRANSACTIONS),
+    Expected("librdkafka", "0129_*", TRANSACTIONS),
+    Expected("librdkafka", "01[78]?_share_*", SHARE_GROUPS),
+    Expected("librdkafka", "0190_share_*", SHARE_GROUPS),
+    Expected("librdkafka", "*/do_test_UserScramCredentials", SCRAM),
 )
 
 

@@ -100,6 +100,6 @@ def from_output(text: str) -> dict[str, Result]:
         match[2]: Result(outcome=ends[match[3]], seconds=float(match[1]))
         for match in re.finditer(line, plain, re.MULTILINE)
     }
-    for match in re.finditer(r'^### Test "([^" ]+)[^"]*" failed at [^\n]*\n([^\n]*)', plain, re.MULTILINE):
+    for match in re.finditer(r'^### Test "(\d[^" ]+)[^"]*" failed at [^\n]*\n([^\n]*)', plain, re.MULTILINE):
         results[match[1]] = Result(outcome=Outcome.FAILED, message=match[2][:300])
     return results
