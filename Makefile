@@ -82,13 +82,13 @@ NIGHTLY := test differential compat compat-suites crash scale load
 nightly: $(filter $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile),$(NIGHTLY)) ## every long suite, then five minutes of soak
 	SOAK_SECONDS=300 $(MAKE) soak
 
-bench: setup ## Penstock against Apache Kafka on this machine: about 10 minutes, wants it idle
+bench: compat-setup ## Penstock against Apache Kafka on this machine: about 10 minutes, wants it idle
 	$(BIN)/python -m bench --fsync-kafka
 
 bench-quick: setup ## the same work in a minute, Penstock alone
 	$(BIN)/python -m bench --penstock-only --rounds 1 --seconds 2 --warm-up 1
 
-bench-clients: setup ## the same with real clients: librdkafka and Kafka's own performance tools
+bench-clients: compat-setup ## the same with real clients: librdkafka and Kafka's own performance tools
 	$(BIN)/python -m bench.clients
 
 bench-age: setup ## produce and fetch at 1,000 segments and 10,000 partitions against a fresh log

@@ -137,6 +137,8 @@ class Kafka(Rival):
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
+        if not any(jars().glob("kafka_*.jar")):
+            raise RuntimeError(f"there is no Apache Kafka in {jars()}: make compat-setup")
         self._controller_port = free_port()
         self._properties = directory / "server.properties"
         self._properties.write_text("".join(f"{key}={value}\n" for key, value in self._all_settings().items()))
