@@ -10,6 +10,7 @@ after which the log is not sound.
 
 from __future__ import annotations
 
+import functools
 import random
 import shutil
 import tempfile
@@ -101,7 +102,7 @@ def _check_repair(root: Path, log_start: int, compacted: bool) -> None:
     shutil.copytree(root, copy)
     try:
         repair_log(FILES, copy, now_ms=TIME, log_start=log_start, compacted=compacted)
-        report = verify_log(FILES, copy, compacted=True)
+        report = verify_log(FILES, copy, log_start=log_start, compacted=compacted)
         if not report.is_sound:
             raise Finding(f"not sound after a repair: {report.bad} {report.missing}")
     finally:
@@ -206,6 +207,11 @@ def seeds() -> dict[str, bytes]:
     return {f"{name}-{head}": bytes((head,)) + join(parts) for name, parts in sets.items() for head in (0, 1, 2)}
 
 
+@functools.cache
+def spare_files() -> tuple[bytes, ...]:
+    return tuple(join([part]) for seed in seeds().values() for part in split(seed[1:]))
+
+
 def mutate(data: bytes, max_bytes: int, choose: random.Random, change: Change) -> bytes:
     parts = list(split(data[1:]))
     kind = choose.random()
@@ -213,7 +219,7 @@ def mutate(data: bytes, max_bytes: int, choose: random.Random, change: Change) -
         return bytes((choose.randrange(16),)) + data[1:]
     if kind < 0.3:
         packed = [join([part]) for part in parts]
-        rearrange(packed, [join([part]) for seed in seeds().values() for part in split(seed[1:])], choose)
+        rearrange(packed, spare_files(), choose)
         return (data[:1] + b"".join(packed))[:max_bytes]
     at = choose.randrange(len(parts))
     which, content = parts[at]
