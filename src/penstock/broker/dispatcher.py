@@ -29,7 +29,8 @@ log = logging.getLogger(__name__)
 
 Buffer = bytes | bytearray | memoryview
 Handler = Callable[[Broker, Call], Any]
-FastHandler = Callable[[Broker, RequestHeader, memoryview, int], Answer]
+FetchHandler = Callable[[Broker, RequestHeader, memoryview, int], Answer]
+ProduceHandler = Callable[[Broker, RequestHeader, memoryview, int, Caller], Answer]
 
 
 class Dispatcher:
@@ -39,10 +40,14 @@ class Dispatcher:
         self._broker = broker
         self._handlers: dict[int, Handler] = {}
         self._loaded: set[tuple[int, int]] = set()
-        self._produce: FastHandler = load_handler(APIS[PRODUCE]).handle
-        self._fetch: FastHandler = load_handler(APIS[FETCH]).handle
+        self._produce: ProduceHandler = load_handler(APIS[PRODUCE]).handle
+        self._fetch: FetchHandler = load_handler(APIS[FETCH]).handle
 
     def serve(self, frame: memoryview, caller: Caller) -> tuple[bytes, int, Answer]:
+        if caller.lane is not None:
+            served: tuple[bytes, int, Answer] | None = caller.lane.serve(frame)
+            if served is not None:
+                return served
         header = read_request_header(frame)
         api = APIS.get(header.api_key)
         if api is None or not api.accepts(header.version):
@@ -50,7 +55,7 @@ class Dispatcher:
         start = body_start(frame, header, api)
         head = response_header(header.correlation_id, api, header.version)
         if header.api_key == PRODUCE:
-            return head, PRODUCE, self._produce(self._broker, header, frame, start)
+            return head, PRODUCE, self._produce(self._broker, header, frame, start, caller)
         if header.api_key == FETCH:
             return head, FETCH, self._fetch(self._broker, header, frame, start)
         if (api.key, header.version) not in self._loaded:

@@ -157,26 +157,25 @@ def check_batch(buffer: Buffer) -> BatchHeader:
     size = len(buffer)
     if size < HEADER_BYTES:
         raise _misshapen(buffer)
-    header = read_header(buffer)
-    if header.magic != 2 or header.size_bytes != size:
+    header = BatchHeader._make(_HEADER.unpack_from(buffer))
+    base_offset, length, _, magic, crc, attributes, last_delta, _, _, producer_id, epoch, sequence, count = header
+    if magic != 2 or length + LOG_OVERHEAD_BYTES != size:
         raise _misshapen(buffer)
-    if crc32c(memoryview(buffer)[CRC_START:]) != header.crc:
+    if crc32c(memoryview(buffer)[CRC_START:]) != crc:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, "CRC-32C of the batch does not match")
-    if header.codec >= CODEC_COUNT:
-        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"unknown compression codec {header.codec}")
-    if header.base_offset != 0:
-        raise KafkaError(ErrorCode.INVALID_RECORD, f"base offset {header.base_offset} from a client, must be 0")
-    if header.is_control:
+    codec = attributes & CODEC_MASK
+    if codec >= CODEC_COUNT:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"unknown compression codec {codec}")
+    if base_offset != 0:
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"base offset {base_offset} from a client, must be 0")
+    if attributes & CONTROL_BIT:
         raise KafkaError(ErrorCode.INVALID_RECORD, "clients may not write control batches")
-    if header.record_count < 1 or header.record_count != header.last_offset_delta + 1:
-        raise KafkaError(
-            ErrorCode.INVALID_RECORD,
-            f"{header.record_count} records do not fit a last offset delta of {header.last_offset_delta}",
-        )
+    if count < 1 or count != last_delta + 1:
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"{count} records do not fit a last offset delta of {last_delta}")
     # The smallest record is 7 bytes (length, attributes, two deltas, key, value, header count).
-    if header.codec == 0 and header.record_count * 7 > size - HEADER_BYTES:
-        raise KafkaError(ErrorCode.INVALID_RECORD, f"{header.record_count} records cannot be in {size} bytes")
-    if header.producer_id >= 0 and (header.base_sequence < 0 or header.producer_epoch < 0):
+    if codec == 0 and count * 7 > size - HEADER_BYTES:
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"{count} records cannot be in {size} bytes")
+    if producer_id >= 0 and (sequence < 0 or epoch < 0):
         raise KafkaError(ErrorCode.INVALID_RECORD, "a producer id without a sequence or epoch")
     return header
 

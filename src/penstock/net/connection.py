@@ -25,6 +25,7 @@ from typing import Any, Protocol, cast
 from penstock.net.caller import Caller, Endpoint
 from penstock.net.flow_control import FlowControl
 from penstock.net.mute import Mute
+from penstock.net.outbox import Outbox
 from penstock.net.pending import SILENCE, Buffers, Pending
 from penstock.protocol.kafka.primitives import INT32, MalformedRequest
 from penstock.runtime.turns import STEP_NS
@@ -34,6 +35,8 @@ log = logging.getLogger(__name__)
 SCRATCH_BYTES = 256 * 1024
 QUEUED_OVERHEAD_BYTES = 100  # what a request that waits takes besides its bytes
 SMALL_FRAME_BYTES = 1024 * 1024  # a larger frame takes its room first, and gets memory as its bytes arrive
+
+JOINED_BYTES_MAX = 4096  # below, one copy is cheaper than the system's work with many buffers
 
 Answer = Buffers | Pending | Coroutine[Any, Any, Buffers | None] | None
 
@@ -71,6 +74,7 @@ class Shared:
     on_close: Callable[[Connection], None]
     on_broken: Callable[[str], None]
     scratch: bytearray
+    outbox: Outbox
     muted: int = 0
     """How many are not read because their clients are over a quota."""
 
@@ -90,6 +94,7 @@ class Connection(asyncio.BufferedProtocol):
         "_paused",
         "_queue",
         "_queued_bytes",
+        "_ready",
         "_resting",
         "_scratch",
         "_shared",
@@ -122,6 +127,7 @@ class Connection(asyncio.BufferedProtocol):
         self._unread_held = 0  # the memory of them
         self._last_answer_bytes = 0
         self._slots: deque[Pending] = deque()  # answers not sent yet, oldest first
+        self._ready = False  # in the outbox
         self._busy = False
         self._paused = False
         self._stopped = False
@@ -288,11 +294,11 @@ class Connection(asyncio.BufferedProtocol):
                 self._shared.service.answered(api_key, self._shared.clock() - started)
             return
         if isinstance(answer, Pending):
-            answer.listen(self._advance)
+            answer.listen(self._completed)
             self._enqueue(answer, header, api_key, started)
             return
         pending = Pending()
-        pending.listen(self._advance)
+        pending.listen(self._completed)
         self._enqueue(pending, header, api_key, started)
         self._busy = True
         self._task = asyncio.get_running_loop().create_task(
@@ -303,7 +309,7 @@ class Connection(asyncio.BufferedProtocol):
         pending.header, pending.api_key, pending.started = header, api_key, started
         self._slots.append(pending)
         if pending.done:
-            self._advance()
+            self._completed()
 
     async def _finish(self, answer: Coroutine[Any, Any, Buffers | None], pending: Pending) -> None:
         try:
@@ -361,29 +367,45 @@ class Connection(asyncio.BufferedProtocol):
 
     # --- answers ---------------------------------------------------------------------------------------------------
 
-    def _advance(self) -> None:
+    def _completed(self) -> None:
+        """An answer is ready; with it go those that are completed together with it."""
+        if not self._ready and self._slots and self._slots[0].done:
+            self._ready = True
+            self._shared.outbox.put(self)
+
+    def send_ready(self) -> None:
         """Send the answers at the head of the line that are ready."""
+        self._ready = False
         slots = self._slots
+        service = self._shared.service
         now = self._shared.clock()
+        parts: list[bytes | bytearray | memoryview] = []
         while slots and slots[0].done:
             pending = slots.popleft()
-            if pending.body is None:
+            body = pending.body
+            if body is None:
+                self._write(parts)
                 self.close("a request that expects no answer failed")
                 return
-            if pending.body is not SILENCE:
-                self._send(pending.header, pending.body)
-            self._shared.service.answered(pending.api_key, now - pending.started)
+            if body is not SILENCE:
+                parts.append(INT32.pack(len(pending.header) + sum(map(len, body))) + pending.header)
+                parts += body
+            service.answered(pending.api_key, now - pending.started)
+        self._write(parts)
         if self._queue and not self._busy:
             self._work_off()
 
     def _send(self, header: bytes, body: Buffers) -> None:
-        if self._closing:
+        self._write([INT32.pack(len(header) + sum(map(len, body))) + header, *body])
+
+    def _write(self, parts: list[bytes | bytearray | memoryview]) -> None:
+        if self._closing or not parts:
             return
-        size = self._last_answer_bytes = len(header) + sum(map(len, body))
-        if size <= 4096:
-            self._transport.write(b"".join((INT32.pack(size), header, *body)))
+        size = self._last_answer_bytes = sum(map(len, parts))
+        if size <= JOINED_BYTES_MAX:
+            self._transport.write(b"".join(parts))
         else:
-            self._transport.writelines((INT32.pack(size) + header, *body))
+            self._transport.writelines(parts)
         self._note_unread()
 
     def _note_unread(self) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from penstock.model.limits import FRAME_STALL_MS_MAX
 from penstock.net.connection import SCRATCH_BYTES, Connection, ConnectionLimits, Service, Shared
 from penstock.net.flow_control import FlowControl
+from penstock.net.outbox import Outbox
 from penstock.observability.metrics import BrokerMetrics
 
 log = logging.getLogger(__name__)
@@ -62,6 +63,7 @@ class Listener:
         service: Service,
         flow: FlowControl,
         metrics: BrokerMetrics,
+        outbox: Outbox | None = None,
     ) -> None:
         self._options = options
         self._metrics = metrics
@@ -82,6 +84,7 @@ class Listener:
             on_close=self._closed,
             on_broken=metrics.connection_broken,
             scratch=bytearray(SCRATCH_BYTES),
+            outbox=outbox or Outbox(asyncio.get_running_loop().call_soon),
         )
 
     @property

@@ -27,6 +27,7 @@ from penstock.cluster.topics import TopicTable
 from penstock.config.settings import Settings
 from penstock.net.flow_control import FlowControl
 from penstock.net.listener import Listener, bind
+from penstock.net.outbox import Outbox
 from penstock.node.errors import StartError
 from penstock.node.garbage import GarbageSearch
 from penstock.node.http import HttpServer
@@ -89,8 +90,9 @@ class Node:
         connect_probes(broker, self.metrics, self.health)
         self._http = self._http_server(broker, http_socket)
         await self._recover(storage)
-        storage.start(broker.partitions.on_flushed, loop)
-        await self._open_kafka_door(broker, kafka_socket)
+        outbox = Outbox(loop.call_soon)
+        storage.start(broker.partitions.on_flushed, loop, after_round=outbox.send)
+        await self._open_kafka_door(broker, kafka_socket, outbox)
         await self._open_http_door()
         preloader = Preloader()
         preloader.start()
@@ -171,10 +173,12 @@ class Node:
         self._stack.callback(http_socket.close)
         return kafka_socket, http_socket
 
-    async def _open_kafka_door(self, broker: Broker, kafka_socket: socket.socket) -> None:
+    async def _open_kafka_door(self, broker: Broker, kafka_socket: socket.socket, outbox: Outbox) -> None:
         """Closing it goes the other way round: nothing new, waiting requests answered, the last answers sent."""
         dispatcher = Dispatcher(broker)
-        listener = self._listener = Listener(listener_options(self.settings), dispatcher, broker.flow, self.metrics)
+        listener = self._listener = Listener(
+            listener_options(self.settings), dispatcher, broker.flow, self.metrics, outbox
+        )
         enforce_quotas(broker, dispatcher, listener)
         connect_listener_probe(listener, self.metrics)
         self._resolving = asyncio.ensure_future(broker.quotas.resolve_names())

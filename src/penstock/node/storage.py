@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from penstock.config.settings import Settings, StorageEngine
@@ -25,8 +26,10 @@ class Storage:
         if isinstance(self.engine, DiskEngine):
             await asyncio.to_thread(self.engine.recover)
 
-    def start(self, on_flushed: FlushListener, loop: asyncio.AbstractEventLoop) -> None:
-        self.engine.start(on_flushed, loop.call_soon_threadsafe)
+    def start(
+        self, on_flushed: FlushListener, loop: asyncio.AbstractEventLoop, *, after_round: Callable[[], None]
+    ) -> None:
+        self.engine.start(on_flushed, loop.call_soon_threadsafe, call_next=loop.call_soon, after_round=after_round)
 
     async def close(self) -> None:
         self.engine.close()

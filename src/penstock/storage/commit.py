@@ -1,5 +1,4 @@
-"""Group commit: one sync a round for every log that waits at that moment, in one thread beside the event
-loop.
+"""Group commit: one sync a round for every log that waits at that moment.
 
     loop thread    append → mark(log) ─┐                        ┌→ flush_completed, on_flushed per log
     flush thread                       └→ collect → sync → ─────┘   (one call onto the loop per round)
@@ -7,6 +6,9 @@ loop.
 Marks that come during a round form the next one, which starts at once: under load the rounds grow, alone a
 write waits for nobody. Three modes: `always` acknowledges after the sync; `interval` makes a write visible at
 once and syncs every so often; `os` never syncs here (logs still do when they roll and close).
+
+A few small writes, while the thread has nothing to do, are synced by the loop itself (`sync_cost.LoopSync`), after
+it has looked once more for requests that are there already: they share the sync.
 
 A failed sync is final for its log: the kernel has dropped the pages and a second sync would lie. When the one
 sync of a round fails, each file is synced by itself, which finds the guilty log and clears the others.
@@ -30,13 +32,17 @@ from typing import NamedTuple
 from penstock.runtime.files import File, Files
 from penstock.storage.flush_queue import Flushable
 from penstock.storage.observer import EngineObserver, SilentObserver
-from penstock.storage.sync_cost import SyncCost
+from penstock.storage.sync_cost import LoopSync, SyncCost
 
 _log = logging.getLogger(__name__)
 
 OnFlushed = Callable[[Flushable], None]
 CallSoon = Callable[..., object]
 _TURN_NS = 2_000_000  # of the event loop, for telling logs that they are flushed
+# Above these a round is the thread's: the loop has better things to do than to wait for so much.
+_LOOP_MARKS_MAX = 16
+_LOOP_BYTES_MAX = 64 << 10
+_LOOP_LOGS_MAX = 2
 
 
 class FlushMode(enum.Enum):
@@ -90,32 +96,86 @@ class GroupCommit:
         self._finished: deque[_Round] = deque()
         self._when_done: deque[tuple[int, Callable[[], None]]] = deque()
         self._wake: SimpleQueue[None] = SimpleQueue()
+        self._wakes = self._wakes_heeded = 0  # the thread rests while they are equal
+        self._marks = self._marks_seen = self._marked_bytes = 0  # since the last round began
+        self._loop_sync = LoopSync()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._on_flushed: OnFlushed | None = None
         self._call_soon: CallSoon | None = None
+        self._call_next: CallSoon | None = None
+        self._after_round: Callable[[], None] | None = None
 
-    def start(self, on_flushed: OnFlushed, call_soon: CallSoon, *, in_thread: bool = True) -> None:
-        """Begin rounds; without a thread they are made by calling `run_round`."""
+    def start(
+        self,
+        on_flushed: OnFlushed,
+        call_soon: CallSoon,
+        *,
+        call_next: CallSoon | None = None,
+        after_round: Callable[[], None] | None = None,
+        in_thread: bool = True,
+    ) -> None:
+        """Begin rounds; without a thread they are made by calling `run_round`, without `call_next` never by the
+        loop.
+        """
         self._on_flushed = on_flushed
         self._call_soon = call_soon
+        self._call_next = call_next
+        self._after_round = after_round
         if in_thread and self._mode is not FlushMode.OS:
             self._thread = threading.Thread(target=self._run, name="penstock-flush", daemon=True)
             self._thread.start()
 
-    def mark(self, log: Flushable) -> None:
+    def mark(self, log: Flushable, size_bytes: int = 0) -> None:
         """Loop thread: this log has unflushed bytes."""
         if self._mode is not FlushMode.ALWAYS:
-            if not self._unseen and self._call_soon is not None:
-                self._call_soon(self._make_visible)
-            self._unseen[log] = None
+            self._mark_unseen(log)
             if self._mode is FlushMode.OS:
                 return
         with self._lock:
             first = not self._dirty
             self._dirty[log] = None
+        if self._call_next is None:
+            if first:
+                self._wake_thread()
+            return
         if first:
-            self._wake.put(None)
+            self._marks = self._marks_seen = self._marked_bytes = 0
+            if self._wakes != self._wakes_heeded:
+                self._wake_thread()
+            else:
+                self._call_next(self._look_once_more)
+        self._marks += 1
+        self._marked_bytes += size_bytes
+
+    def _mark_unseen(self, log: Flushable) -> None:
+        if not self._unseen:
+            call = self._call_next or self._call_soon
+            if call is not None:
+                call(self._make_visible)
+        self._unseen[log] = None
+
+    def _wake_thread(self) -> None:
+        self._wakes += 1
+        self._wake.put(None)
+
+    def _look_once_more(self) -> None:
+        """Loop thread: begin the round when a look at the sockets brought nothing more, or it has become large."""
+        marks = self._marks
+        is_small = marks <= _LOOP_MARKS_MAX and self._marked_bytes <= _LOOP_BYTES_MAX
+        if is_small and marks != self._marks_seen:
+            self._marks_seen = marks
+            assert self._call_next is not None
+            self._call_next(self._look_once_more)
+            return
+        now = time.perf_counter()
+        if is_small and len(self._dirty) <= _LOOP_LOGS_MAX and self._loop_sync.allows(now):
+            self.run_round()
+            after = time.perf_counter()
+            self._loop_sync.took(after - now, after)
+            self._finish_some()
+        else:
+            self._wake_thread()
 
     def forget(self, log: Flushable, then: Callable[[], None]) -> None:
         """Loop thread: never touch this log again. `then` is called on the loop once no round holds its
@@ -135,7 +195,7 @@ class GroupCommit:
         thread.
         """
         self._stopping.set()
-        self._wake.put(None)
+        self._wake_thread()
         if self._thread is not None:
             self._thread.join()
             self._thread = None
@@ -177,7 +237,9 @@ class GroupCommit:
             if not self._finish_round(turn_end):
                 assert self._call_soon is not None
                 self._call_soon(self._finish_some)
-                return
+                break
+        if self._after_round is not None:
+            self._after_round()
 
     def _finish_round(self, turn_end: int) -> bool:
         """The oldest one; False if the turn ended before it was through."""
@@ -214,7 +276,9 @@ class GroupCommit:
                 self._stopping.wait(self._interval_s)
             else:
                 self._wake.get()
-            if self.run_round():
+            made = self.run_round()
+            self._wakes_heeded += 1
+            if made:
                 try:
                     self._call_soon(self._finish_some)
                 except RuntimeError:
@@ -254,6 +318,8 @@ class GroupCommit:
                 log.made_visible(end)
             if self._on_flushed is not None:
                 self._on_flushed(log)
+        if self._after_round is not None:
+            self._after_round()
 
 
 def _sync_each(files: Sequence[File]) -> OSError | None:

@@ -51,8 +51,8 @@ class FlushQueue(Protocol):
     `append_trusted` goes on.
     """
 
-    def mark(self, log: Flushable) -> None:
-        """Loop thread, once per append. Cheap; marking twice is marking once."""
+    def mark(self, log: Flushable, size_bytes: int = 0) -> None:
+        """Loop thread, once per append of so many bytes. Cheap; marking twice is marking once."""
         ...
 
 

@@ -204,8 +204,18 @@ class LogEngine(Protocol):
         """Delete what retention allows; returns segments removed. Called by a timer."""
         ...
 
-    def start(self, on_flushed: FlushListener, call_soon: Callable[..., object]) -> None:
-        """Begin flush rounds. `call_soon(function, *args)` brings a call onto the event loop from any thread."""
+    def start(
+        self,
+        on_flushed: FlushListener,
+        call_soon: Callable[..., object],
+        *,
+        call_next: Callable[..., object] | None = None,
+        after_round: Callable[[], None] | None = None,
+    ) -> None:
+        """Begin flush rounds. `call_soon(function, *args)` brings a call onto the event loop from any thread,
+        `call_next` does so from the loop's own. `after_round` is called on the loop when everybody who waited for
+        a round has been told.
+        """
         ...
 
     def close(self) -> None:

@@ -214,7 +214,7 @@ class DiskLog(LogReader):
         self.unsnapshotted_bytes += size
         if is_idempotent:
             self._producers.note(header, base_offset, append_time_ms, now_ms)
-        self._commit.mark(self)
+        self._commit.mark(self, size)
         return Appended(base_offset, last_offset, append_time_ms, False)
 
     def _segment_for_append(self, base_offset: int, last_offset: int, size: int, timestamp: int) -> Segment:

@@ -227,7 +227,15 @@ class DiskEngine:
         self.data.mark_running()
         self._is_recovered = True
 
-    def start(self, on_flushed: FlushListener, call_soon: Callable[..., object], *, background: bool = True) -> None:
+    def start(
+        self,
+        on_flushed: FlushListener,
+        call_soon: Callable[..., object],
+        *,
+        call_next: Callable[..., object] | None = None,
+        after_round: Callable[[], None] | None = None,
+        background: bool = True,
+    ) -> None:
         """After `recover`, or waits for it. Without `background` the caller ticks and flushes."""
         self._on_flushed = on_flushed
         self._call_soon = call_soon
@@ -236,7 +244,7 @@ class DiskEngine:
         for partition, report, error in self._tails:
             self._take_tail(partition, report, error)
         self._tails = []
-        self.commit.start(self._flushed, call_soon, in_thread=background)
+        self.commit.start(self._flushed, call_soon, call_next=call_next, after_round=after_round, in_thread=background)
         self._upkeep.start(in_thread=background)
 
     def call_soon(self, function: Callable[..., object], *args: Any) -> None:

@@ -88,7 +88,15 @@ class MemoryEngine:
 
     # --- running ---------------------------------------------------------------------------------------
 
-    def start(self, on_flushed: FlushListener, call_soon: Callable[..., object], *, background: bool = True) -> None:
+    def start(
+        self,
+        on_flushed: FlushListener,
+        call_soon: Callable[..., object],
+        *,
+        call_next: Callable[..., object] | None = None,
+        after_round: Callable[[], None] | None = None,
+        background: bool = True,
+    ) -> None:
         """Without `background` the caller ticks."""
         self._on_flushed = on_flushed
         self._call_soon = call_soon

@@ -16,12 +16,13 @@ Versions:
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Coroutine
 from time import perf_counter
 from typing import Any
 
 from penstock.broker.broker import Broker
+from penstock.broker.produce_lane import ZSTD_VERSION, ProduceLane
+from penstock.broker.produce_refusal import refuse
 from penstock.broker.record_checks import LoopBudget, RecordCheck, Verdict
 from penstock.cluster.partition import Partition
 from penstock.config.settings import Validation
@@ -30,10 +31,9 @@ from penstock.model.compression import CODEC_NAMES
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import RECORD_ERRORS_MAX
 from penstock.model.records import InvalidRecords
+from penstock.net.caller import Caller
 from penstock.net.connection import kept
 from penstock.net.pending import SILENCE, Buffers, Pending
-from penstock.observability.repeats import Repeats
-from penstock.protocol.kafka.apis import PRODUCE
 from penstock.protocol.kafka.headers import RequestHeader
 from penstock.protocol.kafka.produce import (
     PartitionData,
@@ -43,22 +43,16 @@ from penstock.protocol.kafka.produce import (
     decode,
     encode_response,
 )
-
-ZSTD_VERSION = 7
-_REFUSED_BY_THE_LOG = frozenset(  # Kafka says where the log begins with these, and only with these
-    (
-        ErrorCode.INVALID_RECORD,
-        ErrorCode.INVALID_TIMESTAMP,
-        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-        ErrorCode.INVALID_PRODUCER_EPOCH,
-    )
-)
-refused = Repeats(logging.getLogger(__name__))
+from penstock.protocol.kafka.repeated_produce import RepeatedProduce
+from penstock.storage.interface import LogConfig
 
 Later = Coroutine[Any, Any, Buffers | None]
 
 
-def handle(broker: Broker, header: RequestHeader, frame: memoryview, position: int) -> Buffers | Pending | Later | None:
+def handle(
+    broker: Broker, header: RequestHeader, frame: memoryview, position: int, caller: Caller
+) -> Buffers | Pending | Later | None:
+    caller.lane = None
     request = decode(frame, position, header.version)
     if request.acks not in (-1, 0, 1):
         return [encode_response(_refuse_all(request, ErrorCode.INVALID_REQUIRED_ACKS), header.version)]
@@ -70,6 +64,9 @@ def handle(broker: Broker, header: RequestHeader, frame: memoryview, position: i
     produce.append()
     if request.acks == 0:
         return produce.unanswered()
+    if produce.plain_partition is not None:
+        repeated = RepeatedProduce.of(frame, header.version, request)
+        caller.lane = repeated and ProduceLane(broker, produce.plain_partition, repeated, header.client_id)
     return produce.when_flushed()
 
 
@@ -116,6 +113,15 @@ class _Produce:
         self._waiting = 0
         self._pending: Pending | None = None
 
+    @property
+    def plain_partition(self) -> Partition | None:
+        """Where the one batch of the request was appended, if nobody has to look into batches there."""
+        if len(self._parts) != 1 or len(self._written) != 1:
+            return None
+        partition = self._parts[0].partition
+        config = partition.log.config
+        return None if self._must_validate(config) or config.compression_type != "producer" else partition
+
     # --- checks ------------------------------------------------------------------------------------------------------
 
     def admit(self, data: PartitionData, transactional_id: str | None) -> None:
@@ -151,10 +157,13 @@ class _Produce:
             raise KafkaError(code if transactional_id is None else ErrorCode.INVALID_TXN_STATE)
         part.batch, part.header = records, header
 
+    def _must_validate(self, config: LogConfig) -> bool:
+        return config.cleanup_compact or self._broker.settings.topics.validation is Validation.RECORDS
+
     def _record_check(self, part: _Part) -> RecordCheck | None:
         """What its records need; None if nobody has to look at them."""
         config, settings = part.partition.log.config, self._broker.settings
-        validate = config.cleanup_compact or settings.topics.validation is Validation.RECORDS
+        validate = self._must_validate(config)
         codec = part.header.codec
         if config.compression_type != "producer":
             codec = 0 if config.compression_type == "uncompressed" else CODEC_NAMES.index(config.compression_type)
@@ -231,25 +240,11 @@ class _Produce:
 
     def _refuse(self, part: _Part, error: KafkaError) -> None:
         data = part.data
-        says_log_start = error.code in _REFUSED_BY_THE_LOG and not isinstance(error, NotOneBatch)
-        log_start = part.partition.log_start if says_log_start else -1
         bad = error.bad[: self._errors_left] if isinstance(error, InvalidRecords) else ()
         self._errors_left -= len(bad)
         named = tuple(RecordError(*each) for each in bad)
-        self._results.append(
-            PartitionResult(data.topic, data.partition, error.code, -1, -1, log_start, named, error.message)
-        )
-        self._broker.metrics.requests.failed(PRODUCE, error.code.name)
-        topic = data.topic if isinstance(data.topic, str) else data.topic.hex()
-        refused.warning(
-            (topic, error.code),
-            "refused a produce of client %s to %s-%d: %s, %s",
-            self._client_id,
-            topic,
-            data.partition,
-            error.code.name,
-            error.message,
-        )
+        partition = getattr(part, "partition", None)
+        self._results.append(refuse(self._broker, self._client_id, data.topic, data.partition, error, partition, named))
 
     # --- the answer --------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,50 @@
+"""A batch that is refused: counted, logged, and told to the client."""
+
+from __future__ import annotations
+
+import logging
+
+from penstock.broker.broker import Broker
+from penstock.cluster.partition import Partition
+from penstock.model.batch import NotOneBatch
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.observability.repeats import Repeats
+from penstock.protocol.kafka.apis import PRODUCE
+from penstock.protocol.kafka.produce import PartitionResult, RecordError
+from penstock.protocol.kafka.topic_key import TopicKey
+
+_REFUSED_BY_THE_LOG = frozenset(  # Kafka says where the log begins with these, and only with these
+    (
+        ErrorCode.INVALID_RECORD,
+        ErrorCode.INVALID_TIMESTAMP,
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+    )
+)
+refused = Repeats(logging.getLogger(__name__))
+
+
+def refuse(
+    broker: Broker,
+    client_id: str | None,
+    topic: TopicKey,
+    partition: int,
+    error: KafkaError,
+    where: Partition | None,
+    named: tuple[RecordError, ...] = (),
+) -> PartitionResult:
+    broker.metrics.requests.failed(PRODUCE, error.code.name)
+    name = topic if isinstance(topic, str) else topic.hex()
+    refused.warning(
+        (name, error.code),
+        "refused a produce of client %s to %s-%d: %s, %s",
+        client_id,
+        name,
+        partition,
+        error.code.name,
+        error.message,
+    )
+    log_start = -1
+    if where is not None and error.code in _REFUSED_BY_THE_LOG and not isinstance(error, NotOneBatch):
+        log_start = where.log_start
+    return PartitionResult(topic, partition, error.code, -1, -1, log_start, named, error.message)
