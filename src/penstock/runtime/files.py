@@ -55,6 +55,10 @@ class File(Protocol):
 
     def size(self) -> int: ...
     def truncate(self, size: int) -> None: ...
+    def allocate(self, position: int, size: int) -> None:
+        """Make the file reach to `position + size`, the new bytes being zero and sure of their place on the disk."""
+        ...
+
     def datasync(self) -> None: ...
     def fileno(self) -> int: ...
     def close(self) -> None: ...
@@ -154,6 +158,9 @@ class RealFile:
 
     def truncate(self, size: int) -> None:
         os.ftruncate(self._fd, size)
+
+    def allocate(self, position: int, size: int) -> None:
+        os.posix_fallocate(self._fd, position, size)
 
     def datasync(self) -> None:
         CALLS.sync += 1

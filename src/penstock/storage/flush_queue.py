@@ -51,6 +51,9 @@ class FlushQueue(Protocol):
     `append_trusted` goes on.
     """
 
+    wants_room: bool
+    """Whether syncs are many, so that cheaper ones are worth some zeros at the end of a segment (`storage.room`)."""
+
     def mark(self, log: Flushable, size_bytes: int = 0) -> None:
         """Loop thread, once per append of so many bytes. Cheap; marking twice is marking once."""
         ...

@@ -13,6 +13,7 @@ business of `storage.recovery`.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
@@ -30,6 +31,7 @@ from penstock.storage.leftovers import record_failed_flush
 from penstock.storage.log_reader import LogReader, OnDamage
 from penstock.storage.observer import EngineObserver, SilentObserver
 from penstock.storage.recovery import RecoveredLog, recover
+from penstock.storage.room import Room
 from penstock.storage.segment import Segment
 from penstock.storage.snapshot import SegmentEntry, encode_snapshot
 from penstock.storage.swap import SegmentSwap
@@ -43,7 +45,7 @@ class DiskLog(LogReader):
 
     __slots__ = (
         "_checkpoint_running", "_commit", "_end_mark", "_epoch", "_epochs", "_flushing", "_journal", "_observer",
-        "_producers", "_root", "_synced_names", "_unflushed", "flushed", "partition", "snapshot_end", "topic",
+        "_producers", "_room", "_root", "_synced_names", "_unflushed", "flushed", "partition", "snapshot_end", "topic",
         "unsnapshotted_bytes",
     )  # fmt: skip
 
@@ -82,6 +84,7 @@ class DiskLog(LogReader):
         self._observer = observer or _SILENT
         self._root = root or directory.parent
         self._unflushed = UnflushedFiles(file_cache)
+        self._room = Room()
         self._checkpoint_running = False
         self._synced_names = False  # whether the active file's name is known to be on disk
         self.directory = directory
@@ -203,6 +206,8 @@ class DiskLog(LogReader):
         position = segment.size
         try:
             file = self._unflushed.active or self._open_active(segment)
+            if self._commit.wants_room:
+                self._room.make(file, position, size)
             file.pwrite((batch,), position)
         except OSError as error:
             raise self._undo_write(position, error) from error
@@ -230,6 +235,7 @@ class DiskLog(LogReader):
     def roll(self, base_offset: int) -> Segment:
         """Begin a new segment at the end of the log. Its name is synced by the round that flushes its first batch."""
         started = perf_counter()
+        self._take_room_away()
         segment = Segment(self.directory, base_offset)
         directories = [self.directory]
         if not self._segments:
@@ -267,10 +273,21 @@ class DiskLog(LogReader):
         self._unflushed.active = file
         return file
 
+    def _take_room_away(self) -> None:
+        """Nobody minds if it is there again after a power cut: this is not synced for its own sake."""
+        if self._room:
+            active = self._segments[-1]
+            file = self._cache.acquire(active.path, write=True)
+            try:
+                self._room.take_away(file, active.size)
+            finally:
+                self._cache.release(file)
+
     def _undo_write(self, position: int, error: OSError) -> KafkaError:
         """Part of a batch may be in the file: it must go before the next one comes."""
         try:
             if self._unflushed.active is not None:
+                self._room.forget()
                 self._unflushed.active.truncate(position)
         except OSError as second:
             self.state = LogState.OFFLINE
@@ -409,6 +426,8 @@ class DiskLog(LogReader):
         """Flush, write a last recovery point. Waits for the disk. `synced`: see `Checkpoint.write`."""
         if self.state is not LogState.ONLINE:
             return
+        with contextlib.suppress(OSError):  # room that stays is found by the next start
+            self._take_room_away()
         checkpoint = self.checkpoint()
         if checkpoint is not None:
             try:

@@ -211,6 +211,7 @@ class _Recovery:
             verify=True,
             has_holes=self.has_holes,
             end_offset=bounded_end(segment.base_offset) if self.has_holes else None,
+            room_allowed=True,
         )
         for _, header in scanner:
             next_offset = header.next_offset
@@ -223,6 +224,9 @@ class _Recovery:
             self.scanned.append(segment)
         self.next_offset = segment.end_offset
         reason = reason or scanner.reason
+        if reason is None and scanner.position < size:
+            file.truncate(scanner.position)  # room for what did not come; nobody minds if it is there again
+            self.result.scanned_bytes -= size - scanner.position
         return reason is None or self._settle(file, segment, size, reason, later)
 
     def _segment_to_scan(self, base: int) -> Segment:

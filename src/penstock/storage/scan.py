@@ -15,6 +15,7 @@ from crc32c import crc32c
 from penstock.model.batch import CRC_START, HEADER_BYTES, LOG_OVERHEAD_BYTES, BatchHeader, read_header
 from penstock.runtime.files import File
 from penstock.storage.index import RELATIVE_OFFSET_MAX
+from penstock.storage.room import is_room
 
 CHUNK_BYTES = 1 << 20
 # No frame is larger than 100 MiB; a length above this is noise and must not cost memory.
@@ -37,14 +38,14 @@ class CorruptBatch(Exception):
 class BatchScanner:
     """Iterate over (position, header). Afterwards `position` is the first byte that is not a good batch.
 
-    `reason` is None if the end was reached exactly. Offsets must rise, starting at `min_offset`; without holes each
-    batch begins where the one before ended. None reaches `end_offset`, if that is known; without holes the last
-    one leads to it.
+    `reason` is None if the end was reached exactly, or, where that is allowed, but for room (`storage.room`). Offsets
+    must rise, starting at `min_offset`; without holes each batch begins where the one before ended. None reaches
+    `end_offset`, if that is known; without holes the last one leads to it.
     """
 
     __slots__ = (
-        "_end", "_end_offset", "_file", "_has_holes", "_verify", "batch_count", "chunk", "chunk_start", "next_offset",
-        "position", "reason",
+        "_end", "_end_offset", "_file", "_has_holes", "_room_allowed", "_verify", "batch_count", "chunk", "chunk_start",
+        "next_offset", "position", "reason",
     )  # fmt: skip
 
     def __init__(
@@ -57,7 +58,9 @@ class BatchScanner:
         verify: bool,
         has_holes: bool = True,
         end_offset: int | None = None,
+        room_allowed: bool = False,
     ) -> None:
+        self._room_allowed = room_allowed
         self._file = file
         self._end = end
         self._verify = verify
@@ -77,13 +80,13 @@ class BatchScanner:
             at = position - self.chunk_start
             if at + HEADER_BYTES > len(self.chunk):
                 if not self._load(position, HEADER_BYTES):
-                    return
+                    break
                 at = 0
             header = read_header(self.chunk, at)
             size = header.batch_length + LOG_OVERHEAD_BYTES
             self.reason = implausible(header, self.next_offset, end - position) or self._misplaced(header)
             if self.reason is not None:
-                return
+                break
             if self._verify:
                 if at + size > len(self.chunk):
                     if not self._load(position, size):
@@ -96,6 +99,10 @@ class BatchScanner:
             self.next_offset = header.base_offset + header.last_offset_delta + 1
             self.batch_count += 1
             yield position, header
+        if self.reason is not None:
+            if not (self._room_allowed and is_room(self._file, self.position, end)):
+                return
+            self.reason = None
         if not self._has_holes and self._end_offset is not None and self.next_offset != self._end_offset:
             self.reason = f"ends at offset {self.next_offset}, not {self._end_offset}"
 

@@ -48,6 +48,9 @@ class DirectoryEntry:
     def truncate(self, size: int) -> None:
         raise AssertionError("a directory entry is only synced")
 
+    def allocate(self, position: int, size: int) -> None:
+        raise AssertionError("a directory entry is only synced")
+
     def close(self) -> None:
         """It owns nothing."""
 

@@ -135,7 +135,9 @@ def _verify_segment(files: Files, report: Report, base: int, end_offset: int | N
             found.batches += scanner.batch_count
             found.next_offset = scanner.next_offset
             position = scanner.position
-            if scanner.reason is not None and position < size:
+            if scanner.reason is None:
+                break  # at the end, or where its room begins
+            if position < size:
                 position = _note_bad(file, report, found, position, scanner.reason, end_offset)
         if size > SMALL_BYTES:
             written = read_index_files(files, report.directory, base, size)
