@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from penstock.model.compression import DecompressedTooLarge, decompress
@@ -20,7 +21,7 @@ from penstock.observability.labels import quoted
 
 if TYPE_CHECKING:
     from opentelemetry.proto.common.v1.common_pb2 import KeyValue
-    from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric, NumberDataPoint
+    from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric, MetricsData, NumberDataPoint
 
 PREFIX: Final = "kafka_client_"
 _KAFKA_PREFIX: Final = "org.apache.kafka."
@@ -51,11 +52,14 @@ class Push(NamedTuple):
 
     points: list[Point]
     resource: dict[str, str]
-    unusable: int  # points that cannot be shown, and metrics that are neither gauge nor sum
+    unusable: int  # points that cannot be shown or are too many, and metrics that are neither gauge nor sum
 
 
-def decode_push(codec: int, payload: bytes | bytearray, unpacked_bytes_max: int) -> Push:
-    """Raises KafkaError: INVALID_RECORD if it is no MetricsData, TELEMETRY_TOO_LARGE if it is too much of it."""
+def decode_push(codec: int, payload: bytes | bytearray, unpacked_bytes_max: int, points_max: int) -> Push:
+    """At most `points_max` points: those that come back are a matter for the event loop.
+
+    Raises KafkaError: INVALID_RECORD if it is no MetricsData, TELEMETRY_TOO_LARGE if it is too much of it.
+    """
     from google.protobuf.message import DecodeError
     from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
@@ -66,14 +70,11 @@ def decode_push(codec: int, payload: bytes | bytearray, unpacked_bytes_max: int)
         raise KafkaError(ErrorCode.INVALID_RECORD, f"not a MetricsData: {error}") from None
     points: list[Point] = []
     seen = unusable = 0
-    for metric in (
-        metric for each in data.resource_metrics for scope in each.scope_metrics for metric in scope.metrics
-    ):
+    for metric in _metrics(data):
         found = _number_points(metric)
-        seen += 1 + len(found)
-        if seen > TELEMETRY_POINTS_MAX:
-            raise KafkaError(ErrorCode.TELEMETRY_TOO_LARGE, f"more than {TELEMETRY_POINTS_MAX} points")
-        usable = list(_points(metric, found))
+        seen += len(found)
+        _check_count(seen)
+        usable = list(islice(_points(metric, found), points_max - len(points)))
         unusable += max(1, len(found)) - len(usable)
         points += usable
     attributes = data.resource_metrics[0].resource.attributes if data.resource_metrics else ()
@@ -87,6 +88,24 @@ def _unpacked(codec: int, payload: bytes | bytearray, limit: int) -> bytes:
         raise KafkaError(ErrorCode.TELEMETRY_TOO_LARGE, str(error)) from None
     except KafkaError as error:
         raise KafkaError(ErrorCode.INVALID_RECORD, str(error)) from None
+
+
+def _metrics(data: MetricsData) -> Iterator[Metric]:
+    """All metrics. What holds none is counted, too: an empty message takes two bytes of a push."""
+    seen = len(data.resource_metrics)
+    _check_count(seen)
+    for resource in data.resource_metrics:
+        seen += len(resource.scope_metrics)
+        _check_count(seen)
+        for scope in resource.scope_metrics:
+            seen += len(scope.metrics)
+            _check_count(seen)
+            yield from scope.metrics
+
+
+def _check_count(seen: int) -> None:
+    if seen > TELEMETRY_POINTS_MAX:
+        raise KafkaError(ErrorCode.TELEMETRY_TOO_LARGE, f"more than {TELEMETRY_POINTS_MAX} points")
 
 
 def _number_points(metric: Metric) -> Sequence[NumberDataPoint]:

@@ -105,7 +105,14 @@ class ClientTelemetry:
     async def _store(self, instance: ClientInstance, codec: int, payload: bytes) -> None:
         unpacked_max = self._settings.bytes_max * TELEMETRY_UNPACKED_FACTOR
         try:
-            push = await self._worker.run(len(payload), decode_push, codec, memoryview(payload), unpacked_max)
+            push = await self._worker.run(
+                len(payload),
+                decode_push,
+                codec,
+                memoryview(payload),
+                unpacked_max,
+                self._settings.series_per_client_max,
+            )
         except KafkaError as error:
             if error.code is ErrorCode.REQUEST_TIMED_OUT:  # no worker now: the client's next push may find one
                 raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, str(error)) from error

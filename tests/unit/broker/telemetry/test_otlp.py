@@ -18,12 +18,12 @@ LIMIT = 4 << 20
 
 
 def decoded(*metrics: Metric, **resource: str) -> Push:
-    return decode_push(NONE, metrics_data(*metrics, **resource), LIMIT)
+    return decode_push(NONE, metrics_data(*metrics, **resource), LIMIT, 100)
 
 
 def refusal(codec: int, payload: bytes) -> ErrorCode:
     with pytest.raises(KafkaError) as refused:
-        decode_push(codec, payload, LIMIT)
+        decode_push(codec, payload, LIMIT, 100)
     return refused.value.code
 
 
@@ -48,7 +48,7 @@ def test_gauges_and_sums() -> None:
 @pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4, ZSTD])
 def test_every_codec(codec: int) -> None:
     payload = bytes(compress(codec, metrics_data(gauge("a", point(1)))))
-    assert decode_push(codec, payload, LIMIT).points == [Point("kafka_client_a", "", False, False, 1)]
+    assert decode_push(codec, payload, LIMIT, 100).points == [Point("kafka_client_a", "", False, False, 1)]
 
 
 def test_labels_are_sorted_and_escaped() -> None:
@@ -86,8 +86,14 @@ def test_what_cannot_be_shown_is_counted() -> None:
     assert math.isnan(decoded(gauge("g", point(math.nan))).points[0].value)
 
 
+def test_no_more_points_come_back_than_are_wanted() -> None:
+    payload = metrics_data(gauge("a", *(point(1, topic=str(each)) for each in range(70))), gauge("b", *[point(1)] * 70))
+    push = decode_push(NONE, payload, LIMIT, 100)
+    assert (len(push.points), push.unusable) == (100, 40)
+
+
 def test_nothing_pushed() -> None:
-    assert decode_push(NONE, b"", LIMIT) == Push([], {}, 0)
+    assert decode_push(NONE, b"", LIMIT, 100) == Push([], {}, 0)
 
 
 @pytest.mark.parametrize("codec", range(len(CODEC_NAMES)))
@@ -116,7 +122,9 @@ def test_too_many_points() -> None:
     """Of one metric or of many, even empty ones: refused at once, whatever their number."""
     one = Metric(name="a", gauge=Gauge(data_points=[NumberDataPoint()] * 500_000))
     many = metrics_data(*([Metric()] * 500_000))
+    nothing = b"\x0a\x00" * 500_000
     begun = time.perf_counter()
     assert refusal(NONE, metrics_data(one)) is ErrorCode.TELEMETRY_TOO_LARGE
     assert refusal(NONE, many) is ErrorCode.TELEMETRY_TOO_LARGE
+    assert refusal(NONE, nothing) is ErrorCode.TELEMETRY_TOO_LARGE
     assert time.perf_counter() - begun < 5
