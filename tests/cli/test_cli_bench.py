@@ -146,3 +146,9 @@ def test_a_wrong_scenario_is_refused_with_its_line(penstock: CommandLine, tmp_pa
 )
 def test_wrong_usage_is_named(penstock: CommandLine, flags: list[object], message: str, code: int) -> None:
     assert message in penstock("bench", *flags, code=code).err
+
+
+def test_a_plot_without_pygal_says_how_to_get_it(penstock: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "pygal.py").write_text("raise ImportError")
+    failed = penstock("bench", "--plot", tmp_path / "plot.svg", code=2, PYTHONPATH=str(tmp_path))
+    assert "pip install 'penstock[plot]'" in failed.err

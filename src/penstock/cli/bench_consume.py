@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from penstock.cli.bench_load import STAMP, Reporter, Share, Signals
+from penstock.cli.bench_load import STAMP, Reporter, Share, Signals, leave_interrupts_to_parent
 
 if TYPE_CHECKING:
     from penstock.cli.bench_scenario import Consumers
@@ -17,6 +17,7 @@ QUIET_S = 1.0
 
 
 def run_consumers(group: Consumers, share: Share, signals: Signals) -> None:
+    leave_interrupts_to_parent()
     reporter = Reporter(group.name, signals)
     begin, clients = _begin(group, share, reporter)
     read = 0

@@ -8,6 +8,7 @@ to the client, so a consumer knows how long it took end to end.
 
 from __future__ import annotations
 
+import signal
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -69,6 +70,11 @@ class Share:
     from_start: bool = False
     drain: bool = False
     """Whether to go on until nothing more comes: after producers have ended there is an end."""
+
+
+def leave_interrupts_to_parent() -> None:
+    """Ctrl-C reaches every process of a terminal; the parent ends the workers, and they need not complain."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class Reporter:

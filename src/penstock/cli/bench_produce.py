@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from penstock.cli.bench_load import DRAIN_TIMEOUT_S, STAMP, Reporter, Share, Signals
+from penstock.cli.bench_load import DRAIN_TIMEOUT_S, STAMP, Reporter, Share, Signals, leave_interrupts_to_parent
 from penstock.cli.bench_shapes import filling
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ _DRAWN = 4096
 def run_producers(group: Producers, share: Share, signals: Signals) -> None:
     from confluent_kafka import Producer
 
+    leave_interrupts_to_parent()
     reporter = Reporter(group.name, signals)
 
     def on_delivery(error: Any, message: Any) -> None:
