@@ -13,6 +13,14 @@ from tests.support.kafka_process import KafkaProcess
 from tests.support.penstock_process import PenstockProcess
 
 KINDS = ("kafka", "penstock")
+# What KafkaProcess sets for Kafka: an address of its own, and groups that do not wait for more members.
+SAME_AS_CONTROL = """node:
+  id: {node_id}
+kafka:
+  advertised: {address}
+groups:
+  initial_rebalance_delay_ms: 0
+"""
 
 
 class PortTaken(RuntimeError):
@@ -38,8 +46,8 @@ def _broker(kind: str, needs: BrokerNeeds, port: int, directory: Path) -> Broker
     if kind == "kafka":
         broker = KafkaProcess(directory, dict(needs.kafka), node_id=needs.node_id, advertised_host=needs.host)
     else:
-        advertised = f"kafka:\n  advertised: {needs.host}:{port}\n"
-        broker = PenstockProcess(directory, f"node:\n  id: {needs.node_id}\n{advertised}{needs.penstock}")
+        same = SAME_AS_CONTROL.format(node_id=needs.node_id, address=f"{needs.host}:{port}")
+        broker = PenstockProcess(directory, same + needs.penstock)
     broker.port = port
     return broker
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tests.suites.comparison import Compared, counts
-from tests.suites.suite import HERE, Result, Suite
+from tests.suites.suite import HERE, Outcome, Result, Suite
 
 RESULTS = HERE / "results"
 
@@ -32,6 +33,28 @@ def keep(suite: Suite, compared: Sequence[Compared], seconds: float) -> None:
         },
     }
     (RESULTS / f"{suite.name}.json").write_text(json.dumps(document, indent=1) + "\n")
+
+
+def keep_run(suite: Suite, kind: str, results: Mapping[str, Result]) -> None:
+    """What one whole run gave, so that a later one can take the control's from here."""
+    RESULTS.mkdir(exist_ok=True)
+    plain = {test: _plain(result) for test, result in results.items()}
+    _run_file(suite, kind).write_text(json.dumps(plain, indent=1) + "\n")
+
+
+def kept_run(suite: Suite, kind: str) -> dict[str, Result] | None:
+    """The last whole run of this version of the suite, if there was one."""
+    file = _run_file(suite, kind)
+    if not file.exists():
+        return None
+    return {
+        test: Result(outcome=Outcome(plain["outcome"]), seconds=plain["seconds"], message=plain.get("message", ""))
+        for test, plain in json.loads(file.read_text()).items()
+    }
+
+
+def _run_file(suite: Suite, kind: str) -> Path:
+    return RESULTS / f"{suite.name}-{suite.version}.{kind}"
 
 
 def _plain(result: Result) -> dict[str, Any]:

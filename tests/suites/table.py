@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from tests.suites import record
-from tests.suites.catalogue import SUITES
+from tests.suites.catalogue import SUITES, WITHOUT_TESTS
 from tests.suites.comparison import Verdict
 from tests.suites.suite import HERE
 from tools.doc_tables import with_table
@@ -16,13 +16,15 @@ HEAD = (
     "| tests | from | pass on Kafka | of these on Penstock | later work | flaky | fail on both | run |",
     "|---|---|---|---|---|---|---|---|",
 )
+WITHOUT_HEAD = ("| package | why |", "|---|---|")
 
 
 def lines() -> list[str]:
     found = [result for result in record.kept() if result["suite"] in SUITES]
     rows = [_row(result) for result in found]
     reasons = [f"- {result['suite']}: {text}" for result in found if (text := _reasons(result))]
-    return [*HEAD, *rows, "", "Later work:", "", *reasons]
+    without = [f"| {package} | {why} |" for package, why in WITHOUT_TESTS.items()]
+    return [*HEAD, *rows, "", "Later work:", "", *reasons, "", "Looked into and not run:", "", *WITHOUT_HEAD, *without]
 
 
 def _row(result: dict[str, Any]) -> str:
