@@ -61,6 +61,7 @@ def nonsense_bodies() -> Iterator[object]:
     yield pytest.param(old + struct.pack(">ih", 1, 30_000) + b"abc", id="a string past the end")
     yield pytest.param(old + struct.pack(">ih", 1, -5), id="a string of negative length")
     yield pytest.param(flexible + b"\xff\xff\xff\xff\x07", id="a compact array past the end")
+    yield pytest.param(flexible + b"\xfe\xff\xff\xff\x0f", id="the longest compact array")
     yield pytest.param(flexible + b"\xff" * 12, id="a varint without end")
     yield pytest.param(struct.pack(">hhih", METADATA, 12, 1, 500) + b"a", id="a client id past the end")
     yield pytest.param(encode_header(METADATA, 12, 1) + b"\x01\x05\x7f", id="a tagged field past the end")
