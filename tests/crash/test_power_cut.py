@@ -16,6 +16,7 @@ from random import Random
 import pytest
 
 from penstock.model.ids import PartitionId
+from penstock.storage import room
 from penstock.storage.interface import LogState
 from penstock.testing.faulty_files import Kind
 from penstock.testing.power_cut import CutDisk, Mode
@@ -35,6 +36,12 @@ def scratch() -> Iterator[Path]:
     shutil.rmtree(root)
 
 
+@pytest.fixture(autouse=True)
+def small_rooms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The segments of these runs are small, too."""
+    monkeypatch.setattr(room, "STEP_BYTES", 1500)
+
+
 def recorded(scratch: Path, seed: int, flush: str = "always") -> Workload:
     workload = Workload(scratch / "run", seed, flush)
     workload.run(CHANGE_COUNT)
@@ -50,6 +57,9 @@ def check_coverage(workload: Workload) -> None:
         "deleted topics": sum(change.target.startswith("trash/") for change in changes),
         "expired segments": sum(change.kind is Kind.REMOVE and "/short/" in f"/{change.path}" for change in changes),
         "syncs of everything": sum(change.kind is Kind.SYNC_ALL for change in changes),
+        "room at the end of segments": sum(
+            change.kind is Kind.TRUNCATE and change.path.endswith(".log") and change.position > 0 for change in changes
+        ),
         "syncs of one file": sum(change.kind is Kind.SYNC for change in changes),
     }
     assert all(counts.values()), counts

@@ -15,7 +15,7 @@ from penstock.runtime.files import File, Files, RealFiles
 from penstock.storage.commit import FlushMode, GroupCommit
 from penstock.storage.flush_queue import Flushable
 from penstock.storage.observer import SilentObserver
-from penstock.storage.sync_cost import FixedThreshold, SyncCost
+from penstock.storage.sync_cost import FixedThreshold, LoopSync, SyncCost
 from penstock.testing.faulty_files import FaultyFiles, Kind
 
 
@@ -232,3 +232,93 @@ def test_the_cheaper_sync_is_chosen() -> None:
     for _ in range(5000):
         cost.took_each(2, 0.0008)
     assert cost.prefers_all(2)
+
+
+class Turns:
+    """An event loop whose turns are taken one by one."""
+
+    def __init__(self) -> None:
+        self.due: deque[Callable[[], None]] = deque()
+
+    def call_next(self, function: Callable[[], None]) -> None:
+        self.due.append(function)
+
+    def take(self) -> None:
+        for _ in range(len(self.due)):
+            self.due.popleft()()
+
+
+def loop_commit(tmp_path: Path) -> tuple[GroupCommit, Turns, Loop, Figures, list[str]]:
+    turns, loop, figures, told = Turns(), Loop(), Figures(), list[str]()
+    commit = GroupCommit(RealFiles(), tmp_path, observer=figures)
+    commit.start(
+        lambda log: told.append("log"),
+        loop.call_soon,
+        call_next=turns.call_next,
+        after_round=lambda: told.append("end of round"),
+    )
+    return commit, turns, loop, figures, told
+
+
+@pytest.mark.feature("F-12")
+def test_a_few_small_writes_are_synced_by_the_loop_after_one_more_look(tmp_path: Path) -> None:
+    commit, turns, _, figures, told = loop_commit(tmp_path)
+    log = OneFile(RealFiles(), tmp_path / "a")
+    log.append(commit)
+    turns.take()
+    assert log.flushed == 0
+    log.append(commit)  # a request that was there already
+    turns.take()
+    assert log.flushed == 0
+    turns.take()
+    assert log.flushed == 2
+    assert figures.rounds == [(1, 1, False)]
+    assert told == ["log", "end of round"]
+    assert not turns.due
+    commit.stop()
+
+
+@pytest.mark.parametrize(("writes", "size"), [(40, 10), (1, 1 << 20)])
+def test_much_is_synced_by_the_thread(tmp_path: Path, writes: int, size: int) -> None:
+    commit, turns, loop, _, told = loop_commit(tmp_path)
+    log = OneFile(RealFiles(), tmp_path / "a")
+    for _ in range(writes):
+        log.append(commit)
+        commit.mark(log, size)
+    turns.take()
+    assert not turns.due, "it looks for more only while there is little"
+    loop.run_until(lambda: log.flushed == writes)
+    assert told[-1] == "end of round"
+    commit.stop()
+
+
+def test_a_slow_disk_is_left_to_the_thread(tmp_path: Path) -> None:
+    now = 100.0
+    sync = LoopSync()
+    assert sync.allows(now)
+    sync.took(0.0001, now)
+    assert sync.allows(now)
+    sync.took(LoopSync.SLOW_SECONDS * 2, now)
+    assert not sync.allows(now + LoopSync.PAUSE_SECONDS / 2)
+    assert sync.allows(now + LoopSync.PAUSE_SECONDS)
+    sync.took(LoopSync.SLOW_SECONDS * 2, now)
+    assert not sync.allows(now + LoopSync.PAUSE_SECONDS)
+    for _ in range(1000):
+        sync.took(0.0001, now)
+    sync.took(LoopSync.SLOW_SECONDS * 2, now)
+    assert sync.allows(now + LoopSync.PAUSE_SECONDS)
+
+
+def test_the_thread_goes_on_with_what_comes_while_it_works(tmp_path: Path) -> None:
+    """Never two rounds at once: while the thread has one, marks are its next."""
+    commit, turns, loop, figures, _ = loop_commit(tmp_path)
+    logs = [OneFile(RealFiles(), tmp_path / str(index)) for index in range(4)]
+    for turn in range(200):
+        for log in logs[: 1 + turn % 4]:
+            log.append(commit)
+        turns.take()
+    while turns.due:
+        turns.take()
+    loop.run_until(lambda: all(log.flushed == log.log_end for log in logs))
+    assert sum(logs for logs, _, _ in figures.rounds) >= 4
+    commit.stop()
