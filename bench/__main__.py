@@ -13,7 +13,7 @@ from typing import Any
 
 from bench import store
 from bench.report import text
-from bench.rivals import FlushingKafka, Kafka, Penstock, Rival
+from bench.rivals import FlushingKafka, Kafka, Penstock, Rival, end_in_order_on_sigterm
 from bench.rounds import Options, medians, one_round, works
 from bench.spread import Figures
 from bench.targets import Medians
@@ -117,4 +117,5 @@ def _save(rounds: dict[str, list[Medians]], figures: dict[str, Medians], argumen
 
 
 if __name__ == "__main__":
+    end_in_order_on_sigterm()
     sys.exit(main())

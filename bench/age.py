@@ -21,7 +21,7 @@ from pathlib import Path
 from bench import store
 from bench.pump import Lane, pump, pump_count
 from bench.reader import Reader
-from bench.rivals import Penstock
+from bench.rivals import Penstock, end_in_order_on_sigterm
 from bench.wire import Address, create_topic, produce_frame
 from bench.work.produce import BATCH_MESSAGES, IN_FLIGHT, MESSAGE_BYTES
 
@@ -141,4 +141,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    end_in_order_on_sigterm()
     sys.exit(main())

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench import store
-from bench.rivals import Kafka, Penstock, Rival, java
+from bench.rivals import Kafka, Penstock, Rival, end_in_order_on_sigterm, java
 from bench.rounds import medians
 from bench.spread import Figures
 from bench.targets import Medians
@@ -160,4 +160,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    end_in_order_on_sigterm()
     sys.exit(main())

@@ -26,7 +26,7 @@ from bench.wire import Address, answers
 HOST = "127.0.0.1"
 START_DEADLINE_S = 180.0
 STOP_DEADLINE_S = 120.0
-TERMINATED = 143  # what a JVM that SIGTERM stopped cleanly exits with
+TERMINATED = 143  # what SIGTERM makes of a process that ends in order
 JARS = Path(__file__).parents[1] / "tests" / "compat" / ".cache" / "kafka"
 # kafka-server-start.sh (KAFKA_HEAP_OPTS) and kafka-run-class.sh (KAFKA_JVM_PERFORMANCE_OPTS).
 JVM_OPTIONS = (
@@ -184,6 +184,11 @@ class FlushingKafka(Kafka):
 
     name = "kafka_fsync"
     settings = {"log.flush.interval.messages": "1"}  # noqa: RUF012
+
+
+def end_in_order_on_sigterm() -> None:
+    """So that a run which is told to end stops its broker and removes its directory."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
 
 
 def jars() -> Path:

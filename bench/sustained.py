@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bench import store
 from bench.pump import ANSWER_TIMEOUT_S, Lane
-from bench.rivals import Kafka, Penstock, Rival
+from bench.rivals import Kafka, Penstock, Rival, end_in_order_on_sigterm
 from bench.spread import Figures, spread
 from bench.wire import create_topic, produce_frame
 from bench.work.produce import MESSAGE_BYTES
@@ -113,4 +113,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    end_in_order_on_sigterm()
     sys.exit(main())
