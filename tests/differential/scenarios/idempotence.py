@@ -13,12 +13,14 @@ LAST_SEQUENCE = 2**31 - 1
 class Producer:
     """A producer that says exactly what it is told to, sequences and all."""
 
-    def __init__(self, peer: Peer, topic: str) -> None:
-        self._peer, self.topic = peer, topic
+    def __init__(self, peer: Peer, topic: str, *, at: int = T0) -> None:
+        self._peer, self.topic, self._at = peer, topic, at
         self.id = int(init(peer)["producer_id"])
 
     def batch(self, sequence: int, count: int = 1, *, epoch: int = 0, **overrides: Any) -> bytes:
-        records = [Record(value=f"{epoch}/{sequence + index}".encode(), timestamp_ms=T0) for index in range(count)]
+        records = [
+            Record(value=f"{epoch}/{sequence + index}".encode(), timestamp_ms=self._at) for index in range(count)
+        ]
         values = {"producer_id": self.id, "producer_epoch": epoch, "base_sequence": sequence, **overrides}
         return batch(records, **values)
 
