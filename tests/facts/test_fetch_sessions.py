@@ -100,6 +100,22 @@ def test_a_moved_log_start_is_news(session: Session) -> None:
     assert (changed[0].log_start_offset, changed[0].records) == (1, b"")
 
 
+def test_a_session_that_has_been_quiet_hears_of_everything(session: Session) -> None:
+    """However long nothing was told: records, a moved log start and the end of the topic are."""
+    session.go_on((0, 1), (1, 1))
+    for _ in range(3):
+        assert session.go_on() == {}
+    session.client.appended(session.topic, batches.values("second"))
+    assert [record.value for record in decode_records(session.go_on()[0].records)] == [b"second"]
+    assert session.go_on((0, 2)) == {}
+    session.client.delete_records(session.topic, 2)
+    assert session.go_on()[0].log_start_offset == 2
+    assert session.go_on() == {}
+    session.client.delete_topic(session.topic)
+    errors = {partition: answer.error_code for partition, answer in session.go_on().items()}
+    assert errors == dict.fromkeys((0, 1), ErrorCode.unknown_topic_or_partition)
+
+
 def test_forgotten_partitions_are_left_out(session: Session) -> None:
     """A partition that the client forgets is not in the session any more."""
     session.go_on((0, 1), (1, 1))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 from collections import OrderedDict
 
+from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import FETCH_SESSION_UNUSED_MS, FETCH_SESSIONS_MAX
 from penstock.protocol.kafka.fetch import FetchedPartition, FetchPartition, FetchRequest
@@ -25,12 +26,24 @@ PartitionKey = tuple[TopicKey, int]
 class SessionPartition:
     """What the client asked for, and what it was last told."""
 
-    __slots__ = ("high_watermark", "log_start", "request")
+    __slots__ = ("high_watermark", "log_start", "partition", "request")
 
     def __init__(self, request: FetchPartition) -> None:
         self.request = request
         self.high_watermark = -2  # nothing told yet: any value is news
         self.log_start = -2
+        self.partition: Partition | None = None  # where it was found, all being well
+
+    @property
+    def quiet(self) -> bool:
+        """Nothing to tell, without a closer look: the client has all and knows where the log begins and ends."""
+        partition = self.partition
+        return (
+            partition is not None
+            and partition.log.flushed == self.high_watermark == self.request.fetch_offset
+            and partition.log_start == self.log_start
+            and not partition.failed
+        )
 
     def is_news(self, answer: FetchedPartition) -> bool:
         return bool(
@@ -68,7 +81,7 @@ class FetchSession:
             if known is None:
                 self.partitions[key] = SessionPartition(item)
             else:
-                known.request = item
+                known.request, known.partition = item, None
         for key in request.forgotten:
             self.partitions.pop(key, None)
             self.names.pop(key[0], None)
@@ -78,6 +91,16 @@ class FetchSession:
 
     def wanted(self) -> list[FetchPartition]:
         return [item.request for item in self.partitions.values()]
+
+    def restless(self) -> list[FetchPartition]:
+        """Those that have to be looked at."""
+        return [item.request for item in self.partitions.values() if not item.quiet]
+
+    def note_found(self, request: FetchPartition, partition: Partition | None) -> None:
+        """Remember where a partition is: what is in order with it stays so until it fails or the client moves on."""
+        item = self.partitions.get((request.topic, request.partition))
+        if item is not None and item.request is request:
+            item.partition = partition
 
     def worth_telling(self, answers: list[FetchedPartition]) -> list[FetchedPartition]:
         """What `news` would tell, without telling it."""

@@ -29,6 +29,7 @@ from penstock.protocol.kafka.fetch import (
     READ_COMMITTED,
     TOPIC_IDS,
     FetchedPartition,
+    FetchPartition,
     FetchRequest,
     decode,
     encode_response,
@@ -121,7 +122,7 @@ class _Fetch:
 
     def _look(self) -> bool:
         """Read every partition anew from the page cache. True if some of it is not there and has to be waited for."""
-        self._targets = self._finder.find(self._wanted)
+        self._targets = self._finder.find(self._to_look_at())
         self._finder.parked = True
         self._note_stored()
         try:
@@ -129,6 +130,12 @@ class _Fetch:
         except BlockingIOError:
             return True
         return False
+
+    def _to_look_at(self) -> list[FetchPartition]:
+        """Of a wide session most partitions have nothing new, and that is seen at a glance. Not where sizes count."""
+        if self._session is None or self._full or self._request.min_bytes > 1:
+            return self._wanted
+        return self._session.restless()
 
     def _read(self, *, wait: bool) -> None:
         """Any thread: partitions were looked up on the loop."""
@@ -190,14 +197,15 @@ class _Fetch:
         self._timer = loop.call_at(self._deadline, self._expire)
         self._pending.on_abandon = self._leave
         self._broker.parked.add(self._expire)
+        find, wake = self._broker.partitions.find, self._wake
         for item in self._wanted:
             try:
-                partition = self._broker.partitions.find(item.topic, item.partition)
+                partition = find(item.topic, item.partition)
             except KafkaError:  # deleted while it was read in the thread
                 self._look()
                 self._finish(self._body())
                 return
-            partition.add_data_waiter(self._wake)
+            partition.add_data_waiter(wake)
             self._waits_on.append(partition)
 
     def _note_stored(self) -> None:
@@ -233,8 +241,9 @@ class _Fetch:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        wake = self._wake
         for partition in self._waits_on:
-            partition.remove_data_waiter(self._wake)
+            partition.remove_data_waiter(wake)
         self._waits_on = []
         self._broker.parked.discard(self._expire)
 
@@ -264,6 +273,8 @@ class _Fetch:
         answers = self._answers
         session_id = 0
         if self._session is not None:
+            for target in self._targets:
+                self._session.note_found(target.item, target.partition if target.diverging is None else None)
             answers = self._session.news(answers, full=self._full)
             session_id = self._session.id
         sent = 0
