@@ -161,7 +161,7 @@ class HandEngine:
     def run_retention(self, now_ms: int) -> int:
         return 0
 
-    def start(self, on_flushed: Any, call_soon: Callable[..., object]) -> None:
+    def start(self, on_flushed: Any, call_soon: Callable[..., object], **options: Any) -> None:
         pass
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ test can see that a deleted topic's partitions were removed and that new configs
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from penstock.model.batch import BatchHeader
 from penstock.model.ids import PartitionId
@@ -123,7 +124,7 @@ class PlainEngine:
     def run_retention(self, now_ms: int) -> int:
         return 0
 
-    def start(self, on_flushed: FlushListener, call_soon: Callable[..., object]) -> None: ...
+    def start(self, on_flushed: FlushListener, call_soon: Callable[..., object], **options: Any) -> None: ...
 
     def close(self) -> None: ...
 
