@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tests.differential.peer import Step, Transcript
+from tests.differential.transcript import Step, Transcript
 
 IDS: Mapping[str, str] = {  # field: the kind of id it holds
     "topic_id": "topic_id",
@@ -82,6 +82,9 @@ UNORDERED: Mapping[tuple[str, str], tuple[str, ...]] = {  # (API, list): what na
     ("produce", "responses"): ("name", "topic_id"),
 }
 
+OWN = "~"
+"""Stands for what the names of a script begin with, so that one version's answers read like another's."""
+
 SHARED = frozenset({"topics", "groups", "config_resources", "entries"})
 """Lists of all that a broker has; rows of other scripts (their names begin with x-) are left out."""
 
@@ -104,6 +107,8 @@ class Normaliser:
             return [self._value(api, name, item) for item in self._arranged(api, name, value)]
         if name in IDS and not isinstance(value, bool):
             return self._alias(IDS[name], value)
+        if isinstance(value, str):
+            value = value.replace(self._mine, OWN)
         if name in TIMES and isinstance(value, int) and value > MADE_UP_BEFORE:
             return self._times.get(value, "<time>")
         if name in MESSAGES and value:

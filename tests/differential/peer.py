@@ -14,47 +14,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from tests.differential.line import ANSWER_WITHIN_S, Line
 from tests.differential.plain import plain
+from tests.differential.transcript import Step, Transcript
 from tests.support.batches import now_ms
 from tests.support.broker_process import BrokerProcess
-from tests.support.wire import Connection, ConnectionClosed, decode_response, encode_request, frame
+from tests.support.wire import ConnectionClosed, decode_response, encode_request, frame
 
 Answer = dict[str, Any]
 
-ANSWER_WITHIN_S = 10.0
 UNTIL_WITHIN_S = 20.0
 POLL_INTERVAL_S = 0.02
 CLIENT_ID = "differential"
 CLOSED: Answer = {"closed": True}
 SILENT: Answer = {"silent": True}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One line of a transcript."""
-
-    api: str
-    version: int
-    label: str
-    request: Any
-    answer: Any
-
-    @property
-    def title(self) -> str:
-        named = f"{self.api} v{self.version}" if self.version >= 0 else self.api
-        return f"{named}: {self.label}" if self.label else named
-
-
-@dataclass(slots=True, kw_only=True)
-class Transcript:
-    script: str
-    steps: list[Step] = field(default_factory=list)
-    times: dict[int, str] = field(default_factory=dict)  # timestamps that the script made, and their names
-    problem: str | None = None  # why the script itself could not go on
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,23 +45,6 @@ class Ticket:
     label: str
 
 
-class _Line:
-    """One named connection, with the answers that came before they were asked for."""
-
-    def __init__(self, host: str, port: int) -> None:
-        self.connection = Connection(host, port, timeout_s=ANSWER_WITHIN_S)
-        self.next_id = 1
-        self.early: dict[int, bytes] = {}
-
-    def take(self, correlation_id: int, within_s: float) -> bytes:
-        deadline = time.monotonic() + within_s
-        while correlation_id not in self.early:
-            self.connection.settimeout(max(0.001, deadline - time.monotonic()))
-            payload = self.connection.receive_frame()
-            self.early[int.from_bytes(payload[:4], "big", signed=True)] = payload
-        return self.early.pop(correlation_id)
-
-
 class Peer:
     """One broker, seen by one script."""
 
@@ -94,7 +53,7 @@ class Peer:
         self.transcript = Transcript(script=script)
         self._broker = broker
         self._script = script
-        self._lines: dict[str, _Line] = {}
+        self._lines: dict[str, Line] = {}
         self._muted = 0
         self._last: Step | None = None
         self._start_ms = now_ms()
@@ -285,12 +244,12 @@ class Peer:
 
     # ---------------------------------------------------------------------------------------------- inside
 
-    def _line(self, on: str) -> _Line:
+    def _line(self, on: str) -> Line:
         if on not in self._lines:
-            self._lines[on] = _Line(self._broker.host, self._broker.port)
+            self._lines[on] = Line(self._broker.host, self._broker.port)
         return self._lines[on]
 
-    def _write(self, line: _Line, data: bytes) -> None:
+    def _write(self, line: Line, data: bytes) -> None:
         try:
             line.connection.send_bytes(data)
         except OSError:

@@ -12,8 +12,8 @@ from tests.differential.comparison import Difference, compare
 from tests.differential.coverage import covered, wanted
 from tests.differential.known import KNOWN, Known
 from tests.differential.normal import normalised
-from tests.differential.peer import Transcript
 from tests.differential.script import Script
+from tests.differential.transcript import Transcript
 
 Steps = list[tuple[str, Any]]
 
@@ -123,8 +123,7 @@ def summarised(differences: list[Difference]) -> list[str]:
     lines: dict[str, list[str]] = defaultdict(list)
     for each in differences:
         step = re.sub(r" v\d+", "", each.step, count=1)
-        line = f"{step} | {each.path or '.'}: Kafka {each.kafka!r}, Penstock {each.penstock!r}"
-        lines[line.replace(f"x-{each.script}-", "…")].append(each.script)
+        lines[f"{step} | {each.path or '.'}: Kafka {each.kafka!r}, Penstock {each.penstock!r}"].append(each.script)
     return [f"{scripts[0]} (+{len(scripts) - 1}) | {line}" for line, scripts in lines.items()]
 
 

@@ -16,9 +16,10 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.differential.peer import Peer, Transcript
+from tests.differential.peer import Peer
 from tests.differential.script import Script
 from tests.differential.servers import started
+from tests.differential.transcript import Transcript
 from tests.support.broker_process import BrokerProcess
 
 Brokers = dict[str, BrokerProcess]

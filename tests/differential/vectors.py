@@ -1,19 +1,20 @@
 """The recorded transcripts of Apache Kafka: one file for each family of scripts, one line for each step.
 
     {"fetch-v4": [["fetch v4: empty", {…answer…}], …],
-     "fetch-v5": [["fetch v5: empty", "= fetch-v4"], …]}
+     "fetch-v5": [["fetch v5: empty", "= fetch-v4 0"], …]}
 
-A step whose answer is that of the same step one version earlier says so instead of repeating it.
+A long answer that has come before in the file is named by the script and the number of its step instead.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+SHORT = 80  # an answer of fewer characters is written out
 DIRECTORY = Path(__file__).parents[1] / "vectors"
 
 Steps = list[tuple[str, Any]]
@@ -22,23 +23,22 @@ Steps = list[tuple[str, Any]]
 def write(family: str, scripts: Mapping[str, Steps]) -> None:
     """Replace the file of a family. `scripts` are in the order in which they were registered."""
     DIRECTORY.mkdir(exist_ok=True)
-    blocks, previous = [], ""
+    places: dict[str, str] = {}
+    blocks = []
     for name, steps in scripts.items():
-        lines = [_line(scripts, previous, index, *step) for index, step in enumerate(steps)]
+        lines = [
+            f"[{json.dumps(title)},{_written(places, f'{name} {index}', answer)}]"
+            for index, (title, answer) in enumerate(steps)
+        ]
         blocks.append(f"{json.dumps(name)}: [\n" + ",\n".join(lines) + "\n]")
-        previous = name
     (DIRECTORY / f"{family}.json").write_text("{\n" + ",\n".join(blocks) + "\n}\n")
+    read.cache_clear()
 
 
-def _line(scripts: Mapping[str, Steps], previous: str, index: int, title: str, answer: Any) -> str:
-    return json.dumps([title, _shortened(scripts, previous, index, answer)], separators=(",", ":"))
-
-
-def _shortened(scripts: Mapping[str, Steps], previous: str, index: int, answer: Any) -> Any:
-    earlier: Sequence[tuple[str, Any]] = scripts.get(previous, [])
-    if index < len(earlier) and earlier[index][1] == answer and len(json.dumps(answer)) > 2 * len(previous):
-        return f"= {previous}"
-    return answer
+def _written(places: dict[str, str], place: str, answer: Any) -> str:
+    text = json.dumps(answer, separators=(",", ":"))
+    first = places.setdefault(text, place)
+    return text if first == place or len(text) < SHORT else json.dumps(f"= {first}")
 
 
 @cache
@@ -48,12 +48,17 @@ def read(family: str) -> dict[str, Steps]:
         return {}
     scripts: dict[str, Steps] = {}
     for name, steps in json.loads(path.read_text()).items():
-        scripts[name] = [(title, _full(scripts, index, answer)) for index, (title, answer) in enumerate(steps)]
+        scripts[name] = []
+        for title, answer in steps:
+            scripts[name].append((title, _full(scripts, answer)))
     return scripts
 
 
-def _full(scripts: Mapping[str, Steps], index: int, answer: Any) -> Any:
-    return scripts[answer.removeprefix("= ")][index][1] if isinstance(answer, str) else answer
+def _full(scripts: Mapping[str, Steps], answer: Any) -> Any:
+    if not isinstance(answer, str):
+        return answer
+    name, _, index = answer.removeprefix("= ").rpartition(" ")
+    return scripts[name][int(index)][1]
 
 
 def forget_others(families: Collection[str]) -> None:
