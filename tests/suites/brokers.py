@@ -13,13 +13,13 @@ from tests.support.kafka_process import KafkaProcess
 from tests.support.penstock_process import PenstockProcess
 
 KINDS = ("kafka", "penstock")
-# What KafkaProcess sets for Kafka: an address of its own, and groups that do not wait for more members.
+# What Kafka is told in its own words: its address, and how long new groups wait for more members.
 SAME_AS_CONTROL = """node:
   id: {node_id}
 kafka:
   advertised: {address}
 groups:
-  initial_rebalance_delay_ms: 0
+  initial_rebalance_delay_ms: {delay_ms}
 """
 
 
@@ -44,9 +44,12 @@ def running(kind: str, needs: BrokerNeeds, directory: Path) -> Iterator[Target]:
 def _broker(kind: str, needs: BrokerNeeds, port: int, directory: Path) -> BrokerProcess:
     broker: BrokerProcess
     if kind == "kafka":
-        broker = KafkaProcess(directory, dict(needs.kafka), node_id=needs.node_id, advertised_host=needs.host)
+        settings = {"group.initial.rebalance.delay.ms": str(needs.rebalance_delay_ms), **needs.kafka}
+        broker = KafkaProcess(directory, settings, node_id=needs.node_id, advertised_host=needs.host)
     else:
-        same = SAME_AS_CONTROL.format(node_id=needs.node_id, address=f"{needs.host}:{port}")
+        same = SAME_AS_CONTROL.format(
+            node_id=needs.node_id, address=f"{needs.host}:{port}", delay_ms=needs.rebalance_delay_ms
+        )
         broker = PenstockProcess(directory, same + needs.penstock)
     broker.port = port
     return broker

@@ -61,6 +61,7 @@ class BrokerNeeds:
     host: str = "127.0.0.1"
     kafka: Mapping[str, str] = field(default_factory=dict)
     node_id: int = 1
+    rebalance_delay_ms: int = 0
     penstock: str = ""
 
 
