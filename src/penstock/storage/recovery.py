@@ -177,6 +177,9 @@ class _Recovery:
                 file.close()
             if not good:
                 return
+        if not self.result.segments and self.result.log_end > self.log_start:
+            self._damaged(self.log_start, 0, "no segment is there", self.log_start)
+            return
         self._finish()
 
     def _follows(self, base: int, rest: Sequence[int]) -> bool:
