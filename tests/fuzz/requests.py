@@ -52,7 +52,9 @@ def _decoded(api: Api, version: int, data: bytes, start: int) -> Any:
         entity = decode_request(api.key, version, data, start)
     except MalformedRequest:
         entity = None
-    if version >= api.flexible:
+    if (
+        version >= api.flexible and api.key != FETCH
+    ):  # which is read by hand, and alone has tagged fields that are known
         try:
             stripped = without_unknown_tags(schema, data, start)
         except MalformedRequest:
