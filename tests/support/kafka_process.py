@@ -84,7 +84,7 @@ class KafkaProcess(BrokerProcess):
         self._properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         format_command = java_command(
-            "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(self._properties)
+            "kafka.tools.StorageTool", "format", f"--cluster-id={cluster_id}", "-c", str(self._properties)
         )
         done = subprocess.run(format_command, check=False, capture_output=True)
         assert done.returncode == 0, (done.stdout + done.stderr).decode()
