@@ -82,7 +82,9 @@ class KafkaProcess(BrokerProcess):
             **self._settings,
         }
         self._properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        chosen = uuid.uuid4().bytes
+        first = bytes([chosen[0] & 0x7F])  # an id that begins with "-" would be taken for an option
+        cluster_id = base64.urlsafe_b64encode(first + chosen[1:]).decode().rstrip("=")
         format_command = java_command(
             "kafka.tools.StorageTool", "format", f"--cluster-id={cluster_id}", "-c", str(self._properties)
         )
