@@ -24,6 +24,7 @@ from typing import Any, Protocol, cast
 
 from penstock.net.caller import Caller, Endpoint
 from penstock.net.flow_control import FlowControl
+from penstock.net.incoming import IncomingFrame
 from penstock.net.mute import Mute
 from penstock.net.outbox import Outbox
 from penstock.net.pending import SILENCE, Buffers, Pending
@@ -34,7 +35,6 @@ log = logging.getLogger(__name__)
 
 SCRATCH_BYTES = 256 * 1024
 QUEUED_OVERHEAD_BYTES = 100  # what a request that waits takes besides its bytes
-SMALL_FRAME_BYTES = 1024 * 1024  # a larger frame takes its room first, and gets memory as its bytes arrive
 
 JOINED_BYTES_MAX = 4096  # below, one copy is cheaper than the system's work with many buffers
 
@@ -85,10 +85,8 @@ class Connection(asyncio.BufferedProtocol):
     __slots__ = (
         "_busy",
         "_closing",
-        "_filled",
-        "_frame",
-        "_frame_bytes",
         "_head",
+        "_incoming",
         "_last_answer_bytes",
         "_mute",
         "_paused",
@@ -104,7 +102,6 @@ class Connection(asyncio.BufferedProtocol):
         "_transport",
         "_unread_bytes",
         "_unread_held",
-        "_waits_for_room",
         "_working_off",
         "caller",
         "last_active",
@@ -117,10 +114,7 @@ class Connection(asyncio.BufferedProtocol):
         self.caller = Caller(connection_id, "", Endpoint("", 0))
         self.last_active = 0.0
         self._head = b""  # up to three bytes of a frame's size
-        self._frame: bytearray | None = None  # a frame that is still arriving
-        self._frame_bytes = 0
-        self._filled = 0
-        self._waits_for_room = False
+        self._incoming: IncomingFrame | None = None
         self._queue: deque[bytearray] = deque()  # requests that wait for a coroutine to end
         self._queued_bytes = 0
         self._unread_bytes = 0
@@ -154,10 +148,8 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        if self._frame is not None:
-            if self._filled == len(self._frame):
-                self._grow()
-            return memoryview(self._frame)[self._filled :]
+        if self._incoming is not None:
+            return self._incoming.space()
         start = len(self._head)
         if start:
             self._scratch[:start] = self._head
@@ -167,12 +159,11 @@ class Connection(asyncio.BufferedProtocol):
         if self._closing:
             return
         self.last_active = self._shared.clock()
-        if self._frame is not None:
-            self._filled += nbytes
-            if self._filled == self._frame_bytes:
-                frame = self._frame
-                self._end_frame()
-                self._accept(memoryview(frame))
+        incoming = self._incoming
+        if incoming is not None:
+            if incoming.received(nbytes):
+                self._incoming = None
+                self._accept(incoming.end())
             return
         self._split(len(self._head) + nbytes)
 
@@ -189,8 +180,9 @@ class Connection(asyncio.BufferedProtocol):
             pending.abandon()
         self._slots.clear()
         self._queue.clear()
-        if self._frame is not None:
-            self._end_frame()
+        if self._incoming is not None:
+            self._incoming.end()
+            self._incoming = None
         held = self._queued_bytes + self._unread_held
         self._queued_bytes = self._unread_bytes = self._unread_held = 0
         self._shared.flow.change(-held)
@@ -219,7 +211,10 @@ class Connection(asyncio.BufferedProtocol):
                 self.close(_explain_size(size, scratch[position : position + 4]))
                 return
             if end - position - 4 < size:
-                self._begin(size, scratch[position + 4 : end])
+                part = scratch[position + 4 : end]
+                self._incoming = IncomingFrame(size, part, self._shared.flow, self._adjust_reading)
+                if self._incoming.waits_for_room:
+                    self._adjust_reading()
                 return
             position += 4
             self._accept(scratch[position : position + size])
@@ -229,35 +224,6 @@ class Connection(asyncio.BufferedProtocol):
             if position < end and not self._resting and time.perf_counter_ns() > turn_end:
                 self._rest()
         self._head = bytes(scratch[position:end])
-
-    def _begin(self, size: int, part: memoryview) -> None:
-        self._frame = bytearray(min(size, SMALL_FRAME_BYTES))
-        self._frame_bytes = size
-        self._filled = len(part)
-        self._frame[: self._filled] = part
-        if size > SMALL_FRAME_BYTES and not self._shared.flow.take_frame(size, self._frame_has_room):
-            self._waits_for_room = True
-            self._adjust_reading()
-
-    def _frame_has_room(self) -> None:
-        self._waits_for_room = False
-        self._adjust_reading()
-
-    def _grow(self) -> None:
-        """A large frame gets memory as its bytes arrive, not on its word."""
-        assert self._frame is not None
-        grown = bytearray(min(self._frame_bytes, 2 * len(self._frame)))
-        grown[: self._filled] = self._frame
-        self._frame = grown
-
-    def _end_frame(self) -> None:
-        """The frame has arrived, or never will."""
-        self._frame = None
-        if self._frame_bytes <= SMALL_FRAME_BYTES:
-            return
-        if not (self._waits_for_room and self._shared.flow.forget_frame(self._frame_has_room)):
-            self._shared.flow.give_frame_back(self._frame_bytes)
-        self._waits_for_room = False
 
     def _accept(self, frame: memoryview) -> None:
         if self._queue or self._blocked:
@@ -483,9 +449,15 @@ class Connection(asyncio.BufferedProtocol):
     def muted(self) -> bool:
         return self._mute is not None
 
+    @property
+    def _waits_for_room(self) -> bool:
+        return self._incoming is not None and self._incoming.waits_for_room
+
     def stalled_since(self, moment: float) -> bool:
         """It has begun a request and sent no byte of it since; not for want of room on our side, nor muted by us."""
-        return self._frame is not None and not self._waits_for_room and self._mute is None and self.last_active < moment
+        return (
+            self._incoming is not None and not self._waits_for_room and self._mute is None and self.last_active < moment
+        )
 
     @property
     def answered(self) -> bool:
