@@ -50,7 +50,7 @@ def main() -> int:
     complete = options.only is None and not options.quick
     report = Report(scripts, complete=complete, recording=options.record, show=options.show)
     kinds = ["penstock"] if options.offline else ["kafka", "penstock"]
-    run_all(scripts, kinds, jobs=options.jobs, finished=report.finished)
+    report.problems += run_all(scripts, kinds, jobs=options.jobs, finished=report.finished)
     return report.conclude()
 
 

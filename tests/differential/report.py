@@ -32,18 +32,18 @@ class Report:
         self._known: Counter[Known] = Counter()
         self._known_steps: set[tuple[str, str]] = set()
         self._stale: list[Difference] = []
-        self._problems: list[str] = []  # of the scripts themselves
+        self.problems: list[str] = []  # of the scripts themselves
 
     def finished(self, script: Script, transcripts: dict[str, Transcript]) -> None:
         self._done += 1
         for kind, transcript in transcripts.items():
             if transcript.problem:
-                self._problems.append(f"{script.name} on {kind}: {transcript.problem}")
+                self.problems.append(f"{script.name} on {kind}: {transcript.problem}")
         recorded = vectors.read(script.family).get(script.name, [])
         kafka = normalised(transcripts["kafka"]) if "kafka" in transcripts else recorded
         outcome = compare(script.name, kafka, penstock := normalised(transcripts["penstock"]))
         if not recorded and not self._recording:
-            self._problems.append(f"{script.name} has no vectors yet: --record writes them")
+            self.problems.append(f"{script.name} has no vectors yet: --record writes them")
         elif not self._recording:
             self._stale += compare(script.name, recorded, kafka).all
         self._kafka[script.name] = kafka
@@ -62,11 +62,11 @@ class Report:
 
     def conclude(self) -> int:
         """Print what the run showed; the exit code."""
-        if self._recording and not self._problems:
+        if self._recording and not self.problems:
             self._record()
         self._print_table()
         failures = [
-            self._print_list("scripts that broke", self._problems),
+            self._print_list("scripts that broke", self.problems),
             self._print_list("differences", summarised(self._differences)),
             self._print_list("not what tests/vectors say (left: recorded, right: Kafka now)", summarised(self._stale)),
         ]

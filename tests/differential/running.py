@@ -56,11 +56,19 @@ def brokers(kinds: Sequence[str], script: Script) -> Iterator[Brokers]:
                     broker.stop()
 
 
-def run_all(scripts: Iterable[Script], kinds: Sequence[str], *, jobs: int, finished: Finished) -> None:
-    """Run every script against every kind of broker; `finished` is called from one thread at a time."""
+def run_all(scripts: Iterable[Script], kinds: Sequence[str], *, jobs: int, finished: Finished) -> list[str]:
+    """Run every script against every kind of broker; `finished` is called from one thread at a time.
+
+    Returns why some could not be run at all: their brokers did not start, or did not stop as they should.
+    """
+    problems = []
     for group in _groups(scripts):
-        with brokers(kinds, group[0]) as running:
-            _run_group(group, running, jobs, finished)
+        try:
+            with brokers(kinds, group[0]) as running:
+                _run_group(group, running, jobs, finished)
+        except (AssertionError, OSError) as error:
+            problems.append(f"{group[0].name} and others with its settings: {error}")
+    return problems
 
 
 def _groups(scripts: Iterable[Script]) -> Iterator[list[Script]]:
