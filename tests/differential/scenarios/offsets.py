@@ -18,7 +18,7 @@ def _fetch(peer: Peer, version: int, group: str, topics: dict[str, list[int]] | 
     peer.ask("offset_fetch", version, fetch_offsets_body(group, topics))
 
 
-@script("offset-simple-commits", seconds=2, family="committed-offsets")
+@script("offset-simple-commits", seconds=2, alone=True, family="committed-offsets")
 def simple_commits(peer: Peer) -> None:
     """Consumers that assign partitions by themselves: a group comes to be by its first commit."""
     topic = create(peer, "simple", partitions=3)
@@ -43,6 +43,7 @@ def simple_commits(peer: Peer) -> None:
     _commit(peer, 8, "", (missing, 0, 10))
     _fetch(peer, 7, "", {topic: [0]})
     _fetch(peer, 7, "", None)
+    peer.quietly("delete_groups", 2, {"groups_names": [""]})  # all scripts share the group without a name
 
 
 @script("offset-fetches", seconds=2, family="committed-offsets")
