@@ -13,13 +13,14 @@ from tests.support.kafka_process import KafkaProcess
 from tests.support.penstock_process import PenstockProcess
 
 KINDS = ("kafka", "penstock")
-# What Kafka is told in its own words: its address, and how long new groups wait for more members.
+# What Kafka is told in its own words: its address, how long new groups wait for more members, and so on.
 SAME_AS_CONTROL = """node:
-  id: {node_id}
+  id: {needs.node_id}
 kafka:
   advertised: {address}
 groups:
-  initial_rebalance_delay_ms: {delay_ms}
+  initial_rebalance_delay_ms: {needs.rebalance_delay_ms}
+  session_timeout_min_ms: {needs.session_timeout_min_ms}
 """
 
 
@@ -44,12 +45,14 @@ def running(kind: str, needs: BrokerNeeds, directory: Path) -> Iterator[Target]:
 def _broker(kind: str, needs: BrokerNeeds, port: int, directory: Path) -> BrokerProcess:
     broker: BrokerProcess
     if kind == "kafka":
-        settings = {"group.initial.rebalance.delay.ms": str(needs.rebalance_delay_ms), **needs.kafka}
+        settings = {
+            "group.initial.rebalance.delay.ms": str(needs.rebalance_delay_ms),
+            "group.min.session.timeout.ms": str(needs.session_timeout_min_ms),
+            **needs.kafka,
+        }
         broker = KafkaProcess(directory, settings, node_id=needs.node_id, advertised_host=needs.host)
     else:
-        same = SAME_AS_CONTROL.format(
-            node_id=needs.node_id, address=f"{needs.host}:{port}", delay_ms=needs.rebalance_delay_ms
-        )
+        same = SAME_AS_CONTROL.format(needs=needs, address=f"{needs.host}:{port}")
         broker = PenstockProcess(directory, same + needs.penstock)
     broker.port = port
     return broker

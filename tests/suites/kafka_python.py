@@ -37,7 +37,7 @@ class KafkaPython(Suite):
     version = "3.0.12"
     package = "PyPI source package"
     client = "kafka-python"
-    # Their own brokers have the id 0 and four partitions to a topic.
+    # Their own brokers have the id 0, four partitions to a topic, and allow short sessions.
     needs = BrokerNeeds(node_id=0, kafka={"num.partitions": "4"}, penstock="topics:\n  default_partitions: 4\n")
 
     def fetch(self) -> None:

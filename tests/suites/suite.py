@@ -62,6 +62,7 @@ class BrokerNeeds:
     kafka: Mapping[str, str] = field(default_factory=dict)
     node_id: int = 1
     rebalance_delay_ms: int = 0
+    session_timeout_min_ms: int = 6000
     penstock: str = ""
 
 
