@@ -36,9 +36,11 @@ def codecs(peer: Peer) -> None:
             produce(peer, topic, batch(SEVERAL, codec=codec), version=version, label=f"codec {codec}")
     produce(peer, topic, batch(SEVERAL, codec=1, attributes=4), label="codec 5")
     produce(peer, topic, batch(SEVERAL, attributes=7, body=b"?" * 50), label="codec 7")
-    for version in (4, 5, 7, 9, 10, 11, 12):
-        for offset in (0, 3, 6 * 30):
-            fetch(peer, topic, offset, version=version)
+    batches_a_codec, records_a_batch = 7, len(SEVERAL)
+    for version in (4, 7, 10, 12):
+        for codec in range(5):
+            offset = codec * batches_a_codec * records_a_batch + 2
+            fetch(peer, topic, offset, version=version, partition_max_bytes=1, label=f"codec {codec}")
     list_offset(peer, topic, -1)
 
 
