@@ -82,6 +82,8 @@ def _on(kind: str, suite: Suite, only: Sequence[str]) -> dict[str, Result]:
     ends = [result.outcome for result in results.values()]
     what = " again" if only else ""
     shown = ", ".join(f"{ends.count(outcome)} {outcome}" for outcome in Outcome)
+    if not results:
+        raise RuntimeError(f"{suite.name}: not one test ended on {kind}, see {directory}")
     print(f"  on {kind}{what}: {shown} (logs in {directory})", flush=True)
     return results
 

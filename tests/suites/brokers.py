@@ -13,11 +13,14 @@ from tests.support.kafka_process import KafkaProcess
 from tests.support.penstock_process import PenstockProcess
 
 KINDS = ("kafka", "penstock")
-# What Kafka is told in its own words: its address, how long new groups wait for more members, and so on.
+# What Kafka is told in its own words, or does anyway: with a replication factor that is too high.
 SAME_AS_CONTROL = """node:
   id: {needs.node_id}
 kafka:
   advertised: {address}
+topics:
+  default_partitions: {needs.partitions}
+  strict_replication_factor: true
 groups:
   initial_rebalance_delay_ms: {needs.rebalance_delay_ms}
   session_timeout_min_ms: {needs.session_timeout_min_ms}
@@ -48,12 +51,11 @@ def _broker(kind: str, needs: BrokerNeeds, port: int, directory: Path) -> Broker
         settings = {
             "group.initial.rebalance.delay.ms": str(needs.rebalance_delay_ms),
             "group.min.session.timeout.ms": str(needs.session_timeout_min_ms),
-            **needs.kafka,
+            "num.partitions": str(needs.partitions),
         }
         broker = KafkaProcess(directory, settings, node_id=needs.node_id, advertised_host=needs.host)
     else:
-        same = SAME_AS_CONTROL.format(needs=needs, address=f"{needs.host}:{port}")
-        broker = PenstockProcess(directory, same + needs.penstock)
+        broker = PenstockProcess(directory, SAME_AS_CONTROL.format(needs=needs, address=f"{needs.host}:{port}"))
     broker.port = port
     return broker
 

@@ -38,7 +38,7 @@ class KafkaPython(Suite):
     package = "PyPI source package"
     client = "kafka-python"
     # Their own brokers have the id 0, four partitions to a topic, and allow short sessions.
-    needs = BrokerNeeds(node_id=0, kafka={"num.partitions": "4"}, penstock="topics:\n  default_partitions: 4\n")
+    needs = BrokerNeeds(node_id=0, partitions=4, session_timeout_min_ms=1000)
 
     def fetch(self) -> None:
         source = self.home / "source"

@@ -39,9 +39,7 @@ class Librdkafka(Suite):
     package = f"npm, inside `{CARRIER}` {CARRIER_VERSION}"
     client = "librdkafka"
     # Several tests count on two members that come at the same time to meet in one rebalance.
-    needs = BrokerNeeds(
-        rebalance_delay_ms=1000, kafka={"num.partitions": "4"}, penstock="topics:\n  default_partitions: 4\n"
-    )
+    needs = BrokerNeeds(partitions=4, rebalance_delay_ms=1000)
     tools = ("npm", "make", "gcc", "g++", "java")
 
     @property

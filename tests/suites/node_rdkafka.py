@@ -31,7 +31,7 @@ class NodeRdkafka(Suite):
 
     def run(self, target: Target, only: Sequence[str] = ()) -> dict[str, Result]:
         report = target.directory / "mocha.json"
-        options = ["--exit", "--timeout", "60000", "--ui", "exports", "--reporter", "json"]
+        options = ["--exit", "--timeout", "60000", "--reporter", "json"]
         options += ["--reporter-option", f"output={report}"]
         if only:
             options += ["--grep", "|".join(re.escape(name) for name in only)]

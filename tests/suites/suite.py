@@ -14,7 +14,7 @@ import subprocess
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
@@ -59,11 +59,10 @@ class BrokerNeeds:
 
     port: int | None = None
     host: str = "127.0.0.1"
-    kafka: Mapping[str, str] = field(default_factory=dict)
     node_id: int = 1
+    partitions: int = 1
     rebalance_delay_ms: int = 0
     session_timeout_min_ms: int = 6000
-    penstock: str = ""
 
 
 class Suite(ABC):
