@@ -37,6 +37,15 @@ def _until_keys(peer: Peer, topic: str, expected: list[str], **more: Any) -> Ans
     )
 
 
+def _until_begins(peer: Peer, topic: str, offset: int) -> Answer:
+    """Poll until this is the first offset that can be read."""
+    return peer.until(
+        lambda: list_offset(peer, topic, EARLIEST),
+        lambda answer: answer["topics"][0]["partitions"][0]["offset"] == offset,
+        within_s=WITHIN_S,
+    )
+
+
 def _roll(peer: Peer, topic: str, at: int, key: str = "roll") -> None:
     """A record so much later that it goes into a segment of its own, which is never cleaned."""
     produce(peer, topic, keyed([(key, "r")], at=T0 + at), label="roll")
@@ -95,11 +104,7 @@ def retention_bytes(peer: Peer) -> None:
     for number in range(6):
         # The first ones may go while the last ones come.
         peer.quietly("produce", 9, produce_body(topic, {0: values("x" * 932, at=T0 + 1_000 * number)}))
-    peer.until(
-        lambda: list_offset(peer, topic, EARLIEST),
-        lambda answer: answer["topics"][0]["partitions"][0]["offset"] == 3,
-        within_s=WITHIN_S,
-    )
+    _until_begins(peer, topic, 3)
     for offset in (0, 2, 3, 5, 6, 7):
         fetch(peer, topic, offset, label=f"from {offset}")
     list_offset(peer, topic, T0, T0 + 3_000, LATEST, MAX_TIMESTAMP)
@@ -113,22 +118,14 @@ def retention_time(peer: Peer) -> None:
         produce(peer, topic, values("old", at=T0 + 1_000 * number), label=f"number {number}")
     produce(peer, topic, values("new", at=peer.time(0)), label="new")
     change(peer, TOPIC, topic, [("retention.ms", SET, "86400000")])
-    peer.until(
-        lambda: list_offset(peer, topic, EARLIEST),
-        lambda answer: answer["topics"][0]["partitions"][0]["offset"] == 3,
-        within_s=WITHIN_S,
-    )
+    _until_begins(peer, topic, 3)
     fetch(peer, topic, 0)
     fetch(peer, topic, 3)
     list_offset(peer, topic, T0, LATEST)
     all_old = create(peer, "all-old")
     produce(peer, all_old, values("old"))
     change(peer, TOPIC, all_old, [("retention.ms", SET, "86400000")])
-    peer.until(
-        lambda: list_offset(peer, all_old, EARLIEST),
-        lambda answer: answer["topics"][0]["partitions"][0]["offset"] == 1,
-        within_s=WITHIN_S,
-    )
+    _until_begins(peer, all_old, 1)
     fetch(peer, all_old, 0)
     fetch(peer, all_old, 1)
     produce(peer, all_old, values("new", at=peer.time(0)))

@@ -18,6 +18,18 @@ from tests.support.group_client import subscription
 SHORTEST_SESSION_MS = 6_000
 
 
+def _joined_pair(peer: Peer, group: str) -> tuple[Member, Member]:
+    """Two members that have joined and not synced, and may be quick about it."""
+    leader, follower = (Member(peer, name, group, rebalance_ms=700) for name in ("leader", "follower"))
+    join_alone(leader)
+    follower.ask_for_id()
+    joining = follower.start_join()
+    wait_members(peer, group, PREPARING, 2)
+    leader.join()
+    follower.finish_join(joining)
+    return leader, follower
+
+
 @script("group-rebalance-timeout", seconds=3, family="groups")
 def rebalance_timeout(peer: Peer) -> None:
     """Who does not join again within the longest rebalance timeout of the members is out."""
@@ -38,13 +50,7 @@ def rebalance_timeout(peer: Peer) -> None:
 def follower_never_syncs(peer: Peer) -> None:
     """A follower that joins and never asks for its share is thrown out, and the others rebalance."""
     group = peer.name("unsynced")
-    leader, follower = (Member(peer, name, group, rebalance_ms=700) for name in ("leader", "follower"))
-    join_alone(leader)
-    follower.ask_for_id()
-    joining = follower.start_join()
-    wait_members(peer, group, PREPARING, 2)
-    leader.join()
-    follower.finish_join(joining)
+    leader, follower = _joined_pair(peer, group)
     leader.sync({leader.id: b"l", follower.id: b"f"})
     wait_members(peer, group, PREPARING, 1)
     leader.heartbeat()
@@ -59,13 +65,7 @@ def follower_never_syncs(peer: Peer) -> None:
 def leader_never_syncs(peer: Peer) -> None:
     """A leader that never assigns is thrown out, and the follower that waits is told to join again."""
     group = peer.name("unassigned")
-    leader, follower = (Member(peer, name, group, rebalance_ms=700) for name in ("leader", "follower"))
-    join_alone(leader)
-    follower.ask_for_id()
-    joining = follower.start_join()
-    wait_members(peer, group, PREPARING, 2)
-    leader.join()
-    follower.finish_join(joining)
+    leader, follower = _joined_pair(peer, group)
     waiting = follower.start_sync()
     peer.take(waiting)
     wait_members(peer, group, PREPARING, 1)
