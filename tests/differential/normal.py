@@ -26,6 +26,7 @@ IDS: Mapping[str, str] = {  # field: the kind of id it holds
     "replica_directory_id": "directory_id",
 }
 NO_ID = (None, "", 0, -1)
+NOTHING = (None, "", -1)  # no address and no size: that is compared
 
 TIMES = frozenset(
     {"timestamp", "base_timestamp", "max_timestamp", "log_append_time", "last_timestamp", "last_fetch_timestamp",
@@ -113,7 +114,9 @@ class Normaliser:
             return self._times.get(value, "<time>")
         if name in MESSAGES and value:
             return "<text>"
-        return ADDRESSES.get(name) or (ADDRESSES.get(f"{api}.{name}", value) if value != -1 else value)
+        if value in NOTHING:
+            return value
+        return ADDRESSES.get(f"{api}.{name}", ADDRESSES.get(name, value))
 
     def _alias(self, kind: str, value: Any) -> Any:
         if value in NO_ID:
