@@ -22,6 +22,7 @@ from tests.differential.plain import plain
 from tests.differential.transcript import Step, Transcript
 from tests.support.batches import now_ms
 from tests.support.broker_process import BrokerProcess
+from tests.support.waiting import wait_until
 from tests.support.wire import ConnectionClosed, decode_response, encode_request, frame
 
 Answer = dict[str, Any]
@@ -69,6 +70,11 @@ class Peer:
         at = self._start_ms + offset_ms
         self.transcript.times[at] = f"T{offset_ms:+d}"
         return at
+
+    def tick(self) -> None:
+        """Wait until the clock shows another millisecond, so that what the broker stamps next is later."""
+        before = now_ms()
+        wait_until(lambda: now_ms() > before, what="the clock goes on")
 
     # -------------------------------------------------------------------------------------------- requests
 

@@ -47,7 +47,13 @@ RANGES = {
     "describe_producers": (0, 0),
     "list_config_resources": (0, 1),
     "describe_topic_partitions": (0, 0),
+    "describe_client_quotas": (0, 1),
+    "alter_client_quotas": (0, 1),
+    "alter_replica_log_dirs": (1, 2),
+    "describe_quorum": (0, 2),
 }
+TELEMETRY = ("get_telemetry_subscriptions", "push_telemetry")
+"""Kafka advertises these only with a plugin."""
 FIRST_PRODUCE_VERSION = 3
 SOFTWARE = {"client_software_name": "facts", "client_software_version": "1.0"}
 
@@ -68,7 +74,7 @@ def test_every_api_is_advertised_with_kafkas_range(client: RawClient, version: i
 @pytest.mark.usefixtures("penstock_only")
 def test_nothing_else_is_advertised(client: RawClient) -> None:
     """Transactions, the new group protocols, SASL and ACLs are not advertised before they exist."""
-    assert set(advertised(client)) == {API_KEYS[name] for name in RANGES}
+    assert set(advertised(client)) == {API_KEYS[name] for name in (*RANGES, *TELEMETRY)}
 
 
 def test_produce_is_advertised_from_version_0_though_0_to_2_are_closed(client: RawClient) -> None:

@@ -217,6 +217,7 @@ def effect_on_timestamps(peer: Peer) -> None:
     """message.timestamp.type and the limits of timestamps."""
     stamped = create(peer, "stamped", message_timestamp_type="LogAppendTime")
     for version in (3, 8, 9):
+        peer.tick()
         produce(peer, stamped, values("a", "b"), version=version)
     fetch(peer, stamped, 0)
     list_offset(peer, stamped, T0, 0, -3)
