@@ -56,27 +56,19 @@ class FixedThreshold(SyncCost):
 
 
 class LoopSync:
-    """Whether the loop may sync by itself. One slow sync is a stall for every client, so it is not soon tried again."""
+    """Whether the loop may sync by itself. A slow sync is a stall for every client: they get at most a small share of
+    the loop's time, so after one the thread does the syncs for a while, a hundred times as long as it took.
+    """
 
-    FILES_MAX = 2
     SLOW_SECONDS = 0.002
-    PAUSE_SECONDS = 1.0
-    PAUSE_SECONDS_MAX = 60.0
+    STALLED_SHARE_MAX = 0.01
 
     def __init__(self) -> None:
-        self._pause = self.PAUSE_SECONDS
         self._not_before = 0.0
-        self._fast = 0
 
     def allows(self, now: float) -> bool:
         return now >= self._not_before
 
     def took(self, seconds: float, now: float) -> None:
         if seconds > self.SLOW_SECONDS:
-            self._not_before = now + self._pause
-            self._pause = min(self._pause * 2, self.PAUSE_SECONDS_MAX)
-            self._fast = 0
-        else:
-            self._fast += 1
-            if self._fast == 1000:
-                self._pause = self.PAUSE_SECONDS
+            self._not_before = now + seconds / self.STALLED_SHARE_MAX
