@@ -115,13 +115,19 @@ class Conversation:
             await self._until(lambda: not self.transport.paused)
 
     async def _until(self, condition: Any) -> None:
-        """Time goes by, ever faster, until the condition holds or nobody would wait any longer."""
-        deadline, step = self._loop.time() + PATIENCE_SECONDS, 0.0
+        """Time goes by, ever faster, until the condition holds or nobody would wait any longer for the next answer."""
+        deadline, step, waiting = self._loop.time() + PATIENCE_SECONDS, 0.0, self._waiting()
         while not condition() and not self.transport.closed and self._loop.time() < deadline:
             await asyncio.sleep(step)
             step = step * 2 or 0.001
+            if self._waiting() != waiting:
+                deadline, step, waiting = self._loop.time() + PATIENCE_SECONDS, 0.0, self._waiting()
             if self._loop.time() > deadline - PATIENCE_SECONDS / 2:
                 self.transport.read_all(self.connection)
+
+    def _waiting(self) -> tuple[int, int]:
+        """Requests that wait to be served and to be answered: one that was served may wait as long as the one before."""
+        return len(self.connection._queue), len(self.connection._slots)
 
     def _check_waiting(self) -> None:
         slots = self.connection._slots
