@@ -126,7 +126,7 @@ class Conversation:
                 self.transport.read_all(self.connection)
 
     def _waiting(self) -> tuple[int, int]:
-        """Requests that wait to be served and to be answered: one that was served may wait as long as the one before."""
+        """Requests to be served, and to be answered: one that was served late may wait as long as those before it."""
         return len(self.connection._queue), len(self.connection._slots)
 
     def _check_waiting(self) -> None:
