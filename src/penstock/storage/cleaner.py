@@ -53,6 +53,8 @@ class Cleaner:
         self._finished: tuple[DiskLog, CompactionReport, int] | None = None
         self._checked_ms = -FOREVER
         self._is_looking = False
+        self._is_waiting = False  # for the disk, on behalf of logs that were found due
+        self._sealed: set[DiskLog] = set()  # for which a recovery point was begun since the last look
         self._unseen: Iterator[DiskLog] = iter(())
         self._due: list[tuple[float, DiskLog]] = []
         self.setbacks = Setbacks()
@@ -66,6 +68,8 @@ class Cleaner:
             interval = self._engine.settings.compaction_check_interval_ms
             if self._is_looking or now_ms - self._checked_ms >= interval:
                 self._look(now_ms)
+            elif self._is_waiting and self._start_dirtiest(self._engine.clock.now_ms()):
+                self._checked_ms = -FOREVER  # as after any log: look for the next one when this one is done
 
     def _look(self, now_ms: int) -> None:
         """At the next few logs; when all were seen, start on the dirtiest."""
@@ -73,6 +77,7 @@ class Cleaner:
             self._is_looking = True
             self._unseen = iter(list(self._engine.open_logs()))
             self._due = []
+            self._sealed.clear()
         wall_ms = self._engine.clock.now_ms()
         count = 0
         for log in islice(self._unseen, LOGS_SEEN_PER_TICK):
@@ -92,23 +97,30 @@ class Cleaner:
                 self._checked_ms = now_ms
 
     def _start_dirtiest(self, now_ms: int) -> bool:
-        """Of the logs that were found due; False if none can be begun yet."""
-        sealing_count = 0
+        """Of the logs that were found due; False if none can be begun yet: some may be at one of the next ticks."""
+        self._is_waiting = False
+        waiting_count = 0
         for _, log in sorted(self._due, key=lambda item: -item[0]):
-            if not self._is_cleanable(log) or self._upkeep.is_busy(log):
-                continue
-            dirt = measure_dirt(log, self._first_dirty(log), now_ms)
-            if not dirt.is_due(log.config):
-                continue
-            dirt = self._fitting(log, dirt)
-            if not dirt.segments:
-                continue
-            if self._upkeep.seal_below(log, dirt.segments[-1].end_offset):
-                self._start(log, dirt, now_ms)
-                return True
-            sealing_count += 1
-            if sealing_count >= SEALED_AT_ONCE_MAX:
+            if waiting_count >= SEALED_AT_ONCE_MAX:
                 break
+            if not self._is_cleanable(log):
+                continue
+            if not self._upkeep.is_busy(log):
+                dirt = measure_dirt(log, self._first_dirty(log), now_ms)
+                if not dirt.is_due(log.config):
+                    continue
+                dirt = self._fitting(log, dirt)
+                if not dirt.segments:
+                    continue
+                if self._upkeep.is_sealed_below(log, dirt.segments[-1].end_offset):
+                    self._start(log, dirt, now_ms)
+                    return True
+                if log in self._sealed:
+                    continue  # it did not help; not again before the next look
+                self._sealed.add(log)
+                self._upkeep.seal(log)
+            self._is_waiting = True
+            waiting_count += 1
         return False
 
     def _fitting(self, log: DiskLog, dirt: Dirt[Segment]) -> Dirt[Segment]:
@@ -139,6 +151,7 @@ class Cleaner:
 
     def forget(self, log: DiskLog) -> None:
         self._first_dirties.pop(log, None)
+        self._sealed.discard(log)
         self.setbacks.forget(log)
 
     def _roll_overdue(self, log: DiskLog, now_ms: int) -> None:

@@ -163,16 +163,17 @@ class Upkeep:
         self._checkpoint_count += 1
         self._in_thread(self._checkpoint_done(log, checkpoint, covered_bytes), checkpoint.write)
 
-    def seal_below(self, log: DiskLog, offset: int) -> bool:
-        """Whether the recovery point knows every segment below `offset` as sealed. If not, a new one is begun.
+    def is_sealed_below(self, log: DiskLog, offset: int) -> bool:
+        """Whether the recovery point knows every segment below `offset` as sealed.
 
         Compaction changes sealed segments: the recovery point must not expect one of them to grow.
         """
-        if self._active_bases.get(log, -1) >= offset:
-            return True
+        return self._active_bases.get(log, -1) >= offset
+
+    def seal(self, log: DiskLog) -> None:
+        """Begin a recovery point that knows all segments but the active one as sealed."""
         log.unsnapshotted_bytes = max(1, log.unsnapshotted_bytes)
         self.checkpoint(log)
-        return False
 
     def _checkpoint_done(self, log: DiskLog, checkpoint: Checkpoint, covered_bytes: int) -> Done:
         active_base = log.segments[-1].base_offset

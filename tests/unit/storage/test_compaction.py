@@ -124,6 +124,24 @@ def test_a_recovery_point_in_a_segment_that_is_compacted_later(tmp_path: Path) -
     again.engine.close()
 
 
+def test_what_is_due_does_not_wait_for_another_look(tmp_path: Path) -> None:
+    """A look may find that a recovery point is missing: compaction follows when it stands, not an interval later."""
+    interval_ms = 100_000
+    bench = EngineBench(tmp_path, compaction_check_interval_ms=interval_ms)
+    bench.create("keyed", TOPIC, **KEYED)
+    bench.start()
+    for n in range(40):
+        put(bench, f"k{n % 3}", f"v{n}" + "x" * 200)
+    seal(bench)
+    bench.clock.advance(interval_ms)
+    for _ in range(4):
+        bench.engine.tick()
+        bench.settle()
+        bench.clock.advance(250)
+    assert [offset for offset, _, _ in pairs(bench)] == [37, 38, 39]
+    bench.engine.close()
+
+
 def test_a_clean_log_is_left_alone(tmp_path: Path) -> None:
     bench = keyed(tmp_path)
     for n in range(20):
