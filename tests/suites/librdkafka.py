@@ -1,8 +1,9 @@
 """librdkafka: its own regression tests, `tests/` of the source that the npm package of Confluent's client carries.
 
 The tests that need no broker are left out (-L); those that cut connections inside the client (-E) as well. Quick mode
-(-Q) sends fewer messages. Each test runs in a process of its own, because one that takes too long ends them all; the
-parts of the admin test, one for each admin API, are run one by one too, because the first failing part ends a test.
+(-Q) sends fewer messages; tests of which it leaves nothing run in full. Each test runs in a process of its own, because
+one that takes too long ends them all; the parts of the admin test, one for each admin API, are run one by one too,
+because the first failing part ends a test.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ from tests.support.kafka_process import jars_directory
 CARRIER = "@confluentinc/kafka-javascript"
 CARRIER_VERSION = "1.10.1"
 SHA512 = "KVePUBn21EqCVP9mfxzEuM3SYJHHEF7X+iiC2e43QQgDSyEaksInmCGooT3w5q+cNAdkSCrK71j0ICfqoSqZLw=="
-TEST_TIMEOUT_S = 180
+TEST_TIMEOUT_S = 400
 # A test that is known to fail by waiting need not wait long.
 KNOWN_TIMEOUT_S = 40
 # Neither Kerberos nor OAuth's HTTP client is needed; without optimisation it builds in a third of the time.
 CONFIGURE = ("--disable-gssapi", "--disable-curl", "--disable-optimization", "--disable-debug-symbols")
 ADMIN = "0081"
-# Not run: 0038 measures throughput, 0055 latency.
+# Not run: 0038 measures throughput, 0055 latency; no part of the tests of share groups is for quick mode.
 LEFT_OUT = ("0038", "0055")
+LEFT_OUT_WORDS = ("mock", "share_consumer")
+# Run in full, because all of it is left out in quick mode; of others, see `_is_for_full_mode`.
+FULL = ("0102",)
 # Some tests create topics with Kafka's own tool, which they look for in KAFKA_PATH.
 TOPICS_TOOL = """#!/bin/sh
 exec java -Xshare:auto -XX:TieredStopAtLevel=1 -cp "{jars}/*" org.apache.kafka.tools.TopicCommand "$@"
@@ -70,7 +74,14 @@ class Librdkafka(Suite):
     def _files(self) -> list[str]:
         """The names of the files of tests, which begin as the tests in them do."""
         names = sorted(file.stem.replace("-", "_") for file in self._tests.glob("0*-*.c*"))
-        return [name for name in names if not name.startswith((*LEFT_OUT, ADMIN)) and "mock" not in name]
+        wanted = [name for name in names if not name.startswith((*LEFT_OUT, ADMIN))]
+        return [name for name in wanted if not any(word in name for word in LEFT_OUT_WORDS)]
+
+    def _is_for_full_mode(self, name: str) -> bool:
+        """Whether quick mode would leave out every part of it."""
+        (file,) = self._tests.glob(f"{name[:4]}-*.c*")
+        source = file.read_text()
+        return name.startswith(FULL) or ("SUB_TEST(" in source and "SUB_TEST_QUICK(" not in source)
 
     def _admin_parts(self) -> list[str]:
         source = (self._tests / "0081-admin.c").read_text()
@@ -91,7 +102,7 @@ class Librdkafka(Suite):
             **({"SUBTESTS": f"{part}:"} if part else {}),
         }
         ended = execute(
-            ["./test-runner", "-p1", "-Q", "-E", "-L"],
+            ["./test-runner", "-p1", "-E", "-L", *([] if self._is_for_full_mode(name) else ["-Q"])],
             directory=self._tests,
             log=log,
             environment=environment,

@@ -31,7 +31,7 @@ class NodeRdkafka(Suite):
 
     def run(self, target: Target, only: Sequence[str] = ()) -> dict[str, Result]:
         report = target.directory / "mocha.json"
-        options = ["--exit", "--timeout", "60000", "--reporter", "json"]
+        options = ["--exit", "--timeout", "20000", "--reporter", "json"]
         options += ["--reporter-option", f"output={report}"]
         if only:
             options += ["--grep", "|".join(re.escape(name) for name in only)]
@@ -42,5 +42,6 @@ class NodeRdkafka(Suite):
             environment={"KAFKA_HOST": target.address},
             within_s=RUN_TIMEOUT_S,
             label=f"{self.name} on {target.kind}",
+            ends_with=report,
         )
         return reports.from_mocha(report)

@@ -22,6 +22,7 @@ HERE = Path(__file__).parent
 CACHE = HERE / ".cache"
 KAFKA_VERSION = "4.3.0"
 PROGRESS_S = 15.0
+SETTLED_S = 3.0
 
 
 class Outcome(StrEnum):
@@ -109,8 +110,12 @@ def execute(
     environment: Mapping[str, str] | None = None,
     within_s: float,
     label: str,
+    ends_with: Path | None = None,
 ) -> int | None:
-    """Run a command with its output in `log`, showing that it lives; None when it had to be stopped at its deadline."""
+    """Run a command with its output in `log`, showing that it lives; None when it had to be stopped at its deadline.
+
+    `ends_with` is a file that it writes last: some test runners do not end by themselves after that.
+    """
     started = time.monotonic()
     shown = started
     with log.open("ab") as output:
@@ -131,6 +136,9 @@ def execute(
             except BaseException:
                 _end(process)
                 raise
+            if ends_with is not None and ends_with.exists() and time.time() - ends_with.stat().st_mtime > SETTLED_S:
+                _end(process)
+                return 0
             if now - started > within_s:
                 _end(process)
                 print(f"    {label}: stopped after {within_s:.0f} s", flush=True)
