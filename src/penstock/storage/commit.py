@@ -136,13 +136,15 @@ class GroupCommit:
         with self._lock:
             first = not self._dirty
             self._dirty[log] = None
+        if self._mode is FlushMode.INTERVAL:
+            return  # the thread looks by itself
         if self._call_next is None:
             if first:
                 self._wake_thread()
             return
         if first:
             self._marks = self._marks_seen = self._marked_bytes = 0
-            if self._wakes != self._wakes_heeded:
+            if self._wakes != self._wakes_heeded or size_bytes > _LOOP_BYTES_MAX:
                 self._wake_thread()
             else:
                 self._call_next(self._look_once_more)
@@ -170,7 +172,8 @@ class GroupCommit:
             self._call_next(self._look_once_more)
             return
         now = time.perf_counter()
-        if is_small and len(self._dirty) <= _LOOP_LOGS_MAX and self._loop_sync.allows(now):
+        rests = self._wakes == self._wakes_heeded
+        if rests and is_small and len(self._dirty) <= _LOOP_LOGS_MAX and self._loop_sync.allows(now):
             self.run_round()
             after = time.perf_counter()
             self._loop_sync.took(after - now, after)

@@ -292,6 +292,21 @@ def test_much_is_synced_by_the_thread(tmp_path: Path, writes: int, size: int) ->
     commit.stop()
 
 
+@pytest.mark.parametrize("mode", [FlushMode.INTERVAL, FlushMode.OS])
+def test_where_nobody_waits_for_a_sync_the_loop_makes_none(tmp_path: Path, mode: FlushMode) -> None:
+    files, turns = FaultyFiles(tmp_path), Turns()
+    commit = GroupCommit(files, tmp_path, mode=mode, interval_ms=3_600_000)
+    commit.start(lambda log: None, lambda *_: None, call_next=turns.call_next)
+    log = OneFile(files, tmp_path / "a")
+    for _ in range(3):
+        log.append(commit)
+        for _ in range(3):
+            turns.take()
+    assert max(log.visible, log.flushed) == 3
+    assert not any(change.kind in (Kind.SYNC, Kind.SYNC_ALL) for change in files.changes)
+    commit.stop()
+
+
 def test_a_slow_disk_is_left_to_the_thread() -> None:
     now = 100.0
     sync = LoopSync()
