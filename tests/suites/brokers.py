@@ -11,6 +11,7 @@ from tests.suites.suite import BrokerNeeds, Target
 from tests.support.broker_process import BrokerProcess, free_port
 from tests.support.kafka_process import KafkaProcess
 from tests.support.penstock_process import PenstockProcess
+from tests.support.raw_client import RawClient
 
 KINDS = ("kafka", "penstock")
 # What Kafka is told in its own words, or does anyway: with a replication factor that is too high.
@@ -40,6 +41,9 @@ def running(kind: str, needs: BrokerNeeds, directory: Path) -> Iterator[Target]:
     broker.prepare()
     broker.start()
     try:
+        with RawClient(broker.host, broker.port) as client:
+            for topic in needs.topics:
+                client.create_topic(topic)
         yield Target(kind=kind, host=needs.host, port=broker.port, directory=directory)
     finally:
         broker.stop()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tests.suites import reports
 from tests.suites.packages import npm_package
-from tests.suites.suite import Result, Suite, Target, build, execute
+from tests.suites.suite import BrokerNeeds, Result, Suite, Target, build, execute
 
 SHA512 = "sfpTbrT35429cs0RE8Yb9avGX9BiRRvpV7aweQsghKTjtrVZP3jBrKOPItWXAqHb8doyh3SkuGuUVBLgig1SRg=="
 RUN_TIMEOUT_S = 600
@@ -18,6 +18,8 @@ class NodeRdkafka(Suite):
     version = "3.6.1"
     package = "npm package"
     client = "node-rdkafka (librdkafka 2.12)"
+    # Those that the script beside its tests creates.
+    needs = BrokerNeeds(topics=("test", "test2", "test3", "test4", "test5", "test6"))
     tools = ("npm", "node", "make", "gcc", "g++")
 
     def fetch(self) -> None:

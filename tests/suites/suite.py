@@ -62,6 +62,7 @@ class BrokerNeeds:
     host: str = "127.0.0.1"
     node_id: int = 1
     partitions: int = 1
+    topics: Sequence[str] = ()
     rebalance_delay_ms: int = 0
     session_timeout_min_ms: int = 6000
 
