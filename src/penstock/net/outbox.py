@@ -7,8 +7,11 @@ if nobody does, the loop does so on its next turn.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Protocol
+
+log = logging.getLogger(__name__)
 
 
 class Sender(Protocol):
@@ -34,4 +37,7 @@ class Outbox:
         while self._ready:
             ready, self._ready = self._ready, []
             for sender in ready:
-                sender.send_ready()
+                try:
+                    sender.send_ready()
+                except Exception:  # one connection's trouble must not keep the others waiting
+                    log.exception("answers were not sent")

@@ -42,7 +42,6 @@ _TURN_NS = 2_000_000  # of the event loop, for telling logs that they are flushe
 # Above these a round is the thread's: the loop has better things to do than to wait for so much.
 _LOOP_MARKS_MAX = 16
 _LOOP_BYTES_MAX = 64 << 10
-_LOOP_LOGS_MAX = 2
 
 
 class FlushMode(enum.Enum):
@@ -162,6 +161,10 @@ class GroupCommit:
         self._wakes += 1
         self._wake.put(None)
 
+    def _has_one_file(self) -> bool:
+        """More may mean a syncfs, which waits for whatever others have written to the file system."""
+        return len(self._dirty) == 1 and all(len(log.flush_targets()[1]) == 1 for log in self._dirty)
+
     def _look_once_more(self) -> None:
         """Loop thread: begin the round when a look at the sockets brought nothing more, or it has become large."""
         marks = self._marks
@@ -173,7 +176,7 @@ class GroupCommit:
             return
         now = time.perf_counter()
         rests = self._wakes == self._wakes_heeded
-        if rests and is_small and len(self._dirty) <= _LOOP_LOGS_MAX and self._loop_sync.allows(now):
+        if rests and is_small and self._has_one_file() and self._loop_sync.allows(now):
             self.run_round()
             after = time.perf_counter()
             self._loop_sync.took(after - now, after)

@@ -228,8 +228,12 @@ class _Recovery:
         self.next_offset = segment.end_offset
         reason = reason or scanner.reason
         if reason is None and scanner.position < size:
-            file.truncate(scanner.position)  # room for what did not come; nobody minds if it is there again
-            self.result.scanned_bytes -= size - scanner.position
+            file.truncate(scanner.position)  # nobody minds if it is there again
+            room = size - scanner.position
+            self.result.scanned_bytes -= room
+            self.result.notes.append(
+                f"took {room} zeros after the last batch of {segment.path} away: room, most likely"
+            )
         return reason is None or self._settle(file, segment, size, reason, later)
 
     def _segment_to_scan(self, base: int) -> Segment:

@@ -35,8 +35,8 @@ class Room:
     def take_away(self, file: File, size: int) -> None:
         """The segment ends at `size` for now."""
         if self._end:
-            self._end = 0
             file.truncate(size)
+            self._end = 0
 
     def forget(self) -> None:
         """Somebody else has cut the file."""

@@ -24,7 +24,7 @@ _FILE_COUNT_MAX = 64
 
 
 class SyncCost:
-    """Running means of both ways. Used by the flush thread only."""
+    """Running means of both ways. Used by who makes a round, one at a time."""
 
     def __init__(self) -> None:
         self._each = _EACH_SECONDS
@@ -60,7 +60,7 @@ class LoopSync:
     the loop's time, so after one the thread does the syncs for a while, a hundred times as long as it took.
     """
 
-    SLOW_SECONDS = 0.002
+    SLOW_SECONDS = 0.004
     STALLED_SHARE_MAX = 0.01
 
     def __init__(self) -> None:

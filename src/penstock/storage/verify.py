@@ -129,7 +129,7 @@ def _verify_segment(files: Files, report: Report, base: int, end_offset: int | N
                 verify=True,
                 has_holes=holes,
                 end_offset=bounded_end(base, end_offset) if holes else end_offset,
-                room_allowed=end_offset is None,
+                room_allowed=end_offset is None or not holes,
             )
             for _, header in scanner:
                 found.records += header.record_count

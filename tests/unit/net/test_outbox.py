@@ -43,3 +43,16 @@ def test_what_becomes_ready_while_others_send_is_sent_too() -> None:
     first.ready()
     outbox.send()
     assert second.sent == 1
+
+
+def test_one_connections_trouble_is_not_that_of_the_others() -> None:
+    def fail() -> None:
+        raise RuntimeError("on purpose")
+
+    outbox = Outbox(lambda call: None)
+    lines = [Line(outbox) for _ in range(3)]
+    lines[1].then = fail
+    for line in lines:
+        line.ready()
+    outbox.send()
+    assert [line.sent for line in lines] == [1, 1, 1]

@@ -292,6 +292,19 @@ def test_much_is_synced_by_the_thread(tmp_path: Path, writes: int, size: int) ->
     commit.stop()
 
 
+def test_several_files_are_synced_by_the_thread(tmp_path: Path) -> None:
+    """The loop must not be the one who waits for what others have written to the file system."""
+    commit, turns, loop, _, _ = loop_commit(tmp_path)
+    logs = [OneFile(RealFiles(), tmp_path / str(index)) for index in range(2)]
+    for log in logs:
+        log.append(commit)
+    for _ in range(4):
+        turns.take()
+    assert not any(log.flushed for log in logs), "only the thread may have synced, and nobody has been told yet"
+    loop.run_until(lambda: all(log.flushed for log in logs))
+    commit.stop()
+
+
 @pytest.mark.parametrize("mode", [FlushMode.INTERVAL, FlushMode.OS])
 def test_where_nobody_waits_for_a_sync_the_loop_makes_none(tmp_path: Path, mode: FlushMode) -> None:
     files, turns = FaultyFiles(tmp_path), Turns()

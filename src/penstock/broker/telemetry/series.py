@@ -53,7 +53,11 @@ class SeriesStore:
     def add(self, instance_id: uuid.UUID, client: Client, push: Push) -> None:
         series = self._clients.get(instance_id)
         if series is None:
+            if not self._has_room():
+                self.left_out_total += len(push.points) + push.unusable
+                return
             series = self._clients[instance_id] = _ClientSeries(client)
+            self.count += 1  # its info
         series.gone_ms = None
         series.info = _info(client, push.resource)
         self.count -= len(series.values)
@@ -71,11 +75,20 @@ class SeriesStore:
             values[key] = _Value(value, is_counter, is_delta)
         self.count += len(values)
 
+    def _has_room(self) -> bool:
+        """For another client; the one that is gone longest makes way."""
+        while self.count >= self._count_max:
+            gone = [(series.gone_ms, key) for key, series in self._clients.items() if series.gone_ms is not None]
+            if not gone:
+                return False
+            self.drop(min(gone, key=lambda item: item[0])[1])
+        return True
+
     def drop(self, instance_id: uuid.UUID) -> None:
         """The client pushes other metrics from now on, or none."""
         series = self._clients.pop(instance_id, None)
         if series is not None:
-            self.count -= len(series.values)
+            self.count -= len(series.values) + 1
 
     def gone(self, instance_id: uuid.UUID, now_ms: int) -> None:
         """The client has left: its series follow, unless it comes back meanwhile."""

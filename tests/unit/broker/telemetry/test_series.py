@@ -45,7 +45,7 @@ def test_deltas_add_up_and_gauges_are_the_latest() -> None:
     assert shown(series) == {f"d{{{LABELS}}}": 5, f"g{{{LABELS}}}": 5.0}
     series.add(ONE, client(), push())
     assert shown(series) == {f"d{{{LABELS}}}": 5}
-    assert series.count == 1
+    assert series.count == 2
 
 
 def test_cumulative_sums_are_taken_as_they_are() -> None:
@@ -75,16 +75,16 @@ def test_every_client_has_a_line_of_its_own() -> None:
 
 
 def test_limits_of_a_client_and_of_all() -> None:
-    series = store(count_max=5, per_client_max=3)
+    series = store(count_max=7, per_client_max=3)  # a client's info counts, too
     series.add(ONE, client(), push(*(gauge(f"g{number}", 1) for number in range(10)), unusable=2))
-    assert (series.count, series.left_out_total) == (3, 9)
+    assert (series.count, series.left_out_total) == (4, 9)
     series.add(OTHER, client(), push(*(delta(f"d{number}", 1) for number in range(10))))
-    assert (series.count, series.left_out_total) == (5, 17)
+    assert (series.count, series.left_out_total) == (7, 17)
     series.add(OTHER, client(), push(delta("d0", 1), delta("d9", 1)))
-    assert (series.count, series.left_out_total) == (5, 18)
+    assert (series.count, series.left_out_total) == (7, 18)
     series.add(ONE, client(), push())
     series.add(OTHER, client(), push(delta("d9", 1)))
-    assert series.count == 3
+    assert series.count == 5
 
 
 def test_series_outlive_their_client_for_a_while() -> None:
@@ -93,7 +93,7 @@ def test_series_outlive_their_client_for_a_while() -> None:
     series.gone(ONE, 10_000)
     series.gone(ONE, 10_900)  # once is enough
     series.expire(10_999)
-    assert series.count == 1
+    assert series.count == 2
     series.expire(11_000)
     assert (series.count, list(series.samples())) == (0, [])
 
@@ -106,3 +106,21 @@ def test_a_client_that_comes_back_goes_on() -> None:
     series.expire(20_000)
     assert shown(series) == {f"d{{{LABELS}}}": 2}
     series.gone(OTHER, 1)  # never pushed: nothing to do
+
+
+def test_clients_without_points_are_bounded_too() -> None:
+    series = store(count_max=5)
+    clients = [uuid.UUID(int=number) for number in range(100)]
+    for one in clients:
+        series.add(one, client(), push())
+    assert len(list(series.samples())) == series.count == 5
+    series.add(OTHER, client(), push(gauge("g", 1.0)))
+    assert series.left_out_total == 1
+    series.gone(clients[1], now_ms=10)
+    series.gone(clients[0], now_ms=20)
+    series.add(OTHER, client("new"), push())
+    assert series.count == 5
+    assert sum('client_id="new"' in sample.labels for sample in series.samples()) == 1
+    series.gone(clients[0], now_ms=20)
+    series.expire(now_ms=5_000)
+    assert series.count == 4
