@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.suites import reports
+from tests.suites.expected import deadline_s
 from tests.suites.packages import go_module
 from tests.suites.suite import BrokerNeeds, Outcome, Result, Suite, Target, build, execute
 
@@ -59,13 +60,14 @@ class GoSuite(Suite):
 
     def _run(self, target: Target, name: str) -> dict[str, Result]:
         log = target.directory / f"{name}.log"
-        tests = [str(self.home / "tests.bin"), "-test.v=test2json", f"-test.timeout={self.test_timeout_s}s"]
+        timeout_s = deadline_s(self.name, name, target.kind, self.test_timeout_s)
+        tests = [str(self.home / "tests.bin"), "-test.v=test2json", f"-test.timeout={timeout_s}s"]
         execute(
             ["go", "tool", "test2json", "-t", *tests, "-test.run", f"^{name}$"],
             directory=self._tests,
             log=log,
             environment=self.environment(target),
-            within_s=self.test_timeout_s + 30,
+            within_s=timeout_s + 30,
             label=name,
         )
         with log.open(errors="replace") as lines:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.suites.expected import reason_of
+from tests.suites.expected import deadline_s
 from tests.suites.packages import npm_package
 from tests.suites.suite import KAFKA_VERSION, BrokerNeeds, Outcome, Result, Suite, Target, build, execute
 from tests.support.kafka_process import jars_directory
@@ -21,8 +21,6 @@ CARRIER = "@confluentinc/kafka-javascript"
 CARRIER_VERSION = "1.10.1"
 SHA512 = "KVePUBn21EqCVP9mfxzEuM3SYJHHEF7X+iiC2e43QQgDSyEaksInmCGooT3w5q+cNAdkSCrK71j0ICfqoSqZLw=="
 TEST_TIMEOUT_S = 400
-# A test that is known to fail by waiting need not wait long.
-KNOWN_TIMEOUT_S = 40
 # Neither Kerberos nor OAuth's HTTP client is needed; without optimisation it builds in a third of the time.
 CONFIGURE = ("--disable-gssapi", "--disable-curl", "--disable-optimization", "--disable-debug-symbols")
 ADMIN = "0081"
@@ -90,7 +88,6 @@ class Librdkafka(Suite):
     def _run(self, target: Target, name: str, part: str) -> dict[str, Result]:
         configuration = target.directory / "test.conf"
         configuration.write_text(f"bootstrap.servers={target.address}\ntest.topic.random=true\n")
-        known = target.kind == "penstock" and reason_of(self.name, name) is not None
         log = target.directory / f"{part or name}.log"
         environment = {
             "LD_LIBRARY_PATH": "../src:../src-cpp",
@@ -106,7 +103,7 @@ class Librdkafka(Suite):
             directory=self._tests,
             log=log,
             environment=environment,
-            within_s=KNOWN_TIMEOUT_S if known else TEST_TIMEOUT_S,
+            within_s=deadline_s(self.name, name, target.kind, TEST_TIMEOUT_S),
             label=name,
         )
         results = from_output(log.read_text(errors="replace"))
