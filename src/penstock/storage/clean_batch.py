@@ -54,7 +54,11 @@ class BatchCleaner:
         kept = [span for span in spans if self._stays(header, span)]
         if not kept:
             return self._without_records(header, batch)
-        needs_horizon = not header.has_delete_horizon and any(span.is_tombstone for span in kept)
+        needs_horizon = (
+            not header.has_delete_horizon
+            and any(span.is_tombstone for span in kept)
+            and self._horizon_fits(header, kept)
+        )
         if len(kept) == len(spans) and not needs_horizon:
             return batch
         return self._rebuild(header, payload, kept, needs_horizon)
@@ -68,6 +72,11 @@ class BatchCleaner:
             return False
         expired = header.has_delete_horizon and header.base_timestamp <= self._now_ms
         return not (span.is_tombstone and expired)
+
+    def _horizon_fits(self, header: BatchHeader, kept: Sequence[RecordSpan]) -> bool:
+        """Whether every timestamp can be told as a distance from it. Nobody's clock is so wrong, but a client may be."""
+        horizon = self._now_ms + self._delete_retention_ms
+        return all(record_timestamp(header, span) - horizon >= -(1 << 63) for span in kept)
 
     def _without_records(self, header: BatchHeader, batch: memoryview) -> memoryview | bytearray | None:
         if self._producer_last_offsets.get(header.producer_id) != header.last_offset:
