@@ -11,7 +11,6 @@ from fnmatch import fnmatchcase
 KNOWN_DEADLINE_S = 40
 
 TRANSACTIONS = "transactions"
-ACLS = "ACLs"
 SCRAM = "SASL and its credentials"
 CONSUMER_PROTOCOL = "the consumer protocol of KIP-848"
 BROKER_CONFIGS = "broker configs without a meaning here cannot be set"
@@ -38,6 +37,7 @@ EXPECTED: tuple[Expected, ...] = (
     Expected("confluent-kafka-go", "TestTransactional*", TRANSACTIONS),
     Expected("confluent-kafka-go", "*UserScramCredentials", SCRAM),
     Expected("node-rdkafka", "*ransaction*", TRANSACTIONS),
+    Expected("librdkafka", "0061_*", TRANSACTIONS),
     Expected("librdkafka", "0103_*", TRANSACTIONS),
     Expected("librdkafka", "0129_*", TRANSACTIONS),
     Expected("librdkafka", "*/do_test_AlterConfigs", BROKER_CONFIGS),
