@@ -48,7 +48,7 @@ class FetchTarget(NamedTuple):
             partition.high_watermark,
             partition.last_stable,
             partition.log_start,
-            found.records,
+            found.part or found.records,
             committed_only,
             self.diverging,
         )

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from penstock.net.caller import Caller, Endpoint
+from penstock.net.file_sender import FileSender, Part, is_plain
 from penstock.net.flow_control import FlowControl
 from penstock.net.incoming import IncomingFrame
 from penstock.net.mute import Mute
@@ -95,6 +96,7 @@ class Connection(asyncio.BufferedProtocol):
         "_ready",
         "_resting",
         "_scratch",
+        "_sender",
         "_shared",
         "_slots",
         "_stopped",
@@ -129,6 +131,7 @@ class Connection(asyncio.BufferedProtocol):
         self._resting = False  # others have a turn; `_resume` is on its way
         self._closing = False
         self._mute: Mute | None = None
+        self._sender: FileSender | None = None  # answers wait behind what it sends
         self._task: asyncio.Task[None] | None = None
 
     # --- asyncio's side --------------------------------------------------------------------------------------------
@@ -176,6 +179,8 @@ class Connection(asyncio.BufferedProtocol):
         self._end_mute()
         if self._task is not None:
             self._task.cancel()
+        if self._sender is not None:
+            self._sender.stop()
         for pending in self._slots:
             pending.abandon()
         self._slots.clear()
@@ -194,8 +199,12 @@ class Connection(asyncio.BufferedProtocol):
         pass  # `_send` has a look at what is unread after every answer
 
     def resume_writing(self) -> None:
-        self._note_unread()
-        self._work_off()
+        if self._sender is not None:
+            self._sender.send()
+            self._sent_some()
+        else:
+            self._note_unread()
+            self._work_off()
 
     # --- frames ----------------------------------------------------------------------------------------------------
 
@@ -251,7 +260,7 @@ class Connection(asyncio.BufferedProtocol):
             self._shared.service.answered(api_key, self._shared.clock() - started)
             return
         if isinstance(answer, list):
-            if self._slots:
+            if self._slots or self._sender is not None:
                 pending = Pending()
                 pending.body, pending.done = answer, True
                 self._enqueue(pending, header, api_key, started)
@@ -342,10 +351,12 @@ class Connection(asyncio.BufferedProtocol):
     def send_ready(self) -> None:
         """Send the answers at the head of the line that are ready."""
         self._ready = False
+        if self._sender is not None:
+            return  # `_sent_some` comes back to them
         slots = self._slots
         service = self._shared.service
         now = self._shared.clock()
-        parts: list[bytes | bytearray | memoryview] = []
+        parts: list[Part] = []
         while slots and slots[0].done:
             pending = slots.popleft()
             body = pending.body
@@ -364,18 +375,35 @@ class Connection(asyncio.BufferedProtocol):
     def _send(self, header: bytes, body: Buffers) -> None:
         self._write([INT32.pack(len(header) + sum(map(len, body))) + header, *body])
 
-    def _write(self, parts: list[bytes | bytearray | memoryview]) -> None:
+    def _write(self, parts: list[Part]) -> None:
         if self._closing or not parts:
             return
         size = self._last_answer_bytes = sum(map(len, parts))
-        if size <= JOINED_BYTES_MAX:
+        if size <= JOINED_BYTES_MAX and is_plain(parts):
             self._transport.write(b"".join(parts))
-        else:
+        elif is_plain(parts):
             self._transport.writelines(parts)
+        else:
+            self._sender = FileSender(self._transport, parts, self._sent_some, self.close)
+            self._sender.send()
+            if not self._sender.unsent:
+                self._sender = None
         self._note_unread()
+
+    def _sent_some(self) -> None:
+        """Of an answer that lies in a file; when it is through, those behind it have their turn."""
+        if self._closing:
+            return
+        if self._sender is not None and not self._sender.unsent:
+            self._sender = None
+            self._completed()
+        self._note_unread()
+        self._work_off()
 
     def _note_unread(self) -> None:
         unread = self._transport.get_write_buffer_size()
+        if self._sender is not None:
+            unread += self._sender.unsent
         if unread != self._unread_bytes:
             if unread < self._unread_bytes:
                 self.last_active = self._shared.clock()
@@ -483,6 +511,8 @@ class Connection(asyncio.BufferedProtocol):
         if self._closing:
             return
         self._closing = True
+        if self._sender is not None:
+            self._sender.stop()
         if reason is not None:
             self._shared.on_broken("bad request")
             log.warning("closed the connection from %s: %s", self.caller.peer_host, reason)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-Buffers = Sequence[bytes | bytearray | memoryview]
+from penstock.protocol.kafka.primitives import Sendable
+
+Buffers = Sequence[bytes | bytearray | memoryview | Sendable]
 
 SILENCE: Buffers = []
 """The body of an answer that is not sent, its turn having come: for a coroutine, whose None closes the connection."""

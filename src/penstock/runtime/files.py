@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import mmap
 import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
+
+from penstock.runtime.page_cache import is_cached
 
 Buffer = bytes | bytearray | memoryview
 
@@ -51,6 +54,13 @@ class File(Protocol):
 
     def pread_into(self, buffer: bytearray | memoryview, position: int, *, wait: bool = True) -> int:
         """Read into `buffer`; with wait=False raise BlockingIOError rather than wait for the disk."""
+        ...
+
+    def mapped(self, size: int, position: int) -> memoryview | None:
+        """The bytes as they lie in the page cache, not copied; None if some are not there, or nobody can tell.
+
+        For what is sent on or looked at now: should they leave the cache meanwhile, whoever touches them waits.
+        """
         ...
 
     def size(self) -> int: ...
@@ -152,6 +162,14 @@ class RealFile:
                     raise
                 self._knows_nowait = False  # tmpfs, FUSE, …: nobody can tell whether a read would wait
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    def mapped(self, size: int, position: int) -> memoryview | None:
+        if position + size > self.size() or not is_cached(self._fd, position, size):
+            return None
+        CALLS.read += 1
+        within = position % mmap.ALLOCATIONGRANULARITY
+        pages = mmap.mmap(self._fd, within + size, prot=mmap.PROT_READ, offset=position - within)
+        return memoryview(pages)[within:]
 
     def size(self) -> int:
         return os.fstat(self._fd).st_size

@@ -19,6 +19,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from penstock.model.batch import BatchHeader, Buffer
 from penstock.model.ids import PartitionId
+from penstock.runtime.file_part import FilePart
 
 T = TypeVar("T")
 
@@ -68,6 +69,7 @@ class ReadSlice(NamedTuple):
     records: bytes | bytearray | memoryview
     first_offset: int  # base offset of the first batch, -1 when empty
     next_offset: int  # where a reader goes on
+    part: FilePart | None = None  # the same bytes for a socket, if they need not be copied
 
 
 class TimestampOffset(NamedTuple):

@@ -143,9 +143,8 @@ class Segment:
             return EMPTY_SLICE
         window.hold(first, size, limits.max_bytes)
         stop, next_offset = self._cut(window, index, first, base_offset + delta + 1, size, limits)
-        records = window.slice(first, stop)
         self.hint = (next_offset, stop)
-        return ReadSlice(records, base_offset, next_offset)
+        return ReadSlice(window.slice(first, stop), base_offset, next_offset, window.part(first, stop))
 
     def _check(self, window: Window, anchor: tuple[int, bool], offset: int, stop_offset: int, *, always: bool) -> None:
         """Nothing is served that was not checked by this process: see `storage.window`.

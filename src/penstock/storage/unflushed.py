@@ -45,6 +45,9 @@ class DirectoryEntry:
     def pread_into(self, buffer: bytearray | memoryview, position: int, *, wait: bool = True) -> int:
         raise AssertionError("a directory entry is only synced")
 
+    def mapped(self, size: int, position: int) -> memoryview | None:
+        raise AssertionError("a directory entry is only synced")
+
     def truncate(self, size: int) -> None:
         raise AssertionError("a directory entry is only synced")
 

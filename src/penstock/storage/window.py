@@ -14,6 +14,7 @@ from typing import NamedTuple
 from crc32c import crc32c
 
 from penstock.model.batch import CRC_START, HEADER_BYTES, LOG_OVERHEAD_BYTES, BatchHeader, read_header
+from penstock.runtime.file_part import FilePart
 from penstock.runtime.files import File
 from penstock.storage.scan import CorruptBatch, implausible
 from penstock.storage.verified import VerifiedRegions
@@ -22,6 +23,8 @@ from penstock.storage.verified import VerifiedRegions
 _PEEK = Struct(">qi11xi")
 _peek = _PEEK.unpack_from
 _PEEK_BYTES = _PEEK.size
+# From here on it is cheaper to map pages than to copy them: the answer is sent straight from the page cache.
+MAPPED_BYTES_MIN = 128 << 10
 
 
 class Chain(NamedTuple):
@@ -45,7 +48,7 @@ class Window:
         self._file = file
         self._base_offset = base_offset
         self._wait = wait
-        self._buffer: bytes | bytearray = b""
+        self._buffer: bytes | bytearray | memoryview = b""
         self.limit = limit
         self.start = start
         self.end = start
@@ -58,11 +61,20 @@ class Window:
             if len(self._buffer) < size:
                 raise CorruptBatch(start, self._base_offset, "the segment is shorter than it was")
         else:
-            self._buffer = bytearray(size)
-            if self._file.pread_into(self._buffer, start, wait=False) < size:
-                raise BlockingIOError  # the rest is not in the page cache
+            self._buffer = self._cached(start, size)
         self.start = start
         self.end = start + size
+
+    def _cached(self, start: int, size: int) -> bytearray | memoryview:
+        """BlockingIOError if some of it is not in the page cache."""
+        if size >= MAPPED_BYTES_MIN:
+            mapped = self._file.mapped(size, start)
+            if mapped is not None:
+                return mapped
+        buffer = bytearray(size)
+        if self._file.pread_into(buffer, start, wait=False) < size:
+            raise BlockingIOError
+        return buffer
 
     def find(self, start: int, offset: int) -> int:
         """Position of the first batch from `start` on that ends at or above `offset`; -1 if there is none."""
@@ -96,6 +108,12 @@ class Window:
 
     def slice(self, start: int, stop: int) -> memoryview:
         return memoryview(self._buffer)[start - self.start : stop - self.start]
+
+    def part(self, start: int, stop: int) -> FilePart | None:
+        """The same for a socket, if it is held in the page cache itself."""
+        if isinstance(self._buffer, memoryview):
+            return FilePart(self._file.fileno(), start, stop - start)
+        return None
 
     def check(self, chain: Chain, offset: int, stop_offset: int, verified: VerifiedRegions | None) -> int:
         """Check the batches of a chain that are held, and in any case the one with `offset`, up to `stop_offset`.

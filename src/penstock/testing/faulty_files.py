@@ -224,6 +224,9 @@ class FaultyFile:
     def pread_into(self, buffer: bytearray | memoryview, position: int, *, wait: bool = True) -> int:
         return self._file.pread_into(buffer, position, wait=wait)
 
+    def mapped(self, size: int, position: int) -> memoryview | None:
+        return self._file.mapped(size, position)
+
     def size(self) -> int:
         return self._file.size()
 

@@ -93,8 +93,9 @@ async def served(
     held_bytes_max: int = 64 << 20,
     socket_buffer_bytes: int = 0,
     idle_ms_max: int = 60_000,
+    service: Service | None = None,
 ) -> AsyncIterator[tuple[Service, Listener, Connect]]:
-    service = Service()
+    service = service or Service()
     options = ListenerOptions(
         host="127.0.0.1",
         port=0,

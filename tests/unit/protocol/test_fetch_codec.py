@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from typing import Any
+from typing import Any, cast
 
 import kio.index
 import pytest
@@ -83,7 +83,7 @@ def test_answers_of_every_version_are_what_kio_reads(version: int) -> None:
         fetch.FetchedPartition(topic, 1, 0, 5, 5, 0, b"", diverging_epoch=(3, 77)),
         fetch.FetchedPartition(topic, 2, 1, -1, -1, -1, b""),
     ]
-    body = b"".join(fetch.encode_response(rows, version, error_code=0, session_id=8))
+    body = b"".join(cast(list[bytes], fetch.encode_response(rows, version, error_code=0, session_id=8)))
     answer, end = response_reader(1, version)(body, 0)
     assert end == len(body)
     if version >= 7:

@@ -101,3 +101,21 @@ def test_directories_and_space(tmp_path: Path, files: RealFiles) -> None:
     assert files.free_bytes(tmp_path) > 0
     files.remove_tree(tmp_path / "a")
     assert not files.exists(tmp_path / "a")
+
+
+def test_what_is_in_the_page_cache_is_mapped_and_nothing_else(tmp_path: Path, files: RealFiles) -> None:
+    content = os.urandom(300_000)
+    file = files.open(tmp_path / "a", create=True)
+    file.pwrite([content], 0)
+    view = file.mapped(200_000, 12_345)
+    if view is None:
+        pytest.skip("this kernel does not tell what is cached")
+    assert view == content[12_345:212_345]
+    assert file.mapped(300_000, 1) is None  # it ends before
+    file.datasync()
+    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    del view
+    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    assert file.mapped(200_000, 12_345) is None
+    assert file.pread(10, 0) == content[:10]
+    file.close()

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import cast
 
 from penstock.net.pending import SILENCE, Buffers
 from penstock.protocol.kafka.apis import API_VERSIONS, APIS, OFFSET_DELETE, PRODUCE
 from penstock.protocol.kafka.messages import response_schema
-from penstock.protocol.kafka.primitives import INT32, read_count
+from penstock.protocol.kafka.primitives import INT32, Buffer, read_count
 
 _API_ROW_BYTES = 6  # key, oldest and newest version; flexible versions end a row with the count of tagged fields
 
@@ -21,7 +22,7 @@ def stamped(api_key: int, version: int, body: Buffers, throttle_ms: int) -> Buff
     """The answer with its throttle time; as it is if it has no place for one."""
     if not throttle_ms or body is SILENCE or not has_throttle_time(api_key, version):
         return body
-    first = bytearray(body[0])
+    first = bytearray(cast(Buffer, body[0]))  # every answer begins with bytes of ours
     position = _position(api_key, version, first)
     first[position : position + 4] = INT32.pack(throttle_ms)
     return [first, *body[1:]]

@@ -19,6 +19,7 @@ from penstock.protocol.kafka.primitives import (
     INT64,
     Buffer,
     MalformedRequest,
+    Sendable,
     read_count,
     read_string,
     skip_tagged_fields,
@@ -69,7 +70,7 @@ class FetchedPartition(NamedTuple):
     high_watermark: int
     last_stable: int
     log_start: int
-    records: Buffer
+    records: Buffer | Sendable
     aborted: bool = False  # an empty list of aborted transactions instead of null: read_committed
     diverging_epoch: tuple[int, int] | None = None  # (epoch, end offset), v12+
 
@@ -165,11 +166,11 @@ def _partition(frame: memoryview, position: int, version: int, topic: TopicKey) 
 
 def encode_response(
     partitions: list[FetchedPartition], version: int, *, error_code: int = 0, session_id: int = 0
-) -> list[Buffer]:
+) -> list[Buffer | Sendable]:
     """The body of the answer as a list of buffers: small headers of ours between record data that is not copied."""
     flexible = version >= FLEXIBLE
     end = b"\0" if flexible else b""
-    out: list[Buffer] = []
+    out: list[Buffer | Sendable] = []
     head = bytearray(INT32.pack(0))  # throttle time
     if version >= 7:
         head += INT16.pack(error_code) + INT32.pack(session_id)

@@ -7,8 +7,17 @@ IndexError or struct.error, which callers turn into one.
 from __future__ import annotations
 
 from struct import Struct
+from typing import Protocol
 
 Buffer = bytes | bytearray | memoryview
+
+
+class Sendable(Protocol):
+    """Bytes that lie elsewhere and go to a socket by themselves."""
+
+    def __len__(self) -> int: ...
+    def send(self, socket_fd: int) -> int: ...
+
 
 INT16 = Struct(">h")
 INT32 = Struct(">i")

@@ -1,7 +1,7 @@
 """The throttle time in the answers of every API and version, as a client reads it."""
 
 import datetime
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from kio.schema.errors import ErrorCode
@@ -37,7 +37,7 @@ def test_every_answer_says_how_long(api_key: int, version: int) -> None:
     values = {"error_code": ErrorCode.none, **ROWS.get(api_key, {})}
     body = encode(build(response_schema(api_key, version), values))
     before = read(api_key, version, body)
-    after = read(api_key, version, b"".join(stamped(api_key, version, [body], THROTTLE_MS)))
+    after = read(api_key, version, b"".join(cast(list[bytes], stamped(api_key, version, [body], THROTTLE_MS))))
     if has_throttle_time(api_key, version):
         assert after.throttle_time == datetime.timedelta(milliseconds=THROTTLE_MS)
     for name in before.__dataclass_fields__:
@@ -50,7 +50,7 @@ def test_produce(version: int) -> None:
     topic: str | bytes = bytes(16) if version >= 13 else "t"
     results = [produce.PartitionResult(topic, index, 0, 5, -1, 0) for index in range(3)]
     body = stamped(PRODUCE, version, [produce.encode_response(results, version)], THROTTLE_MS)
-    answer = read(PRODUCE, version, b"".join(body))
+    answer = read(PRODUCE, version, b"".join(cast(list[bytes], body)))
     assert answer.throttle_time == datetime.timedelta(milliseconds=THROTTLE_MS)
     assert [row.base_offset for row in answer.responses[0].partition_responses] == [5] * 3
 
@@ -60,7 +60,7 @@ def test_fetch(version: int) -> None:
     topic: str | bytes = bytes(16) if version >= 13 else "t"
     rows = [fetch.FetchedPartition(topic, index, 0, 9, 9, 0, b"records") for index in range(3)]
     body = stamped(FETCH, version, fetch.encode_response(rows, version, session_id=7), THROTTLE_MS)
-    answer = read(FETCH, version, b"".join(body))
+    answer = read(FETCH, version, b"".join(cast(list[bytes], body)))
     assert answer.throttle_time == datetime.timedelta(milliseconds=THROTTLE_MS)
     assert [row.records for row in answer.responses[0].partitions] == [b"records"] * 3
 

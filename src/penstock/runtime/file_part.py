@@ -1,0 +1,31 @@
+"""A part of a file on its way to a socket: the kernel passes it from the page cache on, and no process copies it."""
+
+from __future__ import annotations
+
+import os
+
+
+class FilePart:
+    """It has a descriptor of its own, closed with it: the file may be removed or forgotten meanwhile."""
+
+    __slots__ = ("_fd", "_left", "_position")
+
+    def __init__(self, fd: int, position: int, size: int) -> None:
+        self._fd = os.dup(fd)
+        self._position = position
+        self._left = size
+
+    def __len__(self) -> int:
+        return self._left
+
+    def send(self, socket_fd: int) -> int:
+        """As much as the socket takes; BlockingIOError if that is nothing."""
+        sent = os.sendfile(socket_fd, self._fd, self._position, self._left)
+        if sent == 0:
+            raise OSError("the file has become shorter")
+        self._position += sent
+        self._left -= sent
+        return sent
+
+    def __del__(self) -> None:
+        os.close(self._fd)

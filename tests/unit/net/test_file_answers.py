@@ -1,0 +1,117 @@
+"""Answers that lie in files: what arrives is what the file holds, in the order of the requests, at any speed."""
+
+import asyncio
+import gc
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from penstock.net.caller import Caller
+from penstock.net.connection import Answer
+from penstock.net.pending import Buffers, Pending
+from penstock.runtime.file_part import FilePart
+from tests.unit.net.test_connection import Service, run, served
+
+CONTENT = random.Random(5).randbytes(6 << 20)
+
+
+class FileService(Service):
+    """The request "file 100 2000" is answered with so many bytes from there on, between two lines of text."""
+
+    def __init__(self, fd: int) -> None:
+        super().__init__()
+        self.fd = fd
+
+    def serve(self, frame: memoryview, caller: Caller) -> tuple[bytes, int, Answer]:
+        words = bytes(frame).split(b" ")
+        if words[0] != b"file":
+            return super().serve(frame, caller)
+        position, size = int(words[1]), int(words[2])
+        answer: Buffers = [b"begin", FilePart(self.fd, position, size), b"end"]
+        if words[-1] == b"later":
+            pending = Pending()
+            asyncio.get_running_loop().call_later(0.01, pending.complete, answer)
+            return b"", 0, pending
+        return b"", 0, answer
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> FileService:
+    (tmp_path / "records").write_bytes(CONTENT)
+    return FileService(os.open(tmp_path / "records", os.O_RDWR))
+
+
+def _expected(position: int, size: int) -> bytes:
+    return b"begin" + CONTENT[position : position + size] + b"end"
+
+
+def _open_files() -> int:
+    gc.collect()
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.parametrize("buffer_bytes", [0, 32_768])
+def test_bytes_and_order_are_right(service: FileService, buffer_bytes: int) -> None:
+    async def scenario() -> None:
+        async with served(service=service, socket_buffer_bytes=buffer_bytes) as (_, _, connect):
+            client = await connect()
+            client.send(b"a", b"file 10 3000000", b"b", b"file 5000 20 later", b"file 0 1000000 later", b"c", b"d")
+            await asyncio.sleep(0.05)  # the client is slow
+            assert await client.receive() == b"a"
+            assert await client.receive() == _expected(10, 3_000_000)
+            assert await client.receive() == b"b"
+            assert await client.receive() == _expected(5000, 20)
+            assert await client.receive() == _expected(0, 1_000_000)
+            assert await client.receive() == b"c"
+            assert await client.receive() == b"d"
+
+    run(scenario())
+
+
+def test_a_client_that_does_not_read_is_not_read_from(service: FileService) -> None:
+    async def scenario() -> None:
+        async with served(service=service, socket_buffer_bytes=32_768) as (_, _, connect):
+            client, other = await connect(), await connect()
+            client.send(b"file 0 3000000", *[b"file 0 100000"] * 30)
+            await asyncio.sleep(0.1)
+            other.send(b"x")
+            assert await other.receive() == b"x"  # nobody waits for it
+            assert await client.receive() == _expected(0, 3_000_000)
+            for _ in range(30):
+                assert await client.receive() == _expected(0, 100_000)
+
+    run(scenario())
+
+
+def test_a_client_that_leaves_leaves_nothing_open(service: FileService) -> None:
+    async def scenario() -> None:
+        async with served(service=service, socket_buffer_bytes=32_768) as (_, _, connect):
+            before = _open_files()
+            for _ in range(20):
+                client = await connect()
+                client.send(b"file 0 3000000", b"file 0 100000")
+                await asyncio.sleep(0.005)
+                client.writer.transport.abort()
+            for _ in range(100):
+                await asyncio.sleep(0.02)
+                if _open_files() == before:
+                    return
+            pytest.fail(f"{_open_files()} files instead of {before} are open")
+
+    run(scenario())
+
+
+def test_a_file_that_became_shorter_ends_the_connection(service: FileService) -> None:
+    async def scenario() -> None:
+        async with served(service=service) as (_, _, connect):
+            client, other = await connect(), await connect()
+            os.ftruncate(service.fd, 100_000)
+            client.send(b"file 0 3000000")
+            with pytest.raises(asyncio.IncompleteReadError):
+                await client.receive()
+            other.send(b"file 0 1000")
+            assert await other.receive() == _expected(0, 1000)
+
+    run(scenario())
