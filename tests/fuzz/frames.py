@@ -160,7 +160,7 @@ def check_answer(key: int, version: int, answer: bytes) -> None:
     except OutOfBoundValue:
         if key != PRODUCE:
             raise
-        return  # kio reads no time before 1970; a duplicate is told the time of its batch, whatever a client wrote there
+        return  # kio reads no time before 1970; a duplicate is told the time of its batch, whatever it is
     if header_bytes + body_bytes != len(answer):
         raise Finding(f"{len(answer) - header_bytes - body_bytes} bytes too many in an answer of API {key} v{version}")
 
