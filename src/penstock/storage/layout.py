@@ -10,7 +10,7 @@
     holes                          compaction or repair took batches out of this log: offsets may be missing
     <20 digits>.cleaned            compaction's output while it is written; worthless after a crash
     <20 digits>-<20 digits>.swap   compaction's finished output: replaces every segment with
-                                   first <= base offset < second; whoever finds it finishes the swap
+                                   first <= base offset < second; see `unfinished_swap`
     <name>.tmp                     half of a durable write; worthless
 
 Names only: who writes and reads them is said in `segment`, `snapshot`, `recovery` and `compaction`.

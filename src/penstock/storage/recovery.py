@@ -79,7 +79,8 @@ def recover(
         names = files.list_names(directory)
     except FileNotFoundError:
         return RecoveredLog(log_end=log_start, epochs=Epochs(epochs))
-    names = clear_leftovers(files, directory, names)
+    notes: list[str] = []
+    names = clear_leftovers(files, directory, names, notes)
     snapshot, is_newest = newest_snapshot(files, directory, names)
     bases = segment_bases(names)
     if layout.FLUSH_FAILED in names:
@@ -88,6 +89,7 @@ def recover(
     has_holes = compacted or layout.HOLES in names
     recovery = _Recovery(files, directory, log_start, now_ms, index_interval_bytes, has_holes)
     recovery.result.epochs = Epochs(epochs)
+    recovery.result.notes = notes
     recovery.scan_bytes_max = scan_bytes_max
     if snapshot is not None:
         recovery.start_from(snapshot, bases, position_holds=is_newest)

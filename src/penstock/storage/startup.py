@@ -52,7 +52,7 @@ TailAnswer = tuple[PartitionId, TailReport | None, BaseException | None]
 
 
 def tail_bytes(files: Files, directory: Path) -> int:
-    """How many bytes lie above the newest recovery point; 0 if there is no such log."""
+    """How many bytes lie above the newest recovery point or in an unfinished swap; 0 if there is no such log."""
     try:
         names = files.list_names(directory)
     except FileNotFoundError:
@@ -62,7 +62,8 @@ def tail_bytes(files: Files, directory: Path) -> int:
         for name in names
         if (base := layout.offset_of(name, layout.LOG)) is not None
     }
-    total = sum(sizes.values())
+    swaps = sum(files.file_size(directory / name) for name in names if name.endswith(layout.SWAP))
+    total = sum(sizes.values()) + swaps
     if total <= INLINE_SCAN_BYTES or layout.FLUSH_FAILED in names:
         return total  # short, or to be rewritten as a whole
     snapshot, is_newest = newest_snapshot(files, directory, names)
@@ -70,7 +71,7 @@ def tail_bytes(files: Files, directory: Path) -> int:
         return total
     active = snapshot.segments[-1]
     above = sum(size for base, size in sizes.items() if base >= active.base_offset)
-    return max(0, above - active.size)
+    return max(0, above - active.size) + swaps
 
 
 def recover_tail(files: Files, request: TailRequest) -> TailReport:

@@ -1,7 +1,7 @@
 """Compaction's output on its way into the place of the sealed segments it was made of.
 
     begin (loop)     the old files are held open: whoever reads meanwhile reads them
-    write (thread)   rename to .swap, sync, recovery point, old files away, final name; see `leftovers` for crashes
+    write (thread)   rename to .swap, sync, recovery point, old files away, final name; crashes: `unfinished_swap`
     finish (loop)    readers see the new segment
     let go (thread)  the old files are closed, and with that their space is free
 
@@ -17,10 +17,11 @@ from pathlib import Path
 from penstock.runtime.files import File, Files
 from penstock.storage import layout
 from penstock.storage.flush_queue import FileCache
-from penstock.storage.leftovers import finish_swap, record_holes
+from penstock.storage.leftovers import record_holes
 from penstock.storage.recovery import segment_from_entry
 from penstock.storage.segment import Segment
 from penstock.storage.snapshot import SegmentEntry, rewrite_segments
+from penstock.storage.unfinished_swap import finish_swap
 
 
 class SegmentSwap:
