@@ -1,10 +1,12 @@
-"""Tests that pass on Apache Kafka and are known to fail on Penstock, each with its reason.
+"""Tests that pass on Apache Kafka and are known to fail on Penstock, always or now and then, each with its reason.
 
-A short list, by suite and by a pattern of names. A test that is listed and passes is reported: its line can go.
+Short lists, by suite and by a pattern of names. A test that is listed as failing and passes is reported: its line can
+go.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -16,6 +18,7 @@ CONSUMER_PROTOCOL = "the consumer protocol of KIP-848"
 BROKER_CONFIGS = "broker configs without a meaning here cannot be set"
 CREATED_AT_ONCE = "a topic that Metadata creates is in its answer at once"
 SHARE_GROUPS = "share groups (KIP-932)"
+HOOK_HANGS = "the hook after each test hangs, on Kafka, too, and what comes behind it does not run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +49,22 @@ EXPECTED: tuple[Expected, ...] = (
 )
 
 
+# Tests that pass one time and fail the other on Penstock only, for a reason that lies in the test.
+FLAKY: tuple[Expected, ...] = (Expected("node-rdkafka", "Consumer/Producer * consumeLoop", HOOK_HANGS),)
+
+
 def reason_of(suite: str, test: str) -> str | None:
     """Why this test is known to fail, or None."""
-    for expected in EXPECTED:
+    return _reason(EXPECTED, suite, test)
+
+
+def flaky_reason_of(suite: str, test: str) -> str | None:
+    """Why this test is known to fail now and then, or None."""
+    return _reason(FLAKY, suite, test)
+
+
+def _reason(listed: Iterable[Expected], suite: str, test: str) -> str | None:
+    for expected in listed:
         if expected.suite == suite and fnmatchcase(test, expected.pattern):
             return expected.reason
     return None

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.suites import comparison, reports
+from tests.suites import comparison, expected, reports
 from tests.suites.catalogue import SUITES
 from tests.suites.comparison import Verdict
-from tests.suites.expected import EXPECTED
 from tests.suites.librdkafka import from_output
 from tests.suites.suite import Outcome, Result
 
@@ -22,7 +21,9 @@ SKIPPED = Result(outcome=Outcome.SKIPPED)
     [
         ((PASSED,), (PASSED,), Verdict.SAME),
         ((PASSED, PASSED), (FAILED, FAILED), Verdict.WORSE),
-        ((PASSED, PASSED), (FAILED, PASSED), Verdict.FLAKY),
+        ((PASSED, PASSED), (FAILED, PASSED), Verdict.FLAKY_HERE),
+        ((PASSED, FAILED), (FAILED, PASSED), Verdict.FLAKY),
+        ((FAILED, FAILED), (FAILED, PASSED), Verdict.FLAKY),
         ((FAILED, PASSED), (FAILED, FAILED), Verdict.FLAKY),
         ((FAILED, FAILED), (FAILED, FAILED), Verdict.NEITHER),
         ((FAILED, FAILED), (PASSED, PASSED), Verdict.BETTER),
@@ -52,8 +53,19 @@ def test_a_listed_test_is_expected_to_fail_and_noticed_when_it_passes() -> None:
     assert fails.reason == "transactions"
 
 
+def test_flaky_here_only_fails_the_run_unless_it_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [[{"a": PASSED}] * 2, [{"a": FAILED}, {"a": PASSED}]]
+    (unlisted,) = comparison.compare("franz-go", *runs)
+    monkeypatch.setattr(expected, "FLAKY", (expected.Expected("franz-go", "a", "a race in the test"),))
+    (listed,) = comparison.compare("franz-go", *runs)
+    assert (unlisted.verdict, listed.verdict) == (Verdict.FLAKY_HERE, Verdict.FLAKY_KNOWN)
+    assert listed.reason == "a race in the test"
+    assert unlisted.verdict in comparison.WORSE
+    assert listed.verdict not in comparison.WORSE
+
+
 def test_only_suites_that_exist_are_listed() -> None:
-    assert {expected.suite for expected in EXPECTED} <= set(SUITES)
+    assert {one.suite for one in (*expected.EXPECTED, *expected.FLAKY)} <= set(SUITES)
 
 
 def test_go_counts_leaves_and_what_did_not_end() -> None:
