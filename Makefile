@@ -9,7 +9,7 @@ CODE := $(wildcard src tests tools bench examples)
 PYTEST := $(BIN)/pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test lint quick compat compat-setup differential compat-suites crash crash-setup scale fuzz load soak nightly bench bench-quick bench-clients bench-age bench-sustained features clean
+.PHONY: help setup demo run test lint quick compat compat-setup differential compat-suites crash crash-setup scale fuzz load soak soak-smoke nightly bench bench-quick bench-clients bench-age bench-sustained features clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,13 +74,15 @@ fuzz: .venv/.fuzz ## an hour of coverage-guided fuzzing; FUZZ_SECONDS=60 for a s
 load: setup ## crowds, slow readers, bursts, ten thousand partitions beside a steady client; wants an idle machine
 	$(BIN)/pytest tests/load -m slow -s
 
-soak: setup ## an hour of mixed load with restarts, judged by itself; SOAK_SECONDS=300 for a short one
+soak: setup ## an hour of mixed load with restarts, judged by itself; SOAK_SECONDS=7200 for a longer one
 	$(BIN)/python -m tests.soak
 
+soak-smoke: setup ## five minutes of it: everything is judged but whether memory, files or latency grow
+	$(BIN)/python -m tests.soak --smoke --seconds 300
+
 # In this order: what fails soonest comes first. Targets that a clone does not have are left out.
-NIGHTLY := test differential compat compat-suites crash scale load
+NIGHTLY := test differential compat compat-suites crash scale load soak-smoke
 nightly: $(filter $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile),$(NIGHTLY)) ## every long suite, then five minutes of soak
-	SOAK_SECONDS=300 $(MAKE) soak
 
 bench: compat-setup ## Penstock against Apache Kafka on this machine: about 10 minutes, wants it idle
 	$(BIN)/python -m bench --fsync-kafka

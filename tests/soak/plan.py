@@ -21,6 +21,8 @@ storage:
 
 MIB = 1 << 20
 WARM_UP_SECONDS_MAX = 600.0
+TREND_SECONDS_MIN = 2200.0
+"""A run of this length watches a warm broker for 20 minutes after its last restart; less says nothing about growth."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,11 @@ class Schedule:
     def first_rest_at(self) -> float:
         """All clients leave for a moment; what is open then is compared with what is open at the end."""
         return self.stop_at + self.warm_up
+
+    @property
+    def shows_trend(self) -> bool:
+        """A shorter run is a smoke run."""
+        return self.total >= TREND_SECONDS_MIN
 
     @property
     def reread_every(self) -> float:

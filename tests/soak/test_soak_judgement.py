@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.soak.ledger import PartitionLedger, code_of, message, read_message
-from tests.soak.verdict import MEMORY, leaks, slope_per_hour, trend
-from tests.soak.watch import OpenThings
+from tests.soak.plan import Schedule
+from tests.soak.verdict import MEMORY, leaks, not_judged, slope_per_hour, trend, trends
+from tests.soak.watch import OpenThings, Sample
 
 
 @pytest.fixture
@@ -63,6 +64,35 @@ def test_growth_is_noticed() -> None:
     assert trend("peaks", peaks, MEMORY).flat
     assert not trend("growing", growing, MEMORY).flat
     assert slope_per_hour(growing) == pytest.approx(360, rel=0.1)
+
+
+def sample(at: float, *, life: int = 0, p50_ms: float = 1.0) -> Sample:
+    return Sample(
+        at=at, life=life, anonymous_mb=50.0, workers_mb=20.0, files=90, threads=9, cpu_seconds=at, disk_mb=40.0,
+        connections=10, p50_ms=p50_ms, p99_ms=9.0, acknowledged=0, read=0,
+    )  # fmt: skip
+
+
+def test_an_hour_shows_a_trend_and_five_minutes_do_not() -> None:
+    assert Schedule(3600).shows_trend
+    assert not Schedule(300).shows_trend
+
+
+def test_too_few_samples_are_noticed() -> None:
+    schedule = Schedule(3600)
+    few = [sample(at * 10.0) for at in range(50)]
+    enough = [sample(at * 5.0) for at in range(400)]
+    assert not_judged(trends([], schedule))
+    assert not_judged(trends(few, schedule))
+    assert not not_judged(trends(enough, schedule))
+    assert not_judged(trends([sample(at * 5.0, life=at // 40) for at in range(400)], schedule))
+
+
+def test_a_broker_that_becomes_slower_is_noticed() -> None:
+    samples = [sample(at * 5.0, p50_ms=1.0 if at < 200 else 30.0) for at in range(400)]
+    assert [each.what for each in trends(samples, Schedule(3600)) if not each.flat] == [
+        "life 1: acknowledgement p50, ms"
+    ]
 
 
 def test_leaks_are_noticed() -> None:

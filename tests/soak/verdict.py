@@ -10,6 +10,7 @@ from tests.soak.plan import Schedule
 from tests.soak.watch import OpenThings, Sample
 
 SAMPLES_MIN = 8
+TREND_SAMPLES_MIN = 160  # of 240 in 20 minutes: taking one takes a while, too, and some are missed
 POOLED_THREADS = 4  # pools get their threads when they first need them
 POINTS_MAX = 150  # the slope looks at every pair
 
@@ -28,6 +29,7 @@ WORKERS = Allowance(absolute=10.0, share=0.15)
 FILES = Allowance(absolute=15, share=0.1)
 THREADS = Allowance(absolute=2, share=0.0)
 DISK = Allowance(absolute=10.0, share=0.15)
+LATENCY = Allowance(absolute=10.0, share=1.0)  # others may begin to use the machine meanwhile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +88,25 @@ def trends(samples: Sequence[Sample], schedule: Schedule) -> list[Trend]:
             trend(f"{name}: threads", [(s.at, float(s.threads)) for s in warm], THREADS),
             trend(f"{name}: disk, MB", [(s.at, s.disk_mb) for s in warm], DISK),
         ]
+        latencies = [(s.at, s.p50_ms) for s in warm if s.p50_ms is not None]
+        if len(latencies) >= SAMPLES_MIN:
+            found.append(trend(f"{name}: acknowledgement p50, ms", latencies, LATENCY))
     return found
+
+
+def not_judged(found: Sequence[Trend]) -> list[str]:
+    """What no life of the broker was watched long enough for."""
+    samples: dict[str, int] = {}
+    for each in found:
+        what = each.what.partition(": ")[2]
+        samples[what] = max(samples.get(what, 0), each.samples)
+    if not samples:
+        return ["no trend: too few samples of a warm broker"]
+    return [
+        f"no trend of {what}: {count} samples of a warm broker, {TREND_SAMPLES_MIN} are needed"
+        for what, count in samples.items()
+        if count < TREND_SAMPLES_MIN
+    ]
 
 
 def leaks(before: OpenThings, after: OpenThings) -> list[str]:

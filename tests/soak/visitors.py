@@ -102,7 +102,13 @@ class Administrator(Client):
         self.raw.create_topic(self.name_of_topic)
         assert self.raw.log_end(self.name_of_topic) == 0, "a topic made again is not empty"
         self.raw.delete_topic(self.name_of_topic)
-        self._visit_groups()
+        try:
+            self._visit_groups()
+        except AssertionError:
+            if self._life == self.world.life:
+                raise
+            self.world.count("visits to groups spoilt by a restart")  # a broker that stops coordinates nothing any more
+            return
         self.world.count("rounds of the administrator")
 
     def _clear_away(self) -> None:
