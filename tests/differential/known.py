@@ -218,13 +218,13 @@ REQUESTS: tuple[Known, ...] = (
         step="*: bytes that are no metrics",
         path="error_code",
         kafka=0,
-        row="pushed bytes are the business of a plugin",
+        row="whether a push holds metrics is the reporter's business",
     ),
     Known(
         script="describe-quorum-v2",
         step="*: of the metadata",
         path="nodes*.listeners*",
-        row="controllers have a listener of their own",
+        row="DescribeQuorum shows the log of the metadata and the controller's listener",
     ),
 )
 
