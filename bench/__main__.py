@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from bench import store
+from bench.fitness import LEAST
 from bench.report import text
 from bench.rivals import FlushingKafka, Kafka, Penstock, Rival, end_in_order_on_sigterm
 from bench.rounds import Options, medians, one_round, works
 from bench.spread import Figures
+from bench.tables import summary
 from bench.targets import Medians
 from bench.work import WORK
 
@@ -50,7 +52,8 @@ def main() -> int:
         rounds = _rounds(arguments, options)
     figures = {name: medians(measured) for name, measured in rounds.items()}
     path = _save(rounds, figures, arguments)
-    print("\n" + text(_beside_kafka(figures)) + f"\n\nwritten to {path}")
+    beside = _beside_kafka(figures)
+    print(f"\n{text(beside)}\n\n{summary(beside)}\nwritten to {path}")
     _warn_of_others(figures)
     return int(
         any("failed" in one for measured in rounds.values() for works_of in measured for one in works_of.values())
@@ -60,10 +63,11 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--only", nargs="+", metavar="WORK", choices=CHOICES, help=", ".join(CHOICES))
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=4.0, help="of each work, measured")
-    parser.add_argument("--warm-up", type=float, default=3.0, help="seconds of each work before that")
-    parser.add_argument("--connections", type=int, default=10_000)
+    least = LEAST[store.MAIN]
+    parser.add_argument("--rounds", type=int, default=least["rounds"])
+    parser.add_argument("--seconds", type=float, default=least["seconds"], help="of each work, measured")
+    parser.add_argument("--warm-up", type=float, default=least["warm_up"], help="seconds of each work before that")
+    parser.add_argument("--connections", type=int, default=least["connections"])
     parser.add_argument("--penstock-only", action="store_true")
     parser.add_argument("--fsync-kafka", action="store_true", help="one round of Kafka with a sync for each message")
     parser.add_argument("--against", metavar="HOST:PORT", help="a broker that runs already")
@@ -113,7 +117,8 @@ def _save(rounds: dict[str, list[Medians]], figures: dict[str, Medians], argumen
         f"median of {arguments.rounds} rounds, {arguments.seconds:g} s each after {arguments.warm_up:g} s of warm-up, "
         "the load generator on the same cores"
     )
-    return store.save(store.MAIN, {"conditions": conditions, "medians": figures, "rounds": rounds})
+    content = {"conditions": conditions, "options": vars(arguments), "medians": figures, "rounds": rounds}
+    return store.save(store.MAIN, content)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import store
+from bench.fitness import LEAST
 from bench.pump import Lane, pump, pump_count
 from bench.reader import Reader
 from bench.rivals import Penstock, end_in_order_on_sigterm
@@ -127,16 +128,16 @@ def partitions(directory: Path, count: int, seconds: float) -> dict[str, float]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.age", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=1.0, help="of a slice")
-    parser.add_argument("--segments", type=int, default=1000)
-    parser.add_argument("--partitions", type=int, default=10_000)
+    parser.add_argument("--seconds", type=float, default=LEAST["age"]["seconds"], help="of a slice")
+    parser.add_argument("--segments", type=int, default=LEAST["age"]["segments"])
+    parser.add_argument("--partitions", type=int, default=LEAST["age"]["partitions"])
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as directory:
         ratios = {
             "segments": segments(Path(directory) / "segments", options.segments, options.seconds),
             "partitions": partitions(Path(directory) / "partitions", options.partitions, options.seconds),
         }
-    store.save("age", {"age": ratios})
+    store.save("age", {"options": vars(options), "age": ratios})
     return int(any(ratio < ALLOWED for kinds in ratios.values() for ratio in kinds.values()))
 
 

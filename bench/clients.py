@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench import store
+from bench.fitness import LEAST
 from bench.rivals import Kafka, Penstock, Rival, end_in_order_on_sigterm, java
 from bench.rounds import medians
 from bench.spread import Figures
@@ -142,8 +143,8 @@ def one_round(kind: type[Rival], messages: int) -> Medians:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.clients", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--messages", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=LEAST["clients"]["rounds"])
+    parser.add_argument("--messages", type=int, default=LEAST["clients"]["messages"])
     parser.add_argument("--penstock-only", action="store_true")
     options = parser.parse_args()
     kinds: list[type[Rival]] = [Penstock] if options.penstock_only else [Penstock, Kafka]
@@ -155,7 +156,7 @@ def main() -> int:
     for name in CLIENTS if len(kinds) > 1 else ():
         ours, theirs = (figures[kind.name][name]["messages_per_s"] for kind in kinds)
         print(f"{name:20} Kafka {theirs:12,.0f} msg/s   Penstock {ours:12,.0f} msg/s   {ours / theirs:.2f} ×")
-    store.save("clients", {"clients": figures})
+    store.save("clients", {"options": vars(options), "clients": figures})
     return 0
 
 

@@ -1,6 +1,7 @@
 """`python -m bench.report`: the tables of a result on the terminal, or with `--write` in docs/performance.md.
 
-`--choose` first makes the newest results the day's chosen one.
+`--choose` first makes the newest results the day's chosen one. What is too short, or leaves something out, is neither
+chosen nor written. At the end stands which of the figures to reach are missed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from bench import store
-from bench.tables import Row, longer_tables, tables
+from bench.fitness import unfit
+from bench.tables import Row, longer_tables, summary, tables
 from bench.targets import Medians
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
@@ -33,10 +35,22 @@ def _aligned(rows: list[Row]) -> str:
 
 def markdown(result: dict[str, Any]) -> str:
     parts = [f"Measured {result['at'][:10]} on {_machine_text(result['machine'])}; {result['conditions']}."]
-    for headings, rows in tables(result["medians"]) + longer_tables(result):
-        lines = [f"| {' | '.join(row)} |" for row in (headings, ["---"] * len(headings), *rows)]
-        parts.append("\n".join(line.replace("|  |", "| |") for line in lines))
+    parts += [_table(headings, rows) for headings, rows in tables(result["medians"])]
+    for kind, (headings, rows) in longer_tables(result).items():
+        parts += [_measured(kind, result), _table(headings, rows)]
     return "\n\n".join(parts)
+
+
+def _table(headings: Row, rows: list[Row]) -> str:
+    lines = [f"| {' | '.join(row)} |" for row in (headings, ["---"] * len(headings), *rows)]
+    return "\n".join(line.replace("|  |", "| |") for line in lines)
+
+
+def _measured(kind: str, result: dict[str, Any]) -> str:
+    """Longer runs have their own day, and perhaps their own machine."""
+    made = result["longer"][kind]
+    elsewhere = "" if made["machine"] == result["machine"] else f" on {_machine_text(made['machine'])}"
+    return f"`make {'load' if kind == 'load' else f'bench-{kind}'}`, measured {made['at'][:10]}{elsewhere}:"
 
 
 def _machine_text(machine: dict[str, Any]) -> str:
@@ -61,14 +75,29 @@ def main() -> None:
     parser.add_argument("--choose", action="store_true", help="make the newest results the day's chosen one")
     parser.add_argument("--write", action="store_true", help=f"put the tables into {PAGE.name}")
     options = parser.parse_args()
-    chosen = store.choose() if options.choose else None
-    path = options.result or chosen or store.latest_chosen() or store.latest(store.MAIN)
+    path = options.result or (_choose() if options.choose else store.latest_chosen() or store.latest(store.MAIN))
     if path is None:
         sys.exit("no result yet: make bench")
+    result = store.load(path)
+    reason = unfit(store.MAIN, result)
     if options.write:
-        write(store.load(path))
+        if reason is not None:
+            sys.exit(f"{path} is not fit to be quoted: {reason}")
+        write(result)
+        print(f"{path} is now in {PAGE}")
     else:
-        print(f"{path}\n\n{text(store.load(path)['medians'])}")
+        print(f"{path}{f' (not fit to be quoted: {reason})' if reason else ''}\n\n{text(result['medians'])}")
+    print("\n" + summary(result["medians"]))
+
+
+def _choose() -> Path:
+    passed_over: list[str] = []
+    chosen = store.choose(passed_over)
+    for line in passed_over:
+        print(f"passed over: {line}")
+    if chosen is None:
+        sys.exit("no result is fit to be quoted: make bench, on an idle machine")
+    return chosen
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Results as JSON files in `bench/results`: every run's own, which stay on the machine, and a day's chosen one.
 
-A chosen result is the newest `make bench` with both brokers, together with the newest of the longer runs. It is what
-the docs quote, and it is kept under version control.
+A chosen result is the newest `make bench` that is fit to be quoted, together with the newest such of the longer runs.
+It is what the docs quote, and it is kept under version control.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bench.fitness import unfit
 from bench.machine import machine
 
 RESULTS = Path(__file__).parent / "results"
 MAIN = "bench"
-LONGER = ("clients", "age", "sustained")
+LONGER = ("clients", "age", "sustained", "load")
 
 
 def save(kind: str, content: dict[str, Any]) -> Path:
@@ -42,17 +43,28 @@ def latest_chosen() -> Path | None:
     return max(RESULTS.glob("20??-??-??.json"), default=None)
 
 
-def choose() -> Path | None:
-    """Merge the newest results into the day's; None if both brokers were never measured together."""
-    main = latest(MAIN, with_broker="kafka")
+def choose(passed_over: list[str]) -> Path | None:
+    """Merge the newest results into the day's; None if no `make bench` is fit. Why others are not goes to the list."""
+    main = _newest_fit(MAIN, passed_over)
     if main is None:
         return None
     result = load(main)
     for kind in LONGER:
-        path = latest(kind)
+        path = _newest_fit(kind, passed_over)
         if path is not None:
-            result[kind] = load(path)[kind]
+            longer = load(path)
+            result[kind] = longer[kind]
+            result.setdefault("longer", {})[kind] = {"at": longer["at"], "machine": longer["machine"]}
     return _write(RESULTS / f"{result['at'][:10]}.json", result)
+
+
+def _newest_fit(kind: str, passed_over: list[str]) -> Path | None:
+    for path in sorted(RESULTS.glob(f"{kind}-*.json"), reverse=True):
+        reason = unfit(kind, load(path))
+        if reason is None:
+            return path
+        passed_over.append(f"{path.name}: {reason}")
+    return None
 
 
 def _write(path: Path, content: dict[str, Any]) -> Path:

@@ -16,6 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 from bench import store
+from bench.fitness import LEAST
 from bench.pump import ANSWER_TIMEOUT_S, Lane
 from bench.rivals import Kafka, Penstock, Rival, end_in_order_on_sigterm
 from bench.spread import Figures, spread
@@ -92,8 +93,8 @@ def sustain(broker: Rival, rate: int, seconds: float) -> Figures:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.sustained", description=__doc__)
-    parser.add_argument("--rate", type=int, default=400_000, help="messages a second")
-    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--rate", type=int, default=LEAST["sustained"]["rate"], help="messages a second")
+    parser.add_argument("--seconds", type=float, default=LEAST["sustained"]["seconds"])
     parser.add_argument("--kafka", action="store_true", help="Apache Kafka in place of Penstock")
     options = parser.parse_args()
     kind: type[Rival] = Kafka if options.kafka else Penstock
@@ -108,7 +109,7 @@ def main() -> int:
         print(f"{name:26} {value:,.3f}")
     reached = figures["lost_share"] < TOLERANCE / 10
     print(f"{options.rate:,} messages/s for {options.seconds:g} s: {'reached' if reached else 'missed'}")
-    store.save("sustained", {"sustained": {kind.name: figures}})
+    store.save("sustained", {"options": vars(options), "sustained": {kind.name: figures}})
     return 0 if reached else 1
 
 

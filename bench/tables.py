@@ -8,7 +8,8 @@ from bench.spread import Figures
 from bench.targets import LIMITS, MESSAGES_A_SECOND, RATIOS, Limit, Medians, Target
 
 Row = list[str]
-HEADINGS = ["work", "Apache Kafka", "Penstock", "ratio", "must", "aim", ""]
+HEADINGS = ["work", "Apache Kafka", "Penstock", "ratio", "must", "aim", "verdict"]
+MISSED, UNJUDGED = "missed", "not judged"
 DETAILS = (
     ("p50_ms", "p50 ms", 2),
     ("p99_ms", "p99 ms", 2),
@@ -24,34 +25,46 @@ DETAILS = (
 
 def ratio_rows(figures: dict[str, Medians]) -> list[Row]:
     penstock, kafka = figures.get("penstock", {}), figures.get("kafka", {})
-    rows = [_ratio_row(target, target.value(penstock), target.value(kafka)) for target in RATIOS]
-    return [row for row in rows if row]
+    return [
+        _ratio_row(target, target.value(penstock), target.value(kafka))
+        for target in RATIOS
+        if target.work in penstock or target.work in kafka
+    ]
 
 
 def _ratio_row(target: Target, ours: float | None, theirs: float | None) -> Row:
-    if ours is None and theirs is None:
-        return []
+    """A work that failed has no figure: without Penstock's the row is missed, without Kafka's it says nothing."""
     sign = "≤" if target.less else "≥"
     row = [target.title, target.unit.text(theirs), target.unit.text(ours)]
     wanted = [f"{sign} {target.must:g} ×", f"{sign} {target.aim:g} ×"]
     if ours is None or not theirs:
-        return [*row, "–", *wanted, ""]
+        return [*row, "–", *wanted, MISSED if ours is None else UNJUDGED]
     ratio = ours / theirs
     verdict = "aim reached" if target.reached(ratio, target.aim) else "reached"
-    return [*row, f"{ratio:.2f} ×", *wanted, verdict if target.reached(ratio, target.must) else "missed"]
+    return [*row, f"{ratio:.2f} ×", *wanted, verdict if target.reached(ratio, target.must) else MISSED]
 
 
 def limit_rows(figures: dict[str, Medians]) -> list[Row]:
-    rows = [_limit_row(limit, figures) for limit in LIMITS]
-    return [row for row in rows if row]
+    return [_limit_row(limit, figures) for limit in LIMITS if limit.work in figures.get("penstock", {})]
 
 
 def _limit_row(limit: Limit, figures: dict[str, Medians]) -> Row:
     ours, theirs = (limit.value(figures.get(name, {})) for name in ("penstock", "kafka"))
-    if ours is None:
-        return []
-    verdict = "reached" if limit.holds(ours) else "missed"
+    verdict = "reached" if ours is not None and limit.holds(ours) else MISSED
     return [limit.title, limit.unit.text(theirs), limit.unit.text(ours), "", limit.wanted, "", verdict]
+
+
+def summary(figures: dict[str, Medians]) -> str:
+    """Which of the figures to reach are not."""
+    rows = ratio_rows(figures) + limit_rows(figures)
+    if not rows:
+        return "nothing was measured for which there is a figure to reach"
+    lines = []
+    for verdict in (MISSED, UNJUDGED):
+        titles = [row[0] for row in rows if row[-1] == verdict]
+        if titles:
+            lines.append(f"{verdict}, {len(titles)} of {len(rows)}: {'; '.join(titles)}")
+    return "\n".join(lines) or f"all {len(rows)} figures to reach are reached"
 
 
 def detail_rows(figures: dict[str, Medians]) -> list[Row]:
@@ -99,17 +112,24 @@ def tables(figures: dict[str, Medians]) -> list[tuple[Row, list[Row]]]:
     return [(headings, rows) for headings, rows in all_tables if rows]
 
 
-def longer_tables(result: dict[str, Any]) -> list[tuple[Row, list[Row]]]:
+def longer_tables(result: dict[str, Any]) -> dict[str, tuple[Row, list[Row]]]:
     """Of the runs with targets of their own, as far as they were made."""
-    found = [
-        (["real clients", "Apache Kafka", "Penstock", "ratio"], _client_rows(result.get("clients", {}))),
-        (["against a fresh log", "fetch", "produce, batches", "produce, single"], _age_rows(result.get("age", {}))),
-        (
+    found = {
+        "clients": (["real clients", "Apache Kafka", "Penstock", "ratio"], _client_rows(result.get("clients", {}))),
+        "age": (
+            ["against a fresh log", "fetch", "produce, batches", "produce, single"],
+            _age_rows(result.get("age", {})),
+        ),
+        "sustained": (
             ["400,000 msg/s for ten minutes", "msg/s", "lost", "p50 ms", "p99 ms", "p99.9 ms", "RSS after, MB"],
             _sustained_rows(result.get("sustained", {})),
         ),
-    ]
-    return [(headings, rows) for headings, rows in found if rows]
+        "load": (
+            ["a steady client beside", "ack p99 alone, ms", "beside, ms", "ratio", "allowed, ms", "verdict"],
+            _load_rows(result.get("load", {})),
+        ),
+    }
+    return {kind: (headings, rows) for kind, (headings, rows) in found.items() if rows}
 
 
 def _client_rows(figures: dict[str, Medians]) -> list[Row]:
@@ -134,4 +154,14 @@ def _sustained_rows(figures: dict[str, Figures]) -> list[Row]:
         latency = [f"{one[key]:,.2f}" for key in ("p50_ms", "p99_ms", "p999_ms")]
         share, size = f"{one['lost_share']:.2%}", f"{one['rss_after_mb']:,.0f}"
         rows.append([broker, f"{one['messages_per_s']:,.0f}", share, *latency, size])
+    return rows
+
+
+def _load_rows(cases: dict[str, dict[str, Any]]) -> list[Row]:
+    rows = []
+    for title, one in cases.items():
+        alone, beside = (one[name]["acknowledged"]["p99_ms"] for name in ("alone", "beside"))
+        verdict = UNJUDGED if not one["judged"] else MISSED if one["problem"] else "reached"
+        ratio, allowed = one["factor"]["acknowledged"], one["limit_ms"]["acknowledged"]
+        rows.append([title, f"{alone:.2f}", f"{beside:.2f}", f"{ratio:.2f} ×", f"{allowed:.2f}", verdict])
     return rows
