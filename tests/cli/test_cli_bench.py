@@ -105,7 +105,7 @@ def test_a_topic_that_was_there_stays(penstock: CommandLine, tmp_path: Path) -> 
 def test_shipped_scenarios_run(penstock: CommandLine) -> None:
     listed = penstock("bench", "--scenarios").out
     assert "burst" in listed
-    found = penstock("bench", "--scenario", "steady", "--duration", 1, "--output", "json").json
+    found = penstock("bench", "--scenario", "steady", "--duration", "1s", "--output", "json").json
     assert found["scenario"] == "steady"
     assert found["groups"]["consumer"]["messages"] == found["groups"]["producer"]["messages"] > 0
 
@@ -137,6 +137,10 @@ def test_a_wrong_scenario_is_refused_with_its_line(penstock: CommandLine, tmp_pa
         (["--scenario", "burst", "--size", 5], "--size", 2),
         (["--scenario", "burst", "--rate", 5], "--rate and --scenario contradict each other", 2),
         (["--scenario", "mixed", "--duration", 5], "--duration 5 ends before audit would start", 2),
+        (["--scenario", "mixed", "--duration", "5s"], "--duration 5 ends before audit would start", 2),
+        (["--duration", "soon"], "expected seconds, or a time such as 30s, 500ms or 2m", 2),
+        (["--duration", "100ms"], "100ms is less than 0.5 s", 2),
+        (["--duration", "0"], "0 is less than 0.5 s", 2),
         (["--plot", "result.png"], "let the name end in .svg", 2),
         (["--json", "/no/such/directory/result.json"], "there is no directory /no/such/directory", 2),
         (["--topic", "no-such-topic"], "does not exist", 4),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from penstock.cli.client import DEFAULT_SERVER, BootstrapServer, ClientProperties, Cluster, connect
+from penstock.cli.duration import parse_seconds
 from penstock.cli.errors import CommandError, ExitCode
 from penstock.cli.output import Output, note, print_json, print_table
 from penstock.cli.produce import Acks, Compression
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from penstock.cli.bench_scenario import Scenario
 
 STAMP_BYTES = 8
+DURATION_MIN = 0.5
 # What a scenario says itself; given beside one they would contradict it.
 _OF_OPTIONS = (
     "topic",
@@ -35,6 +37,17 @@ _OF_OPTIONS = (
     "linger_ms",
     "batch_bytes",
 )
+
+
+def _load_seconds(text: str) -> float:
+    """The forms that a scenario's `duration` may have."""
+    try:
+        seconds = parse_seconds(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    if seconds < DURATION_MIN:
+        raise typer.BadParameter(f"{text} is less than {DURATION_MIN:g} s")
+    return seconds
 
 
 def bench(
@@ -53,7 +66,14 @@ def bench(
     size: Annotated[int, typer.Option("--size", "-s", min=STAMP_BYTES, help="Bytes of a message.")] = 100,
     rate: Annotated[int, typer.Option("--rate", "-r", min=0, help="Messages a second in all; 0 for no limit.")] = 0,
     duration: Annotated[
-        float | None, typer.Option("--duration", "-d", min=0.5, help="Seconds of load; 10 without a scenario.")
+        float | None,
+        typer.Option(
+            "--duration",
+            "-d",
+            metavar="TIME",
+            parser=_load_seconds,
+            help="Of load: 4, 4s, 2m; 10 s without a scenario.",
+        ),
     ] = None,
     partitions: Annotated[int, typer.Option("--partitions", "-p", min=1, help="Of a topic made for the run.")] = 4,
     acks: Annotated[Acks, typer.Option("--acks")] = Acks.ALL,

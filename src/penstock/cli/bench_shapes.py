@@ -8,26 +8,19 @@ given.
 from __future__ import annotations
 
 import random
-import re
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from penstock.cli.duration import parse_seconds
 from penstock.config.settings import Bytes
 
 STAMP_BYTES = 8
 MESSAGE_BYTES_MAX = 64 << 20
-_UNITS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|)")
 
 
 def _parse_seconds(value: object) -> object:
-    """30, "30s", "500ms", "2m": seconds."""
-    if isinstance(value, str) and (match := _DURATION.fullmatch(value.strip())):
-        return float(match[1]) * _UNITS[match[2]]
-    if isinstance(value, str):
-        raise ValueError("expected seconds, or a time such as 30s, 500ms or 2m")
-    return value
+    return parse_seconds(value) if isinstance(value, str) else value
 
 
 Seconds = Annotated[float, BeforeValidator(_parse_seconds), Field(ge=0)]

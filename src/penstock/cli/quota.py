@@ -6,8 +6,10 @@ librdkafka knows no request about quotas, so these commands speak to the broker 
 from __future__ import annotations
 
 import difflib
+import functools
+import inspect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -23,51 +25,83 @@ EXACT, DEFAULT = 0, 1
 CLIENT_QUOTAS = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
 ADDRESS_QUOTAS = ("connection_creation_rate",)
 
-User = Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="A user; who has none is ANONYMOUS.")]
-AnyUser = Annotated[bool, typer.Option("--user-default", help="Each user that has no quota of its own.")]
-ClientId = Annotated[str | None, typer.Option("--client-id", "-i", metavar="NAME", help="A client id.")]
-AnyClientId = Annotated[bool, typer.Option("--client-id-default", help="Each client id that has no quota of its own.")]
-Address = Annotated[str | None, typer.Option("--ip", metavar="ADDR", help="An address, or a host that has one.")]
-AnyAddress = Annotated[bool, typer.Option("--ip-default", help="Each address that has no quota of its own.")]
-
 Entity = dict[str, str | None]
 """Names by type; None is the default."""
 
 
+def _entity(
+    user: Annotated[
+        str | None, typer.Option("--user", "-u", metavar="NAME", help="A user; who has none is ANONYMOUS.")
+    ] = None,
+    user_default: Annotated[
+        bool, typer.Option("--user-default", help="Each user that has no quota of its own.")
+    ] = False,
+    client_id: Annotated[str | None, typer.Option("--client-id", "-i", metavar="NAME", help="A client id.")] = None,
+    client_id_default: Annotated[
+        bool, typer.Option("--client-id-default", help="Each client id that has no quota of its own.")
+    ] = False,
+    ip: Annotated[str | None, typer.Option("--ip", metavar="ADDR", help="An address, or a host that has one.")] = None,
+    ip_default: Annotated[
+        bool, typer.Option("--ip-default", help="Each address that has no quota of its own.")
+    ] = False,
+) -> Entity:
+    """Whose quotas: the options of every command, and what they say together."""
+    entity: Entity = {}
+    options = (("client-id", client_id, client_id_default), ("user", user, user_default), ("ip", ip, ip_default))
+    for kind, name, default in options:
+        if name is not None and default:
+            raise CommandError(f"--{kind} and --{kind}-default exclude each other", ExitCode.USAGE)
+        if name == "":
+            raise CommandError(f"--{kind} is empty", ExitCode.USAGE, hint=f"use --{kind}-default for all of them")
+        if name is not None or default:
+            entity[kind] = name
+    if "ip" in entity and len(entity) > 1:
+        raise CommandError("quotas of addresses cannot be for users or client ids, too", ExitCode.USAGE)
+    return entity
+
+
+def _of_entity(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `_entity` in the place of its parameter `entity`."""
+    own = inspect.signature(command, eval_str=True)
+    options = inspect.signature(_entity, eval_str=True).parameters
+    parameters: list[inspect.Parameter] = []
+    for parameter in own.parameters.values():
+        parameters += options.values() if parameter.name == "entity" else [parameter]
+
+    @functools.wraps(command)
+    def with_entity(**given: Any) -> None:
+        command(entity=_entity(**{name: given.pop(name) for name in options}), **given)
+
+    keyword_only = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+    with_entity.__signature__ = own.replace(parameters=keyword_only)  # type: ignore[attr-defined]
+    return with_entity
+
+
 @app.command("list")
+@_of_entity
 def list_quotas(
-    user: User = None,
-    user_default: AnyUser = False,
-    client_id: ClientId = None,
-    client_id_default: AnyClientId = False,
-    ip: Address = None,
-    ip_default: AnyAddress = False,
+    entity: Entity,
     output: OutputOption = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
 ) -> None:
     """List quotas: all, or those of the entities that the options name."""
-    wanted = _entity(user, user_default, client_id, client_id_default, ip, ip_default)
-    rows = _described(bootstrap_server, wanted)
+    rows = _described(bootstrap_server, entity)
     if output is Output.JSON:
         print_json(rows)
     elif rows:
         table = [(_shown(row["entity"]), key, f"{value:,.15g}") for row in rows for key, value in row["quotas"].items()]
         print_table(["entity", "quota", "limit"], table, numbers=["limit"])
-    elif wanted:
-        note(f"no quotas of {_shown(wanted)}; `penstock quota list` shows all")
+    elif entity:
+        note(f"no quotas of {_shown(entity)}; `penstock quota list` shows all")
     else:
         note("no quotas yet; `penstock quota set --client-id NAME producer_byte_rate=1000000` makes one")
 
 
 @app.command("set")
+@_of_entity
 def set_quotas(
     quotas: Annotated[list[str], typer.Argument(metavar="QUOTA=LIMIT...", help="See `penstock quota set --help`.")],
-    user: User = None,
-    user_default: AnyUser = False,
-    client_id: ClientId = None,
-    client_id_default: AnyClientId = False,
-    ip: Address = None,
-    ip_default: AnyAddress = False,
+    entity: Entity,
     output: ChangeOutput = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
 ) -> None:
@@ -77,7 +111,7 @@ def set_quotas(
     controller_mutation_rate: partitions created or deleted a second. connection_creation_rate: connections of an
     address a second. The most specific quota counts; a user's comes before a client id's.
     """
-    entity = _named_entity(user, user_default, client_id, client_id_default, ip, ip_default)
+    _must_be_named(entity)
     limits = {key: _limit(entity, key, text) for key, text in parse_pairs(quotas, "quota").items()}
     _alter(bootstrap_server, entity, limits)
     if output is Output.JSON:
@@ -87,19 +121,15 @@ def set_quotas(
 
 
 @app.command()
+@_of_entity
 def remove(
+    entity: Entity,
     quotas: Annotated[list[str] | None, typer.Argument(metavar="[QUOTA...]", help="Default: all it has.")] = None,
-    user: User = None,
-    user_default: AnyUser = False,
-    client_id: ClientId = None,
-    client_id_default: AnyClientId = False,
-    ip: Address = None,
-    ip_default: AnyAddress = False,
     output: ChangeOutput = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
 ) -> None:
     """Remove quotas of a user, a client id, both together, or an address."""
-    entity = _named_entity(user, user_default, client_id, client_id_default, ip, ip_default)
+    _must_be_named(entity)
     found = [row for row in _described(bootstrap_server, entity) if row["entity"] == entity]
     known = list(found[0]["quotas"]) if found else []
     wanted = list(dict.fromkeys(quotas or known))
@@ -118,27 +148,9 @@ def remove(
 # --- what the options say -------------------------------------------------------------------------------------------
 
 
-def _entity(
-    user: str | None, any_user: bool, client_id: str | None, any_client: bool, ip: str | None, any_ip: bool
-) -> Entity:
-    entity: Entity = {}
-    for kind, name, default in (("client-id", client_id, any_client), ("user", user, any_user), ("ip", ip, any_ip)):
-        if name is not None and default:
-            raise CommandError(f"--{kind} and --{kind}-default exclude each other", ExitCode.USAGE)
-        if name == "":
-            raise CommandError(f"--{kind} is empty", ExitCode.USAGE, hint=f"use --{kind}-default for all of them")
-        if name is not None or default:
-            entity[kind] = name
-    if "ip" in entity and len(entity) > 1:
-        raise CommandError("quotas of addresses cannot be for users or client ids, too", ExitCode.USAGE)
-    return entity
-
-
-def _named_entity(*options: Any) -> Entity:
-    entity = _entity(*options)
+def _must_be_named(entity: Entity) -> None:
     if not entity:
         raise CommandError("whose quota?", ExitCode.USAGE, hint="give --user, --client-id, --ip or a default of these")
-    return entity
 
 
 def _limit(entity: Entity, key: str, text: str) -> float:
