@@ -7,8 +7,8 @@ The event loop is the only one to change a log. Reads, look-ups by time and the 
 need once, from attributes that are replaced and never changed in place. No file exists before the first
 record.
 
-Owned by `storage.manager`; waits for the disk only where a docstring says so. What was on disk before is the
-business of `storage.recovery`.
+Owned by `storage.manager`; waits for the disk only where a docstring says so. Reading is in `storage.log_reader`,
+writing and flushing in `storage.log_writer`; what was on disk before is the business of `storage.recovery`.
 """
 
 from __future__ import annotations
@@ -16,19 +16,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from time import perf_counter
 
-from penstock.model.batch import BatchHeader, stamp, stamp_log_append_time
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
-from penstock.runtime.files import File, Files
+from penstock.runtime.files import Files
 from penstock.storage import layout
-from penstock.storage.append_rules import check_batch_fits, must_roll
 from penstock.storage.checkpoint import Checkpoint
 from penstock.storage.flush_queue import FileCache, FlushQueue, LogJournal
-from penstock.storage.interface import Appended, LogConfig, LogState, ProducerView
-from penstock.storage.leftovers import record_failed_flush
-from penstock.storage.log_reader import LogReader, OnDamage
+from penstock.storage.interface import LogConfig, LogState, ProducerView
+from penstock.storage.log_reader import OnDamage
+from penstock.storage.log_writer import LogWriter
 from penstock.storage.observer import EngineObserver, SilentObserver
 from penstock.storage.recovery import RecoveredLog, recover
 from penstock.storage.room import Room
@@ -40,14 +37,10 @@ from penstock.storage.unflushed import UnflushedFiles
 _SILENT = SilentObserver()
 
 
-class DiskLog(LogReader):
+class DiskLog(LogWriter):
     """Implements `storage.interface.Log` and `storage.flush_queue.Flushable`."""
 
-    __slots__ = (
-        "_checkpoint_running", "_commit", "_end_mark", "_epoch", "_epochs", "_flushing", "_journal", "_observer",
-        "_producers", "_room", "_root", "_synced_names", "_unflushed", "flushed", "partition", "snapshot_end", "topic",
-        "unsnapshotted_bytes",
-    )  # fmt: skip
+    __slots__ = ("_checkpoint_running", "_epochs", "_journal", "partition", "snapshot_end", "topic")
 
     def __init__(
         self,
@@ -175,162 +168,6 @@ class DiskLog(LogReader):
 
     def epoch_entries(self) -> Sequence[tuple[int, int]]:
         return self._epochs.entries
-
-    # --- append ----------------------------------------------------------------------------------------
-
-    def append(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
-        if not self._commit.accepts_writes:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "the disk is nearly full")
-        return self.append_trusted(batch, header, now_ms)
-
-    def append_trusted(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
-        if self.state is not LogState.ONLINE:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log is {self.state.value}")
-        config = self._config
-        size = len(batch)
-        check_batch_fits(config, header, size, now_ms)
-        is_idempotent = header.producer_id >= 0
-        if is_idempotent:
-            seen = self._producers.check(header)
-            if seen is not None:
-                return Appended(seen.base_offset, seen.last_offset, seen.append_time_ms, True)
-        base_offset = self.log_end
-        last_offset = base_offset + header.last_offset_delta
-        timestamp = header.max_timestamp
-        append_time_ms = -1
-        if config.log_append_time:
-            timestamp = append_time_ms = now_ms
-            stamp_log_append_time(batch, header.attributes, now_ms)
-        stamp(batch, base_offset, self._epoch)
-        segment = self._segment_for_append(base_offset, last_offset, size, timestamp if timestamp >= 0 else now_ms)
-        position = segment.size
-        try:
-            file = self._unflushed.active or self._open_active(segment)
-            if self._commit.wants_room:
-                self._room.make(file, position, size)
-            file.pwrite((batch,), position)
-        except OSError as error:
-            raise self._undo_write(position, error) from error
-        segment.note_batch(base_offset, last_offset + 1, size, timestamp, config.index_interval_bytes)
-        if segment.first_timestamp < 0:
-            segment.first_timestamp = now_ms  # no timestamp: segment.ms goes by the clock
-        self.log_end = last_offset + 1
-        self._end_mark = (last_offset + 1, segment.base_offset, position + size)
-        self.unsnapshotted_bytes += size
-        if is_idempotent:
-            self._producers.note(header, base_offset, append_time_ms, now_ms)
-        self._commit.mark(self, size)
-        return Appended(base_offset, last_offset, append_time_ms, False)
-
-    def _segment_for_append(self, base_offset: int, last_offset: int, size: int, timestamp: int) -> Segment:
-        if self._segments:
-            segment = self._segments[-1]
-            if not must_roll(self._config, segment, size, timestamp, last_offset):
-                return segment
-        try:
-            return self.roll(base_offset)
-        except OSError as error:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"no new segment: {error}") from error
-
-    def roll(self, base_offset: int) -> Segment:
-        """Begin a new segment at the end of the log. Its name is synced by the round that flushes its first batch."""
-        started = perf_counter()
-        self._take_room_away()
-        segment = Segment(self.directory, base_offset)
-        directories = [self.directory]
-        if not self._segments:
-            self._files.make_directories(self.directory, sync=False)
-            directories = self._path_directories()
-        file = self._cache.acquire(segment.path, write=True, create=True)
-        if file.size():
-            self._cache.release(file)
-            raise FileExistsError(f"{segment.path} is there already and is not empty")
-        self._unflushed.seal(base_offset)
-        self._unflushed.new_entry(self._files, directories, file, base_offset)
-        self._unflushed.active = file
-        self._synced_names = True
-        if self._segments:
-            self._segments[-1].end_offset = base_offset
-        self._segments = (*self._segments, segment)
-        self._observer.rolled(perf_counter() - started)
-        return segment
-
-    def _path_directories(self) -> list[Path]:
-        """The log's directory and those above it, up to the root.
-
-        All of them, whoever made them: another log's flush, which would have synced the ones it made, may have failed.
-        """
-        directories = [self.directory]
-        for _ in range(len(self.directory.parts) - len(self._root.parts)):
-            directories.append(directories[-1].parent)
-        return directories
-
-    def _open_active(self, segment: Segment) -> File:
-        file = self._cache.acquire(segment.path, write=True)
-        if not self._synced_names:  # a process that was killed may have created it and synced no name
-            self._unflushed.new_entry(self._files, self._path_directories(), file, self.log_end)
-            self._synced_names = True
-        self._unflushed.active = file
-        return file
-
-    def _take_room_away(self) -> None:
-        """Nobody minds if it is there again after a power cut: this is not synced for its own sake."""
-        if self._room:
-            active = self._segments[-1]
-            file = self._cache.acquire(active.path, write=True)
-            try:
-                self._room.take_away(file, active.size)
-            finally:
-                self._cache.release(file)
-
-    def _undo_write(self, position: int, error: OSError) -> KafkaError:
-        """Part of a batch may be in the file: it must go before the next one comes."""
-        try:
-            if self._unflushed.active is not None:
-                self._room.forget()
-                self._unflushed.active.truncate(position)
-        except OSError as second:
-            self.state = LogState.OFFLINE
-            return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{error}, then {second}: the log is offline")
-        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
-
-    # --- flush -----------------------------------------------------------------------------------------
-
-    def _mark(self) -> tuple[int, int, int]:
-        """The end of the log: offset, base offset of the active segment, position in it."""
-        if not self._segments:
-            return self.log_end, -1, -1
-        return self.log_end, self._segments[-1].base_offset, self._segments[-1].size
-
-    def flush_targets(self) -> tuple[int, list[File]]:
-        mark = self._end_mark  # first: files are added before the end rises
-        self._flushing = mark
-        return mark[0], self._unflushed.targets()
-
-    def flush_completed(self, end: int) -> None:
-        if self.state is LogState.OFFLINE:
-            return
-        self.made_visible(end)
-        self._unflushed.flushed(end, all_of_it=end >= self.log_end)
-
-    def made_visible(self, end: int) -> None:
-        if end <= self.flushed or self.state is LogState.OFFLINE:
-            return
-        for mark in (self._end_mark, self._flushing):
-            if mark[0] == end:
-                self._flush_mark = mark
-                break
-        else:
-            self._flush_mark = (end, -1, -1)
-        self.flushed = end
-
-    def flush_failed(self, error: OSError) -> None:
-        """Waits for the disk, once: the failure is recorded beside the log."""
-        if self.state is LogState.OFFLINE:
-            return
-        self.state = LogState.OFFLINE
-        record_failed_flush(self._files, self.directory, str(error))
-        self._unflushed.abandon()
 
     # --- the front of the log --------------------------------------------------------------------------
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -34,27 +33,13 @@ from penstock.storage.log import DiskLog
 from penstock.storage.log_reader import LogReader
 from penstock.storage.metadata import MetadataStore
 from penstock.storage.observer import EngineObserver, SilentObserver
-from penstock.storage.recovery import RecoveredLog, recover
-from penstock.storage.startup import (
-    INLINE_SCAN_BYTES,
-    TailAnswer,
-    TailReport,
-    TailRequest,
-    recover_tails,
-    tail_bytes,
-)
+from penstock.storage.recovery import RecoveredLog
 from penstock.storage.sync_cost import SyncCost
 from penstock.storage.trash import Trash
+from penstock.storage.unopened import Declared, UnopenedLogs
 from penstock.storage.upkeep import Upkeep
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class _Declared:
-    topic: str
-    config: LogConfig
-    leader_epoch: int
 
 
 class DiskEngine:
@@ -97,14 +82,10 @@ class DiskEngine:
         self.trash = Trash(files, data, metadata)
         self.orphans: Sequence[Path] = []  # directories below topics/ that no topic and no deletion explains
         self._lock: DirectoryLock | None = None
-        self._declared: dict[PartitionId, _Declared] = {}
+        self._unopened = UnopenedLogs(files, data, metadata, clock, self.observer)
+        self._declared = self._unopened.declared
         self._logs: dict[PartitionId, DiskLog] = {}
-        self._recovered: dict[PartitionId, RecoveredLog] = {}
-        self._tails: list[TailAnswer] = []
         self._is_recovered = False
-        # Read once: a log is opened on the event loop, where the store's lock must not be waited for.
-        self._log_starts = metadata.log_starts()
-        self._epochs = metadata.all_epochs()
         self._on_flushed: FlushListener | None = None
         self._call_soon: Callable[..., object] | None = None
         self._upkeep = Upkeep(self)
@@ -150,7 +131,7 @@ class DiskEngine:
     # --- partitions ------------------------------------------------------------------------------------
 
     def declare(self, topic: str, partition: PartitionId, config: LogConfig, leader_epoch: int) -> None:
-        self._declared[partition] = _Declared(topic, config, leader_epoch)
+        self._declared[partition] = Declared(topic, config, leader_epoch)
 
     def configure(self, partition: PartitionId, config: LogConfig) -> None:
         self._declared[partition].config = config
@@ -163,10 +144,7 @@ class DiskEngine:
 
     def remove(self, partition: PartitionId) -> None:
         """The files of the whole topic go with the first of its partitions: only topics are deleted."""
-        declared = self._declared.pop(partition)
-        self._recovered.pop(partition, None)
-        self._log_starts.pop(partition, None)
-        self._epochs.pop(partition, None)
+        declared = self._unopened.forget(partition)
         self.damaged.pop(partition, None)
         self.catalog.forget(partition)
         log = self._logs.pop(partition, None)
@@ -190,7 +168,7 @@ class DiskEngine:
         return partition in self._declared
 
     def has_files(self, partition: PartitionId) -> bool:
-        return self.files.exists(self.data.partition(self._declared[partition].topic, partition))
+        return self.files.exists(self._unopened.directory(partition))
 
     def is_open(self, partition: PartitionId) -> bool:
         return partition in self._logs
@@ -223,7 +201,7 @@ class DiskEngine:
                 " restore the meta.db that belongs to it, or move it away", orphan,
             )  # fmt: skip
         if not self.data.was_stopped_cleanly():
-            self._tails = self._recover_tails()
+            self._unopened.recover_tails(self.worker)
         self.data.mark_running()
         self._is_recovered = True
 
@@ -241,9 +219,7 @@ class DiskEngine:
         self._call_soon = call_soon
         if not self._is_recovered:
             self.recover()
-        for partition, report, error in self._tails:
-            self._take_tail(partition, report, error)
-        self._tails = []
+        self._unopened.take_over_tails()
         self.commit.start(self._flushed, call_soon, call_next=call_next, after_round=after_round, in_thread=background)
         self._upkeep.start(in_thread=background)
 
@@ -291,24 +267,10 @@ class DiskEngine:
     def _open_log(self, partition: PartitionId) -> DiskLog:
         declared = self._declared[partition]
         started = time.perf_counter()
-        directory = self.data.partition(declared.topic, partition)
-        recovered = self._recovered.pop(partition, None)
-        log_start = self._log_starts.get(partition, 0)
-        epochs = self._epochs.get(partition, [])
-        if recovered is None:
-            recovered = recover(
-                self.files,
-                directory,
-                log_start=log_start,
-                now_ms=self.clock.now_ms(),
-                epochs=epochs,
-                compacted=declared.config.cleanup_compact,
-                index_interval_bytes=declared.config.index_interval_bytes,
-                tail_is_synced=True,
-            )
+        recovered = self._unopened.found(partition)
         log = DiskLog(
             files=self.files,
-            directory=directory,
+            directory=self._unopened.directory(partition),
             topic=declared.topic,
             partition=partition,
             config=declared.config,
@@ -317,8 +279,8 @@ class DiskEngine:
             commit=self.commit,
             file_cache=self.file_cache,
             verify_on_read=self.settings.verify_on_read.value,
-            log_start=log_start,
-            epochs=epochs,
+            log_start=self._unopened.log_start(partition),
+            epochs=self._unopened.epochs(partition),
             recovered=recovered,
             on_damage=self._found_damage,
             root=self.data.topics,
@@ -367,44 +329,6 @@ class DiskEngine:
         _log.error("%s-%d is offline: a flush failed; a restart recovers it", log.topic, log.partition.partition)
         if self._on_flushed is not None:
             self._on_flushed(log)
-
-    def _recover_tails(self) -> list[TailAnswer]:
-        """Long tails, one after the other in the worker process; short ones are left to the first use."""
-        handle = self.files.open_directory(self.data.root)
-        try:
-            self.files.sync_all(handle)
-            requests = {
-                partition: self._tail_request(partition, declared)
-                for partition, declared in self._declared.items()
-                if tail_bytes(self.files, self.data.partition(declared.topic, partition)) > INLINE_SCAN_BYTES
-            }
-            answers = list(recover_tails(self.worker, self.files, requests))
-            if answers:
-                self.files.sync_all(handle)
-        finally:
-            handle.close()
-        return answers
-
-    def _tail_request(self, partition: PartitionId, declared: _Declared) -> TailRequest:
-        return TailRequest(
-            self.data.partition(declared.topic, partition),
-            self._log_starts.get(partition, 0),
-            self.clock.now_ms(),
-            self._epochs.get(partition, []),
-            declared.config.cleanup_compact,
-            declared.config.index_interval_bytes,
-        )
-
-    def _take_tail(self, partition: PartitionId, report: TailReport | None, error: BaseException | None) -> None:
-        name = f"{self._declared[partition].topic}-{partition.partition}"
-        if report is None:
-            _log.error("%s: recovery in the worker process failed: %r", name, error)
-            return
-        self.observer.recovered(report.seconds, report.scanned_bytes, report.cut_bytes)
-        for note in report.notes:
-            _log.warning("%s: %s", name, note)
-        if report.recovered is not None:
-            self._recovered[partition] = report.recovered
 
     def _close_logs(self) -> bool:
         """Two syncs of the whole file system instead of several per log. False if something could not be saved."""

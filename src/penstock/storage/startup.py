@@ -28,7 +28,7 @@ INLINE_SCAN_BYTES = 64 * 1024
 
 
 class TailRequest(NamedTuple):
-    """All that the worker process needs to recover one log."""
+    """All that is needed to recover one log, here or in the worker process."""
 
     directory: Path
     log_start: int
@@ -36,6 +36,19 @@ class TailRequest(NamedTuple):
     epochs: Sequence[EpochEntry]
     compacted: bool
     index_interval_bytes: int
+
+    def recover(self, files: Files) -> RecoveredLog:
+        """The file system was synced since the process before ended."""
+        return recover(
+            files,
+            self.directory,
+            log_start=self.log_start,
+            now_ms=self.now_ms,
+            epochs=self.epochs,
+            compacted=self.compacted,
+            index_interval_bytes=self.index_interval_bytes,
+            tail_is_synced=True,
+        )
 
 
 class TailReport(NamedTuple):
@@ -77,16 +90,7 @@ def tail_bytes(files: Files, directory: Path) -> int:
 def recover_tail(files: Files, request: TailRequest) -> TailReport:
     """Worker process. Recover one log and leave a recovery point at its end, which the caller syncs."""
     started = time.perf_counter()
-    recovered = recover(
-        files,
-        request.directory,
-        log_start=request.log_start,
-        now_ms=request.now_ms,
-        epochs=request.epochs,
-        compacted=request.compacted,
-        index_interval_bytes=request.index_interval_bytes,
-        tail_is_synced=True,
-    )
+    recovered = request.recover(files)
     damaged = recovered.damage is not None
     if recovered.segments and not damaged:
         snapshot = encode_snapshot(
