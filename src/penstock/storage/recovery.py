@@ -215,7 +215,7 @@ class _Recovery:
             min_offset=segment.end_offset,
             verify=True,
             has_holes=self.has_holes,
-            end_offset=bounded_end(segment.base_offset) if self.has_holes else None,
+            offset_limit=bounded_end(segment.base_offset),
             room_allowed=True,
         )
         for _, header in scanner:

@@ -40,12 +40,12 @@ class BatchScanner:
 
     `reason` is None if the end was reached exactly, or, where that is allowed, but for room (`storage.room`). Offsets
     must rise, starting at `min_offset`; without holes each batch begins where the one before ended. None reaches
-    `end_offset`, if that is known; without holes the last one leads to it.
+    `end_offset`, if that is known, or the lower `offset_limit`; without holes the last one leads to `end_offset`.
     """
 
     __slots__ = (
-        "_end", "_end_offset", "_file", "_has_holes", "_room_allowed", "_verify", "batch_count", "chunk", "chunk_start",
-        "next_offset", "position", "reason",
+        "_end", "_end_offset", "_file", "_has_holes", "_offset_limit", "_room_allowed", "_verify", "batch_count", "chunk",
+        "chunk_start", "next_offset", "position", "reason",
     )  # fmt: skip
 
     def __init__(
@@ -58,6 +58,7 @@ class BatchScanner:
         verify: bool,
         has_holes: bool = True,
         end_offset: int | None = None,
+        offset_limit: int | None = None,
         room_allowed: bool = False,
     ) -> None:
         self._room_allowed = room_allowed
@@ -66,6 +67,7 @@ class BatchScanner:
         self._verify = verify
         self._has_holes = has_holes
         self._end_offset = end_offset
+        self._offset_limit = end_offset if offset_limit is None else offset_limit
         self.position = position
         self.next_offset = min_offset
         self.reason: str | None = None
@@ -110,8 +112,8 @@ class BatchScanner:
         """Why its offsets cannot be there, or None; offsets lie outside the CRC."""
         if not self._has_holes and header.base_offset != self.next_offset:
             return f"offset {header.base_offset} instead of {self.next_offset}"
-        if self._end_offset is not None and header.next_offset > self._end_offset:
-            return f"offset {header.last_offset} in a part that ends before {self._end_offset}"
+        if self._offset_limit is not None and header.next_offset > self._offset_limit:
+            return f"offset {header.last_offset} in a part that ends before {self._offset_limit}"
         return None
 
     def check_end(self) -> None:

@@ -128,7 +128,8 @@ def _verify_segment(files: Files, report: Report, base: int, end_offset: int | N
                 min_offset=found.next_offset,
                 verify=True,
                 has_holes=holes,
-                end_offset=bounded_end(base, end_offset) if holes else end_offset,
+                end_offset=end_offset,
+                offset_limit=bounded_end(base, end_offset),
                 room_allowed=end_offset is None or not holes,
             )
             for _, header in scanner:
