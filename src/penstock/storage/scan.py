@@ -44,8 +44,8 @@ class BatchScanner:
     """
 
     __slots__ = (
-        "_end", "_end_offset", "_file", "_has_holes", "_offset_limit", "_room_allowed", "_verify", "batch_count", "chunk",
-        "chunk_start", "next_offset", "position", "reason",
+        "_end", "_end_offset", "_file", "_has_holes", "_offset_limit", "_room_allowed", "_verify", "batch_count",
+        "chunk", "chunk_start", "next_offset", "position", "reason",
     )  # fmt: skip
 
     def __init__(
