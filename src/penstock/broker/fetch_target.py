@@ -34,7 +34,11 @@ class FetchTarget(NamedTuple):
         found, messages = NO_RECORDS, 0
         if self.diverging is None:
             # A partition beyond the byte limit is still checked, so that its errors are told at once.
-            max_bytes = max(min(item.max_bytes, left), 0)
+            max_bytes = min(item.max_bytes, left)
+            if max_bytes < 0:
+                if partition.log_start <= item.fetch_offset < partition.high_watermark:
+                    return self._failed(ErrorCode.UNKNOWN_SERVER_ERROR), 0  # as in Kafka
+                max_bytes = 0
             try:
                 found = partition.read(item.fetch_offset, max_bytes, one_batch_at_least=first, wait=wait)
             except KafkaError as error:

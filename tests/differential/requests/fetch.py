@@ -110,6 +110,36 @@ def _sessions(ask: Any, version: int, topic: dict[str, Any]) -> None:
     ask("forgets outside a session", topic, forgotten_topics_data=forgotten)
 
 
+@versions("fetch", name="fetch-isolation", seconds=1)
+def fetch_isolation(peer: Peer, version: int) -> None:
+    """An isolation level that does not exist: what fails with it, and what does not."""
+    topic = peer.topic("topic", partitions=2)
+    fill(peer, topic, "one")
+    ids = {topic: peer.topic_id(topic)}
+
+    def at(name: str, *places: dict[str, Any]) -> dict[str, Any]:
+        return {"topic": name, "topic_id": ids.get(name, NO_SUCH_ID), "partitions": list(places)}
+
+    def ask(label: str, *topics: dict[str, Any], level: int = 2, **changes: Any) -> Any:
+        return peer.ask("fetch", version, fetch_body(*topics, isolation_level=level, **changes), label=label)
+
+    ask("no topics")
+    ask("an unknown topic", at(peer.name("unknown"), place(0)))
+    ask("an unknown partition", at(topic, place(0, partition=7)))
+    ask("known and unknown", at(peer.name("unknown"), place(0)), at(topic, place(0)))
+    ask("two partitions", at(topic, place(0), place(0, partition=1)))
+    ask("a partition twice", at(topic, place(0), place(1)))
+    ask("past the end", at(topic, place(5)))
+    ask("does not wait", at(topic, place(1)), level=-1, max_wait=5_000)
+    if version >= 7:
+        ask("a session that is not there", at(topic, place(0)), session_id=77, session_epoch=1)
+        ask("begins a session", at(topic, place(1)), session_epoch=0)
+        session = ask("a session with a right level", at(topic, place(1)), level=0, session_epoch=0)["session_id"]
+        ask("in the session", session_id=session, session_epoch=1)
+        ask("the epoch has gone on", level=0, session_id=session, session_epoch=1)
+        ask("the next epoch", level=0, session_id=session, session_epoch=2)
+
+
 @script("fetch-limits", seconds=3)
 def fetch_limits(peer: Peer) -> None:
     """Byte limits over several partitions: who gets how much."""
@@ -122,6 +152,13 @@ def fetch_limits(peer: Peer) -> None:
         peer.ask("fetch", 12, body, label=f"{limit} bytes in all")
         places = [place(0, partition=index, limit=limit) for index in (2, 0, 1)]
         peer.ask("fetch", 12, fetch_body({"topic": topic, "partitions": places}), label=f"{limit} bytes each")
+    for first in (0, 3, 4):
+        places = [place(first, limit=-1), place(0, partition=1, limit=170)]
+        label = f"-1 bytes of the first, from {first}"
+        peer.ask("fetch", 12, fetch_body({"topic": topic, "partitions": places}), label=label)
+        places = [place(first, limit=170), place(0, partition=1, limit=170)]
+        label = f"-1 bytes of two, from {first}"
+        peer.ask("fetch", 12, fetch_body({"topic": topic, "partitions": places}, max_bytes=-1), label=label)
     for limit in (-1, -(1 << 31)):
         body = fetch_body({"topic": topic, "partitions": [place(0, limit=limit)]})
         peer.ask("fetch", 12, body, label=f"{limit} bytes of the partition")

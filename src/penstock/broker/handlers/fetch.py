@@ -17,6 +17,7 @@ import asyncio
 from time import perf_counter
 
 from penstock.broker.broker import Broker
+from penstock.broker.fetch_refusal import refuse_isolation
 from penstock.broker.fetch_sessions import FetchSession
 from penstock.broker.fetch_target import FetchTarget, FetchTargets, distinct
 from penstock.broker.quotas.fetch_meter import FetchMeter
@@ -26,6 +27,7 @@ from penstock.model.limits import FETCH_BYTES_UNDER_PRESSURE, FETCH_WAIT_MS_MAX
 from penstock.net.pending import Buffers, Pending
 from penstock.protocol.kafka.apis import FETCH
 from penstock.protocol.kafka.fetch import (
+    ISOLATION_LEVELS,
     READ_COMMITTED,
     TOPIC_IDS,
     FetchedPartition,
@@ -49,6 +51,10 @@ def handle(
     except KafkaError as error:
         instead = meter.instead([], 0) if meter is not None else None
         return instead or encode_response([], header.version, error_code=error.code)
+    if request.isolation not in ISOLATION_LEVELS:
+        refused = refuse_isolation(broker, request, header.version, session)
+        if refused is not None:
+            return refused
     fetch = _Fetch(broker, request, header.version, session, meter)
     return fetch.start()
 
@@ -151,6 +157,8 @@ class _Fetch:
             size = len(answer.records)
             found = found or size > 0
             left -= size
+            if left < 0:
+                left = 0
             messages += message_count
             answers.append(answer)
         self._answers, self._messages = answers, messages

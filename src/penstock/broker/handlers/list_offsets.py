@@ -1,6 +1,7 @@
 """ListOffsets v1-11: an offset by time, or one of the marked places of a log.
 
-A partition that is asked for twice is answered once, with INVALID_REQUEST.
+A partition that is asked for twice is answered once, with INVALID_REQUEST. An isolation level that does not exist is
+UNKNOWN_SERVER_ERROR for all, as in Kafka.
 
 Versions:
 - v2 isolation level, v4 leader epochs, v7 the largest timestamp (-3), v8 earliest local (-4), v9 latest tiered (-5),
@@ -15,6 +16,7 @@ from penstock.broker.broker import Broker
 from penstock.broker.call import Call
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.fetch import ISOLATION_LEVELS
 from penstock.protocol.kafka.messages import Entity, field
 from penstock.runtime.turns import Turns
 from penstock.storage.interface import TimestampOffset
@@ -29,6 +31,8 @@ _NOWHERE = TimestampOffset(-1, -1, -1)
 
 async def handle(broker: Broker, call: Call) -> Entity:
     reply = call.reply
+    if field(call.request, "isolation_level", 0) not in ISOLATION_LEVELS:
+        return _refused(broker, call, ErrorCode.UNKNOWN_SERVER_ERROR)
     topics: dict[str, dict[int, Entity]] = {}
     turns = Turns()
     asked = Counter((topic.name, item.partition_index) for topic in call.request.topics for item in topic.partitions)
@@ -44,6 +48,31 @@ async def handle(broker: Broker, call: Call) -> Entity:
             reply.ListOffsetsTopicResponse(name=name, partitions=list(partitions.values()))
             for name, partitions in topics.items()
         ],
+    )
+
+
+def _refused(broker: Broker, call: Call, code: ErrorCode) -> Entity:
+    """What Kafka says to a request that it does not look at: every partition as it was asked for."""
+    broker.metrics.requests.failed(call.api_key, code.name)
+    return call.reply.ListOffsetsResponse(
+        throttle_time=0,
+        topics=[
+            call.reply.ListOffsetsTopicResponse(
+                name=topic.name,
+                partitions=[_row(call, item.partition_index, code, _NOWHERE) for item in topic.partitions],
+            )
+            for topic in call.request.topics
+        ],
+    )
+
+
+def _row(call: Call, index: int, code: ErrorCode, found: TimestampOffset) -> Entity:
+    return call.reply.ListOffsetsPartitionResponse(
+        partition_index=index,
+        error_code=code,
+        timestamp=found.timestamp_ms,
+        offset=found.offset,
+        leader_epoch=found.leader_epoch,
     )
 
 
@@ -64,13 +93,7 @@ async def _find(broker: Broker, call: Call, topic: str, item: Entity, twice: boo
     except KafkaError as error:
         code, found = error.code, _NOWHERE
         broker.metrics.requests.failed(call.api_key, code.name)
-    return call.reply.ListOffsetsPartitionResponse(
-        partition_index=item.partition_index,
-        error_code=code,
-        timestamp=found.timestamp_ms,
-        offset=found.offset,
-        leader_epoch=found.leader_epoch,
-    )
+    return _row(call, item.partition_index, code, found)
 
 
 async def _locate(broker: Broker, partition: Partition, timestamp_ms: int, end: int) -> TimestampOffset:

@@ -33,6 +33,7 @@ from penstock.protocol.kafka.topic_key import TopicKey, by_topic
 FLEXIBLE = 12
 TOPIC_IDS = 13
 READ_COMMITTED = 1
+ISOLATION_LEVELS = (0, READ_COMMITTED)
 
 _LIMITS = Struct(">iiib")
 _SESSION = Struct(">ii")
