@@ -205,11 +205,10 @@ def test_zstd_from_version_7(client: RawClient, topic: str) -> None:
 
 
 @pytest.mark.parametrize("codec", [5, 6, 7])
-def test_unknown_codec(client: RawClient, topic: str, codec: int, on_penstock: bool) -> None:
-    """A codec that does not exist: Kafka stumbles (UNKNOWN_SERVER_ERROR), Penstock says CORRUPT_MESSAGE."""
+def test_unknown_codec(client: RawClient, topic: str, codec: int) -> None:
+    """A codec that does not exist is UNKNOWN_SERVER_ERROR."""
     answer = client.produce(topic, batches.values("a", codec=codec))
-    expected = ErrorCode.corrupt_message if on_penstock else ErrorCode.unknown_server_error
-    assert answer.error_code == expected
+    assert (answer.error_code, answer.log_start_offset) == (ErrorCode.unknown_server_error, 0)
     assert client.log_end(topic) == 0
 
 
@@ -239,8 +238,43 @@ def test_lz4_that_the_broker_writes_has_independent_blocks(client: RawClient) ->
 def test_a_timestamp_too_far_ahead(client: RawClient, topic: str) -> None:
     """A timestamp further ahead than `message.timestamp.after.max.ms` (1 h) is INVALID_TIMESTAMP."""
     late = batches.batch([Record(timestamp_ms=now_ms() + HOUR_MS + 60_000)])
-    assert client.produce(topic, late).error_code == ErrorCode.invalid_timestamp
+    answer = client.produce(topic, late)
+    assert answer.error_code == ErrorCode.invalid_timestamp
+    assert [each.batch_index for each in answer.record_errors] == [0]
     assert client.log_end(topic) == 0
+
+
+@pytest.mark.parametrize("codec", [0, batches.CODEC_GZIP])
+def test_records_with_a_wrong_timestamp_are_named(client: RawClient, topic: str, codec: int) -> None:
+    """The first request of a connection and a repeated one say the same."""
+    now = now_ms()
+    assert client.produce(topic, batches.batch([Record(timestamp_ms=now)])).error_code == ErrorCode.none
+    mixed = [Record(timestamp_ms=now), Record(timestamp_ms=now + 2 * HOUR_MS), Record(timestamp_ms=-1)]
+    for _ in range(2):
+        answer = client.produce(topic, batches.batch(mixed, codec=codec))
+        assert answer.error_code == ErrorCode.invalid_timestamp
+        assert [each.batch_index for each in answer.record_errors] == [1]
+        assert answer.error_message
+    assert client.log_end(topic) == 1
+
+
+@pytest.mark.parametrize("codec", [0, batches.CODEC_GZIP])
+def test_a_client_that_stamps_its_batch(client: RawClient, topic: str, codec: int) -> None:
+    """On a topic of CreateTime the type LogAppendTime is taken away again, and the records keep their own times."""
+    now = now_ms()
+    sent = [Record(timestamp_ms=now), Record(timestamp_ms=now + 5)]
+    stamped = batches.batch(sent, codec=codec, attributes=batches.LOG_APPEND_TIME)
+    assert client.produce(topic, stamped).error_code == ErrorCode.none
+    (stored,) = client.fetch_batches(topic)
+    assert (stored.attributes, stored.crc_is_right) == (codec, True)
+    assert [record.timestamp_ms for record in stored.records] == [now, now + 5]
+
+
+def test_a_client_that_stamps_without_a_time(client: RawClient, topic: str) -> None:
+    stamped = batches.batch([Record(timestamp_ms=-1)] * 2, attributes=batches.LOG_APPEND_TIME)
+    answer = client.produce(topic, stamped)
+    assert answer.error_code == ErrorCode.invalid_timestamp
+    assert [each.batch_index for each in answer.record_errors] == [0, 1]
 
 
 def test_a_timestamp_a_little_ahead(client: RawClient, topic: str) -> None:

@@ -10,16 +10,19 @@ from __future__ import annotations
 from time import perf_counter
 
 from penstock.broker.broker import Broker
-from penstock.broker.produce_refusal import refuse
+from penstock.broker.produce_refusal import named_records, refuse
+from penstock.broker.record_checks import LoopBudget
 from penstock.cluster.partition import Partition
-from penstock.model.batch import CODEC_MASK, TRANSACTIONAL_BIT, ZSTD, check_batch
+from penstock.model.batch import CODEC_MASK, LOG_APPEND_TIME_BIT, TRANSACTIONAL_BIT, ZSTD, check_batch
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import RECORD_ERRORS_MAX
 from penstock.net.pending import Pending
 from penstock.protocol.kafka.apis import PRODUCE
 from penstock.protocol.kafka.produce import encode_response
 from penstock.protocol.kafka.repeated_produce import RepeatedProduce
 
 ZSTD_VERSION = 7
+UNUSUAL_BITS = TRANSACTIONAL_BIT | LOG_APPEND_TIME_BIT
 
 
 class ProduceLane:
@@ -44,7 +47,7 @@ class ProduceLane:
         started = perf_counter()
         try:
             header = check_batch(batch)
-            if header.attributes & TRANSACTIONAL_BIT:
+            if header.attributes & UNUSUAL_BITS:
                 return None
             if header.attributes & CODEC_MASK == ZSTD and self._repeated.version < ZSTD_VERSION:
                 return None
@@ -54,7 +57,8 @@ class ProduceLane:
             appended = partition.append(batch, header, broker.clock.now_ms())
         except KafkaError as error:
             topic, index = self._repeated.topic, partition.index
-            result = refuse(broker, self._client_id, topic, index, error, partition)
+            named = named_records(error, batch, header, LoopBudget(), RECORD_ERRORS_MAX)
+            result = refuse(broker, self._client_id, topic, index, error, partition, named)
             refusal = Pending()
             refusal.complete([encode_response([result], self._repeated.version)])
             return self._repeated.response_header(frame), PRODUCE, refusal

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from penstock.broker.broker import Broker
+from penstock.broker.record_checks import LoopBudget
 from penstock.cluster.partition import Partition
-from penstock.model.batch import NotOneBatch
+from penstock.model.batch import BatchHeader, Buffer, NotOneBatch, UnreadableBatch
+from penstock.model.compression import DecompressedTooLarge
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.records import InvalidRecords
+from penstock.model.timestamps import BadTimestamps, StampedByClient
 from penstock.observability.repeats import Repeats
 from penstock.protocol.kafka.apis import PRODUCE
 from penstock.protocol.kafka.produce import PartitionResult, RecordError
@@ -19,8 +24,12 @@ _REFUSED_BY_THE_LOG = frozenset(  # Kafka says where the log begins with these, 
         ErrorCode.INVALID_TIMESTAMP,
         ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
         ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
     )
 )
+_TOLD = (BadTimestamps, StampedByClient, UnreadableBatch, DecompressedTooLarge)
+"""Refusals with a text, beside those that name records. Kafka says nothing with the others, but for the last one,
+which it does not know."""
 refused = Repeats(logging.getLogger(__name__))
 
 
@@ -47,4 +56,17 @@ def refuse(
     log_start = -1
     if where is not None and error.code in _REFUSED_BY_THE_LOG and not isinstance(error, NotOneBatch):
         log_start = where.log_start
-    return PartitionResult(topic, partition, error.code, -1, -1, log_start, named, error.message)
+    message = error.message if named or isinstance(error, _TOLD) else None
+    return PartitionResult(topic, partition, error.code, -1, -1, log_start, named, message)
+
+
+def named_records(
+    error: KafkaError, batch: Buffer, header: BatchHeader, budget: LoopBudget, most: int
+) -> tuple[RecordError, ...]:
+    """The records that were bad, as far as they are known or quickly found."""
+    bad: Sequence[tuple[int, str]] = ()
+    if isinstance(error, InvalidRecords):
+        bad = error.bad
+    elif isinstance(error, BadTimestamps | StampedByClient):
+        bad = budget.bad_timestamps(error, batch, header)
+    return tuple(RecordError(*each) for each in bad[:most])

@@ -14,10 +14,12 @@ from typing import Final, NamedTuple
 
 from penstock.model.batch import HEADER_BYTES, BatchHeader, Buffer
 from penstock.model.batch_builder import repack
+from penstock.model.compression import DecompressedTooLarge
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import RECORD_ERRORS_MAX
 from penstock.model.record_walk import sound_steps
 from penstock.model.records import InvalidRecords, check_records, records_payload
+from penstock.model.timestamps import BadTimestamps, StampedByClient
 
 # In steps: one is a record or a header, about 1.3 µs.
 LOOP_STEPS_MAX: Final = 500
@@ -55,7 +57,7 @@ class LoopBudget:
 
     def try_check(self, check: RecordCheck) -> tuple[bool, Verdict]:
         """(True, verdict) if the batch is sound and that was cheap to say; (False, None): let the worker look."""
-        payload = self._unpack(check)
+        payload = self._unpack(check.batch, check.header)
         if payload is None or (check.validate and not self._is_sound(payload, check)):
             return False, None
         if check.codec == check.header.codec:
@@ -64,13 +66,24 @@ class LoopBudget:
             return False, None
         return True, repack(payload, check.header, check.codec)
 
-    def _unpack(self, check: RecordCheck) -> Buffer | None:
-        if check.header.codec == 0:
-            return memoryview(check.batch)[HEADER_BYTES:]
-        if len(check.batch) > LOOP_UNPACKED_BYTES_MAX or not self._spend(_UNPACKING_STEPS):
+    def bad_timestamps(
+        self, error: BadTimestamps | StampedByClient, batch: Buffer, header: BatchHeader
+    ) -> list[tuple[int, str]]:
+        """The records for which a batch was refused, as far as a cheap look finds them."""
+        payload = self._unpack(batch, header)
+        if payload is None:
+            return []
+        count = min(header.record_count, max(0, self._steps))
+        self._steps -= count
+        return error.named(header, payload, count)
+
+    def _unpack(self, batch: Buffer, header: BatchHeader) -> Buffer | None:
+        if header.codec == 0:
+            return memoryview(batch)[HEADER_BYTES:]
+        if len(batch) > LOOP_UNPACKED_BYTES_MAX or not self._spend(_UNPACKING_STEPS):
             return None
         try:
-            return records_payload(check.batch, check.header, limit=LOOP_UNPACKED_BYTES_MAX)
+            return records_payload(batch, header, limit=LOOP_UNPACKED_BYTES_MAX)
         except KafkaError:
             return None
 
@@ -92,12 +105,15 @@ def _check(check: RecordCheck) -> Verdict:
     header = check.header
     try:
         payload = records_payload(check.batch, header, limit=check.unpacked_bytes_max)
+    except DecompressedTooLarge as error:
+        return error
+    except KafkaError as error:
+        return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, error.message or "")  # as in Kafka, and clients do not retry
+    try:
         if check.validate:
             check_records(payload, header, compacted=check.keyed)
     except InvalidRecords as error:
         return InvalidRecords(error.bad[:RECORD_ERRORS_MAX], error.message or "")
-    except KafkaError as error:
-        return error
     if check.codec == header.codec:
         return None
     batch = repack(payload, header, check.codec)

@@ -122,6 +122,16 @@ class NotOneBatch(KafkaError):
         return type(self), (self.message or "",)
 
 
+class UnreadableBatch(KafkaError):
+    """CORRUPT_MESSAGE for bytes in which no batch can be found; as in Kafka, the whole request fails with them."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.CORRUPT_MESSAGE, message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message or "",)
+
+
 def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     """Parse the header at `position`; the caller has made sure that 61 bytes are there."""
     return BatchHeader._make(_HEADER.unpack_from(buffer, position))
@@ -163,11 +173,11 @@ def check_batch(buffer: Buffer) -> BatchHeader:
         raise _misshapen(buffer)
     if crc32c(memoryview(buffer)[CRC_START:]) != crc:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, "CRC-32C of the batch does not match")
-    codec = attributes & CODEC_MASK
-    if codec >= CODEC_COUNT:
-        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"unknown compression codec {codec}")
     if base_offset != 0:
         raise KafkaError(ErrorCode.INVALID_RECORD, f"base offset {base_offset} from a client, must be 0")
+    codec = attributes & CODEC_MASK
+    if codec >= CODEC_COUNT:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"unknown compression codec {codec}")  # as in Kafka
     if attributes & CONTROL_BIT:
         raise KafkaError(ErrorCode.INVALID_RECORD, "clients may not write control batches")
     if count < 1 or count != last_delta + 1:
@@ -185,12 +195,12 @@ def _misshapen(buffer: Buffer) -> KafkaError:
     size = len(buffer)
     stated_size = batch_size_at(buffer, 0)[1] if size >= LOG_OVERHEAD_BYTES else size
     if size >= LOG_OVERHEAD_BYTES and stated_size < OLD_MESSAGE_BYTES_MIN:
-        return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"a batch of {stated_size} bytes")
+        return UnreadableBatch(f"a batch of {stated_size} bytes")
     if size <= MAGIC_OFFSET:
         return NotOneBatch(f"{size} bytes are no record batch")
     magic = buffer[MAGIC_OFFSET]
     if magic > 2:
-        return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"unknown magic {magic}")
+        return UnreadableBatch(f"unknown magic {magic}")
     if magic < 2:
         return NotOneBatch(f"magic {magic} is not accepted, only 2")
     if stated_size > size:
@@ -211,6 +221,14 @@ def stamp_log_append_time(buffer: bytearray | memoryview, attributes: int, now_m
     _ATTRIBUTES.pack_into(buffer, CRC_START, attributes | LOG_APPEND_TIME_BIT)
     _MAX_TIMESTAMP.pack_into(buffer, 35, now_ms)
     _CRC.pack_into(buffer, 17, crc32c(memoryview(buffer)[CRC_START:]))
+
+
+def without_log_append_time(batch: Buffer, header: BatchHeader) -> bytearray:
+    """A copy of a batch whose records have their own timestamps again; the CRC is renewed."""
+    copy = bytearray(batch)
+    _ATTRIBUTES.pack_into(copy, CRC_START, header.attributes & ~LOG_APPEND_TIME_BIT)
+    _CRC.pack_into(copy, 17, crc32c(memoryview(copy)[CRC_START:]))
+    return copy
 
 
 def batch_size_at(buffer: Buffer, position: int) -> tuple[int, int]:

@@ -6,6 +6,8 @@ left to `model.records`, which takes four times as long and can say it. Takes by
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from penstock.model.batch import BatchHeader, Buffer
 from penstock.model.varint import read_signed
 
@@ -96,6 +98,18 @@ def first_since(
                 return timestamp, offset
         position = next_record
     return None
+
+
+def timestamps(payload: Buffer, header: BatchHeader, count: int) -> Iterator[int]:
+    """The timestamps of the first `count` records. IndexError or ValueError where the bytes are no records."""
+    position = 0
+    for _ in range(min(count, header.record_count)):
+        length, position = read_signed(payload, position)
+        if header.is_log_append_time:
+            yield header.max_timestamp
+        else:
+            yield header.base_timestamp + read_signed(payload, position + 1)[0]
+        position += max(length, RECORD_BYTES_MIN - 1)
 
 
 def latest_from(payload: Buffer, header: BatchHeader, start: int) -> int:

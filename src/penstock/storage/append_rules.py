@@ -10,6 +10,7 @@ from typing import Protocol
 from penstock.model.batch import LOG_APPEND_TIME_BIT, BatchHeader
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_TIMESTAMP
+from penstock.model.timestamps import BadTimestamps, StampedByClient
 from penstock.storage.index import RELATIVE_OFFSET_MAX
 from penstock.storage.interface import LogConfig
 
@@ -25,15 +26,26 @@ def check_batch_fits(config: LogConfig, header: BatchHeader, size: int, now_ms: 
             ErrorCode.RECORD_LIST_TOO_LARGE, f"a batch of {size} bytes, segment.bytes is {config.segment_bytes}"
         )
     if header.attributes & LOG_APPEND_TIME_BIT:
-        raise KafkaError(ErrorCode.INVALID_TIMESTAMP, "producers may not set the type LogAppendTime")
+        raise StampedByClient
     if config.log_append_time:
         return
-    latest = header.max_timestamp
-    if latest - now_ms > config.timestamp_after_max_ms:
-        raise KafkaError(ErrorCode.INVALID_TIMESTAMP, f"timestamp {latest} is too far in the future")
+    if header.max_timestamp - now_ms > config.timestamp_after_max_ms:
+        raise _bad_timestamps(config, now_ms)
     earliest = header.base_timestamp
     if now_ms - earliest > config.timestamp_before_max_ms and earliest != NO_TIMESTAMP:
-        raise KafkaError(ErrorCode.INVALID_TIMESTAMP, f"timestamp {earliest} is too old")
+        raise _bad_timestamps(config, now_ms)
+
+
+def check_stamped_batch(config: LogConfig, header: BatchHeader, now_ms: int) -> None:
+    """Whether a log of CreateTime takes a batch that a client stamped: its one timestamp must be allowed."""
+    if config.log_append_time or header.max_timestamp == NO_TIMESTAMP:
+        raise StampedByClient
+    if not -config.timestamp_before_max_ms <= header.max_timestamp - now_ms <= config.timestamp_after_max_ms:
+        raise _bad_timestamps(config, now_ms)
+
+
+def _bad_timestamps(config: LogConfig, now_ms: int) -> BadTimestamps:
+    return BadTimestamps(now_ms - config.timestamp_before_max_ms, now_ms + config.timestamp_after_max_ms)
 
 
 class RollingSegment(Protocol):

@@ -36,6 +36,7 @@ def codecs(peer: Peer) -> None:
             produce(peer, topic, batch(SEVERAL, codec=codec), version=version, label=f"codec {codec}")
     produce(peer, topic, batch(SEVERAL, codec=1, attributes=4), label="codec 5")
     produce(peer, topic, batch(SEVERAL, attributes=7, body=b"?" * 50), label="codec 7")
+    produce(peer, topic, batch(SEVERAL, codec=1, attributes=4, base_offset=5), label="codec 5 and a base offset")
     batches_a_codec, records_a_batch = 7, len(SEVERAL)
     for version in (4, 7, 10, 12):
         for codec in range(5):
@@ -89,6 +90,14 @@ def bad_batches(peer: Peer) -> None:
             produce(peer, topic, records, version=version, label=label)
     list_offset(peer, topic, -1)
     produce(peer, topic, values("x", attributes=0x08), label="stamped by the client")
+    stamped = peer.topic("stamped")
+    for codec in (0, 1):
+        produce(peer, stamped, batch(SEVERAL, codec=codec, attributes=0x08), label=f"stamped, codec {codec}")
+        produce(peer, stamped, batch(SEVERAL, codec=codec, attributes=0x08, max_timestamp_ms=T0 + 99), label="later")
+        produce(peer, stamped, batch(SEVERAL, codec=codec, attributes=0x08, max_timestamp_ms=-1), label="no time")
+    late = peer.time(7_200_000)
+    produce(peer, stamped, batch(SEVERAL, attributes=0x08, max_timestamp_ms=late), label="in two hours")
+    fetch(peer, stamped, 0, label="stamped by the client")
 
 
 @script("record-acks", seconds=1, family="records")

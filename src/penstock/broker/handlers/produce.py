@@ -21,16 +21,23 @@ from time import perf_counter
 from typing import Any
 
 from penstock.broker.broker import Broker
-from penstock.broker.produce_lane import ZSTD_VERSION, ProduceLane
-from penstock.broker.produce_refusal import refuse
+from penstock.broker.produce_lane import UNUSUAL_BITS, ZSTD_VERSION, ProduceLane
+from penstock.broker.produce_refusal import named_records, refuse
 from penstock.broker.record_checks import LoopBudget, RecordCheck, Verdict
 from penstock.cluster.partition import Partition
 from penstock.config.settings import Validation
-from penstock.model.batch import ZSTD, BatchHeader, NotOneBatch, check_batch, read_header
+from penstock.model.batch import (
+    ZSTD,
+    BatchHeader,
+    NotOneBatch,
+    UnreadableBatch,
+    check_batch,
+    read_header,
+    without_log_append_time,
+)
 from penstock.model.compression import CODEC_NAMES
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import RECORD_ERRORS_MAX
-from penstock.model.records import InvalidRecords
 from penstock.net.caller import Caller
 from penstock.net.connection import kept
 from penstock.net.pending import SILENCE, Buffers, Pending
@@ -44,6 +51,7 @@ from penstock.protocol.kafka.produce import (
     encode_response,
 )
 from penstock.protocol.kafka.repeated_produce import RepeatedProduce
+from penstock.storage.append_rules import check_stamped_batch
 from penstock.storage.interface import LogConfig
 
 Later = Coroutine[Any, Any, Buffers | None]
@@ -57,8 +65,11 @@ def handle(
     if request.acks not in (-1, 0, 1):
         return [encode_response(_refuse_all(request, ErrorCode.INVALID_REQUIRED_ACKS), header.version)]
     produce = _Produce(broker, header)
-    for data in request.partitions:
-        produce.admit(data, request.transactional_id)
+    try:
+        for data in request.partitions:
+            produce.admit(data, request.transactional_id)
+    except KafkaError as error:
+        return produce.refuse_all(request, error)
     if produce.unchecked:
         return produce.answer_later(answered=request.acks != 0)
     produce.append()
@@ -125,12 +136,16 @@ class _Produce:
     # --- checks ------------------------------------------------------------------------------------------------------
 
     def admit(self, data: PartitionData, transactional_id: str | None) -> None:
+        """KafkaError if the whole request fails with this batch."""
         part = _Part(data)
         self._parts.append(part)
         try:
             part.partition = self._broker.partitions.find(data.topic, data.partition)
             self._check_header(part, transactional_id)
         except KafkaError as error:
+            unknown_codec = error.code is ErrorCode.UNKNOWN_SERVER_ERROR
+            if isinstance(error, UnreadableBatch) or (unknown_codec and self._version < ZSTD_VERSION):
+                raise
             part.decide(error)
             return
         check = self._record_check(part)
@@ -151,11 +166,18 @@ class _Produce:
         header = check_batch(records)
         if header.codec == ZSTD and self._version < ZSTD_VERSION:
             raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7")
-        if header.is_transactional:
+        part.batch, part.header = records, header
+        if header.attributes & UNUSUAL_BITS:
+            self._check_unusual(part, transactional_id)
+
+    def _check_unusual(self, part: _Part, transactional_id: str | None) -> None:
+        if part.header.is_transactional:
             # Until transactions exist nobody can have begun one.
             code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
             raise KafkaError(code if transactional_id is None else ErrorCode.INVALID_TXN_STATE)
-        part.batch, part.header = records, header
+        check_stamped_batch(part.partition.log.config, part.header, self._broker.clock.now_ms())
+        part.batch = without_log_append_time(part.batch, part.header)
+        part.header = read_header(part.batch)
 
     def _must_validate(self, config: LogConfig) -> bool:
         return config.cleanup_compact or self._broker.settings.topics.validation is Validation.RECORDS
@@ -184,8 +206,9 @@ class _Produce:
     def answer_later(self, *, answered: bool) -> Later:
         """The frame's memory is used again when this call has returned."""
         for part in self._parts:
-            if part.error is None and isinstance(part.batch, memoryview):
-                part.batch = kept(part.batch)
+            batch = getattr(part, "batch", None)
+            if isinstance(batch, memoryview):
+                part.batch = kept(batch)
                 if part.check is not None:
                     part.check = part.check._replace(batch=part.batch)
         return self._answer_checked(answered)
@@ -240,18 +263,27 @@ class _Produce:
 
     def _refuse(self, part: _Part, error: KafkaError) -> None:
         data = part.data
-        bad = error.bad[: self._errors_left] if isinstance(error, InvalidRecords) else ()
-        self._errors_left -= len(bad)
-        named = tuple(RecordError(*each) for each in bad)
+        named: tuple[RecordError, ...] = ()
+        if hasattr(part, "header"):
+            named = named_records(error, part.batch, part.header, self._budget, self._errors_left)
+            self._errors_left -= len(named)
         partition = getattr(part, "partition", None)
         self._results.append(refuse(self._broker, self._client_id, data.topic, data.partition, error, partition, named))
+
+    def refuse_all(self, request: ProduceRequest, error: KafkaError) -> Buffers | Pending:
+        """One batch makes the whole request fail, and nothing of it is stored."""
+        data = self._parts[-1].data
+        result = refuse(self._broker, self._client_id, data.topic, data.partition, error, None)
+        self._results = [result._replace(topic=each.topic, partition=each.partition) for each in request.partitions]
+        return [encode_response(self._results, self._version)] if request.acks else self.closed()
 
     # --- the answer --------------------------------------------------------------------------------------------------
 
     def unanswered(self) -> Pending | None:
         """acks=0: silence, or a closed connection if anything went wrong."""
-        if all(result.error == 0 for result in self._results):
-            return None
+        return None if all(result.error == 0 for result in self._results) else self.closed()
+
+    def closed(self) -> Pending:
         closing = Pending()
         closing.complete(None)
         return closing
