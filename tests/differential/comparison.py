@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.differential.known import KNOWN, Known
+from tests.differential.known import ABSENT, KNOWN, Known
 
-ABSENT = "<absent>"
 ROW_NAMES = ("name", "api_key", "feature", "group_id", "partition_index", "partition", "topic", "resource_name", "key")
 
 Steps = Sequence[tuple[str, Any]]
@@ -60,7 +59,7 @@ def _explains(entry: Known, found: Difference) -> bool:
     path = found.path.replace("[", "(").replace("]", ")")
     if not fnmatch.fnmatchcase(path, entry.path.replace("[", "(").replace("]", ")")):
         return False
-    return entry.kafka in (found.kafka, ...) and entry.penstock in (found.penstock, ...)
+    return bool(entry.kafka == found.kafka and entry.penstock == found.penstock)
 
 
 def _compare_steps(script: str, kafka: Steps, penstock: Steps) -> Iterator[Difference]:

@@ -1,7 +1,8 @@
 """What is deliberately not the same, and why: the only differences that the comparison lets pass.
 
-Every row names the line of docs/compatibility.md that tells users about it (`row` is text of that line), and a row
-that no longer happens must go. APIs that Penstock does not have are a table of their own, which ApiVersions shows.
+Every row says what both brokers answer, so that another difference in the same place is noticed, and names the line of
+docs/compatibility.md that tells users about it (`row` is text of that line). A row that no longer happens must go. APIs
+that Penstock does not have are a table of their own, which ApiVersions shows.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ class Known:
     step: str
     path: str
     row: str
-    kafka: Any = ...  # any value, unless one is given
-    penstock: Any = ...
+    kafka: Any
+    penstock: Any
 
 
 _TRANSACTIONS, _SHARE = "AddPartitionsToTxn", "ShareGroupHeartbeat"
@@ -36,195 +37,185 @@ NOT_THERE: Mapping[int, str] = {  # API key: the line of docs/compatibility.md t
 
 
 class Holding:
-    """Stands for any mapping that has this key."""
+    """Stands for any mapping that has these keys, with these values where they are given."""
 
-    def __init__(self, key: str) -> None:
-        self._key = key
+    def __init__(self, *keys: str, **values: Any) -> None:
+        self._keys, self._values = keys, values
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, dict) and self._key in other
+        if not isinstance(other, dict):
+            return False
+        return all(key in other for key in self._keys) and self._values.items() <= other.items()
 
     def __hash__(self) -> int:
-        return hash(self._key)
+        return hash(self._keys)
 
 
-UNKNOWN_CODEC = "an unknown codec is UNKNOWN_SERVER_ERROR"
+TEXT, ABSENT, SILENT = "<text>", "<absent>", {"silent": True}
+
 WHOLE_BATCHES = "an answer may end with a part of a batch"
-MIN_INSYNC = "`min.insync.replicas` is shown with the source"
 UNKNOWN_BROKER_CONFIG = "a broker takes configs that nobody knows"
+NOT_A_NUMBER = "`NaN` is a ratio"
+
+
+def refused(*, script: str, step: str, code: int, row: str) -> tuple[Known, Known]:
+    """A config that Kafka takes and Penstock does not."""
+    where = {"script": script, "step": step, "row": row}
+    return (
+        Known(**where, path="responses*.error_code", kafka=0, penstock=code),
+        Known(**where, path="responses*.error_message", kafka=None, penstock=TEXT),
+    )
+
 
 SCENARIOS: tuple[Known, ...] = (
     Known(
         script="*",
-        step="produce v*",
-        path="responses*.error_message",
-        kafka=None,
-        penstock="<text>",
-        row="most refused batches come without a text",
+        step="fetch v*",
+        path="responses*.records[*]",
+        kafka=Holding("cut_off_bytes"),
+        penstock=ABSENT,
+        row=WHOLE_BATCHES,
     ),
-    Known(
-        script="topic-config-timestamps",
-        step="produce v*",
-        path="responses*.record_errors[*]",
-        penstock="<absent>",
-        row="a timestamp that is not allowed names its record",
-    ),
-    Known(
-        script="record-codecs",
-        step="produce v*: codec [57]",
-        path="responses*.error_code",
-        kafka=-1,
-        penstock=2,
-        row=UNKNOWN_CODEC,
-    ),
-    Known(
-        script="record-codecs",
-        step="produce v*: codec [57]",
-        path="responses*.log_start_offset",
-        kafka=0,
-        penstock=-1,
-        row=UNKNOWN_CODEC,
-    ),
-    Known(
-        script="record-bad-batches",
-        step="produce v*: stamped by the client",
-        path="responses*",
-        row="a client may set the timestamp type LogAppendTime",
-    ),
-    Known(script="*", step="fetch v*", path="responses*.records[*]", kafka=Holding("cut_off_bytes"), row=WHOLE_BATCHES),
     Known(
         script="record-parts",
         step="fetch v*: 1000 bytes of three",
         path="responses*.records[0]",
-        kafka="<absent>",
+        kafka=ABSENT,
+        penstock=Holding(base_offset=0, count=2),
         row=WHOLE_BATCHES,
     ),
+    *refused(script="topic-config-*", step="incremental_alter_configs v*NaN", code=40, row=NOT_A_NUMBER),
     Known(
-        script="record-isolation",
-        step="fetch v*: isolation 2",
-        path="*",
-        row="an isolation level that does not exist",
+        script="topic-config-values",
+        step="describe_configs v*: NaN",
+        path="results*.configs[name=min.cleanable.dirty.ratio].value",
+        kafka="NaN",
+        penstock="0.5",
+        row=NOT_A_NUMBER,
     ),
-    Known(script="*", step="describe_configs v*", path="results*.configs[name=min.insync.replicas].*", row=MIN_INSYNC),
-    Known(script="broker-config-defaults", step="alter_configs v*", path="responses*", row=MIN_INSYNC),
-    Known(script="topic-config-*", step="*NaN", path="*", row="`NaN` is a ratio"),
-    Known(
+    *refused(
         script="broker-config-mistakes",
         step="incremental_alter_configs v*no.such.config=1",
-        path="responses*",
+        code=42,
         row=UNKNOWN_BROKER_CONFIG,
     ),
-    Known(
+    *refused(
         script="broker-config-mistakes",
         step="incremental_alter_configs v*log.retention.ms=-2",
-        path="responses*",
+        code=42,
         row=UNKNOWN_BROKER_CONFIG,
     ),
     Known(
         script="broker-config-mistakes",
         step="describe_configs v*",
         path="results*.configs[name=no.such.config]",
-        penstock="<absent>",
+        kafka=Holding(value=None, read_only=True, is_sensitive=True, config_type=0),
+        penstock=ABSENT,
         row=UNKNOWN_BROKER_CONFIG,
-    ),
-    Known(
-        script="group-first-join",
-        step="join_group v*: a handed-out id with an instance",
-        path="*",
-        row="a join with a group instance and the id of a dynamic member",
     ),
     Known(
         script="group-join-displaced",
         step="join_group v5",
         path="",
-        kafka={"silent": True},
+        kafka=SILENT,
+        penstock=Holding(error_code=27, generation_id=-1, members=[]),
         row="a JoinGroup or SyncGroup that the same member's next one replaces",
     ),
 )
 
-NO_ISOLATION = "an isolation level that does not exist"
-NO_NAME = "an empty or null name in Metadata or DescribeTopicPartitions"
-TIMESTAMP_RECORDS = "a timestamp that is not allowed names its record"
 FEATURES = "features: `metadata.version`"
+FEATURE_LEVELS: Mapping[str, int] = {
+    "eligible.leader.replicas.version": 1,
+    "group.version": 1,
+    "share.version": 1,
+    "streams.version": 1,
+    "transaction.version": 2,
+}
+CONNECTIONS = "DescribeConfigs of a broker shows some 300 configs"
+LISTENERS = "DescribeQuorum shows the log of the metadata and the controller's listener"
 
 REQUESTS: tuple[Known, ...] = (
-    Known(script="fetch-v*", step="fetch v*: an isolation level of 2", path="*", row=NO_ISOLATION),
-    Known(script="list-offsets-v*", step="list_offsets v*: an isolation level of 9", path="topics*", row=NO_ISOLATION),
-    Known(script="fetch-limits", step="fetch v12: -* bytes*", path="responses*", row="a negative byte limit is"),
-    Known(
-        script="produce-*",
-        step="produce v*",
-        path="responses*.record_errors[*]",
-        penstock="<absent>",
-        row=TIMESTAMP_RECORDS,
-    ),
-    Known(
-        script="produce-records",
-        step="produce v9: * that is none",
-        path="responses*",
-        row="a batch that does not decompress",
-    ),
     Known(
         script="produce-never-answered",
         step="produce v9: null records",
         path="",
-        kafka={"silent": True},
+        kafka=SILENT,
+        penstock=Holding("responses", throttle_time=0),
         row="null instead of records is never answered",
     ),
     Known(
         script="produce-never-answered",
         step="produce v9: a partition twice",
         path="responses*[1]",
-        kafka="<absent>",
+        kafka=ABSENT,
+        penstock=Holding(index=0, error_code=0, base_offset=1),
         row="the same partition twice in one request",
     ),
     Known(
         script="alter-configs-never-answered",
         step="alter_configs v2: a topic twice",
         path="",
-        kafka={"silent": True},
+        kafka=SILENT,
+        penstock=Holding("responses", throttle_time=0),
         row="a resource twice in one AlterConfigs",
     ),
-    Known(script="metadata-v*", step="metadata v*: no name, no id", path="*", row=NO_NAME),
-    Known(script="describe-topic-partitions-v0", step="*: an empty name", path="topics*", row=NO_NAME),
-    Known(
-        script="create-topics-*",
-        step="create_topics v*",
-        path="topics*.configs[name=min.insync.replicas].config_source",
-        row=MIN_INSYNC,
+    *(
+        Known(
+            script="describe-configs-*",
+            step="*: broker '1'",
+            path=f"results*.configs[name=max.connections].{field}",
+            kafka=kafka,
+            penstock=penstock,
+            row=CONNECTIONS,
+        )
+        for field, kafka, penstock in (
+            ("value", "2147483647", "16000"),
+            ("read_only", False, True),
+            ("config_source", 5, 4),
+            ("synonyms[0].value", "2147483647", "16000"),
+            ("synonyms[0].source", 5, 4),
+            ("synonyms[1]", ABSENT, Holding(value="2147483647", source=5)),
+        )
     ),
-    Known(
-        script="describe-configs-*",
-        step="*: all of the default broker",
-        path="results*.configs[name=min.insync.replicas]",
-        row=MIN_INSYNC,
-    ),
-    Known(
-        script="describe-configs-*",
-        step="*: broker '1'",
-        path="results*.configs[name=max.connections].*",
-        row="DescribeConfigs of a broker shows some 300 configs",
-    ),
-    Known(
+    *refused(
         script="incremental-alter-configs-*",
         step="*: an unknown broker config",
-        path="responses*",
+        code=42,
         row=UNKNOWN_BROKER_CONFIG,
     ),
-    Known(script="*", step="api_versions v*", path="finalized_features[*]", penstock="<absent>", row=FEATURES),
-    Known(script="*", step="api_versions v*", path="supported_features[*]", row=FEATURES),
+    *(
+        Known(
+            script="*",
+            step="api_versions v*",
+            path=f"{features}_features[name={name}]",
+            kafka=Holding(**{f"max_version{'_level' * (features == 'finalized')}": level}),
+            penstock=ABSENT,
+            row=FEATURES,
+        )
+        for features in ("supported", "finalized")
+        for name, level in FEATURE_LEVELS.items()
+    ),
     Known(
         script="push-telemetry-v0",
         step="*: bytes that are no metrics",
         path="error_code",
         kafka=0,
+        penstock=87,
         row="whether a push holds metrics is the reporter's business",
     ),
-    Known(
-        script="describe-quorum-v2",
-        step="*: of the metadata",
-        path="nodes*.listeners*",
-        row="DescribeQuorum shows the log of the metadata and the controller's listener",
+    *(
+        Known(
+            script="describe-quorum-v2",
+            step="*: of the metadata",
+            path=f"nodes*.listeners[name={name}]",
+            kafka=kafka,
+            penstock=penstock,
+            row=LISTENERS,
+        )
+        for name, kafka, penstock in (
+            ("CONTROLLER", Holding(name="CONTROLLER"), ABSENT),
+            ("PLAINTEXT", ABSENT, Holding(name="PLAINTEXT")),
+        )
     ),
 )
 
@@ -232,7 +223,14 @@ KNOWN: tuple[Known, ...] = (
     *SCENARIOS,
     *REQUESTS,
     *(
-        Known(script="*", step="api_versions v*", path=f"api_keys[api_key={key}]", row=row, penstock="<absent>")
+        Known(
+            script="*",
+            step="api_versions v*",
+            path=f"api_keys[api_key={key}]",
+            kafka=Holding(api_key=key),
+            penstock=ABSENT,
+            row=row,
+        )
         for key, row in NOT_THERE.items()
     ),
 )

@@ -16,6 +16,7 @@ from penstock.cluster.config_changes import KeyLookup, NotAList, ResourceType
 from penstock.cluster.controller import BROKER, CLIENT_METRICS, GROUP
 from penstock.config.broker_configs import broker_config
 from penstock.config.client_metrics_configs import client_metrics_config
+from penstock.config.config_layers import MIN_INSYNC
 from penstock.config.resource_configs import group_config
 from penstock.config.topic_configs import TOPIC_NAMES, topic_config
 from penstock.model.errors import ErrorCode, KafkaError
@@ -64,7 +65,8 @@ async def alter(broker: Broker, resource: Entity, update: Update, *, validate_on
     elif kind is ResourceType.BROKER:
         _check_broker(broker, name)
         defaults = {name: layers.effective[topic] for name, topic in TOPIC_NAMES.items()}
-        change = functools.partial(_apply_to_broker, update, defaults)
+        changes_minimum = any(config.name == MIN_INSYNC for config in resource.configs)
+        change = functools.partial(_apply_to_broker, update, defaults, name, changes_minimum)
         await controller.alter_configs(BROKER, name, change, validate_only=validate_only)
     elif kind is ResourceType.GROUP:
         _not_default(name, "group")
@@ -86,14 +88,24 @@ def _apply(
     return update(current, lookup, defaults)
 
 
-def _apply_to_broker(update: Update, defaults: Mapping[str, str], current: Mapping[str, str]) -> dict[str, str]:
-    """A bad value of a broker config is INVALID_REQUEST in Kafka, unlike that of a topic config."""
+def _apply_to_broker(
+    update: Update, defaults: Mapping[str, str], name: str, changes_minimum: bool, current: Mapping[str, str]
+) -> dict[str, str]:
+    """A bad value of a broker config is INVALID_REQUEST in Kafka, unlike that of a topic config.
+
+    `min.insync.replicas` is the business of all brokers together (KIP-966): for them it is always set, for one never.
+    """
     try:
-        return update(current, broker_config, defaults)
+        configs = update(current, broker_config, defaults)
     except NotAList:
         raise
     except KafkaError as error:
         raise KafkaError(ErrorCode.INVALID_REQUEST, error.message or "") from error
+    if name and changes_minimum:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"Broker-level {MIN_INSYNC} cannot be altered.")
+    if not name and MIN_INSYNC not in configs:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"Cluster-level {MIN_INSYNC} cannot be removed.")
+    return configs
 
 
 def _not_default(name: str, what: str) -> None:

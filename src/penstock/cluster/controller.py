@@ -92,7 +92,8 @@ class Controller:
 
     def configs(self, scope: str, name: str) -> Mapping[str, str]:
         """Explicit configs of a broker, group or client-metrics subscription."""
-        return self._configs.get((scope, name), {})
+        explicit = self._configs.get((scope, name), {})
+        return {**self.layers.always_set, **explicit} if (scope, name) == (BROKER, "") else explicit
 
     def configured(self, scope: str) -> list[str]:
         """Names of a scope that have configs."""

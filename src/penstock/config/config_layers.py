@@ -18,6 +18,8 @@ from penstock.config.config_key import ConfigSource, ConfigType
 from penstock.config.topic_configs import BROKER_NAMES, FALLBACKS, TOPIC_CONFIGS, TOPIC_NAMES, topic_config
 from penstock.model.errors import ErrorCode, KafkaError
 
+MIN_INSYNC = "min.insync.replicas"
+
 
 class Synonym(NamedTuple):
     """One of the places that could have given a config its value; the first one of a list did."""
@@ -51,14 +53,16 @@ class ConfigLayers:
             if name not in BROKER_NAMES:
                 raise KafkaError(ErrorCode.INVALID_CONFIG, f"{name} can be set for a topic only")
             self.static[BROKER_NAMES[name]] = normalized
-        self.dynamic_default: dict[str, str] = {}
+        self.always_set = {MIN_INSYNC: self.static.get(MIN_INSYNC, TOPIC_CONFIGS[MIN_INSYNC].default or "")}
+        """Set for all brokers from the start, as by the formatting of Kafka's storage."""
+        self.dynamic_default: dict[str, str] = dict(self.always_set)
         self.dynamic_broker: dict[str, str] = {}
         self._effective: dict[str, str] | None = None
 
     def set_dynamic(self, *, default: bool, configs: Mapping[str, str]) -> None:
         """Replace one of the two dynamic layers."""
         if default:
-            self.dynamic_default = dict(configs)
+            self.dynamic_default = {**self.always_set, **configs}
         else:
             self.dynamic_broker = dict(configs)
         self._effective = None

@@ -34,6 +34,8 @@ def metadata(peer: Peer, version: int) -> None:
     if version >= 10:
         ask("name and id", [{"name": one, "topic_id": peer.topic_id(one)}])
         ask("no name, no id", [{"name": None, "topic_id": None}])
+        ask("no name beside a name", [{"name": None, "topic_id": None}, {"name": one, "topic_id": None}])
+        ask("no name beside an id", [{"name": None, "topic_id": None}, {"name": None, "topic_id": peer.topic_id(two)}])
         ask("unknown id", [{"name": None, "topic_id": NO_SUCH_ID}])
         ask("name and a wrong id", [{"name": one, "topic_id": NO_SUCH_ID}])
         ask("by id", [{"name": None, "topic_id": peer.topic_id(two)}])
@@ -209,6 +211,8 @@ def describe_topic_partitions(peer: Peer, version: int) -> None:
     ask("known and unknown", peer.name("unknown"), one)
     ask("a bad name", "a/b")
     ask("an empty name", "")
+    ask("an empty name beside another", one, "")
+    ask("an empty name before the cursor", one, "", cursor=(one, 1))
     ask("a limit of one", one, limit=1)
     ask("a limit across topics", one, two, limit=4)
     ask("a limit at the end of a topic", one, two, limit=3)

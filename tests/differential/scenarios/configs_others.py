@@ -62,6 +62,32 @@ def broker_defaults(peer: Peer) -> None:
     look("nothing again")
     alter(peer, BROKER, EVERY_BROKER, {"message.max.bytes": "800000"})
     alter(peer, BROKER, EVERY_BROKER, {})
+    _minimum_in_sync(peer, topic)
+
+
+def _minimum_in_sync(peer: Peer, topic: str) -> None:
+    """`min.insync.replicas` is always set for all brokers, and never for one."""
+    name = "min.insync.replicas"
+
+    def look(label: str) -> None:
+        for kind, resource in ((BROKER, NODE), (BROKER, EVERY_BROKER), (TOPIC, topic)):
+            describe_configs(peer, kind, resource, [name], label=label)
+
+    look("at first")
+    change(peer, BROKER, EVERY_BROKER, [(name, DELETE, None)])
+    change(peer, BROKER, EVERY_BROKER, [(name, DELETE, None)], validate=True)
+    change(peer, BROKER, EVERY_BROKER, [(name, SET, "2")])
+    look("2")
+    change(peer, BROKER, EVERY_BROKER, [(name, DELETE, None)])
+    for wrong in ("0", "x", None):
+        change(peer, BROKER, EVERY_BROKER, [(name, SET, wrong)])
+    change(peer, BROKER, NODE, [(name, SET, "1")])
+    change(peer, BROKER, NODE, [(name, DELETE, None), ("message.max.bytes", SET, "900000")])
+    alter(peer, BROKER, NODE, {name: "1"})
+    alter(peer, BROKER, EVERY_BROKER, {name: "1", "message.max.bytes": "800000"})
+    look("replaced")
+    alter(peer, BROKER, EVERY_BROKER, {name: "1"})
+    alter(peer, BROKER, NODE, {})
 
 
 def _settled(peer: Peer, topic: str, value: str) -> None:

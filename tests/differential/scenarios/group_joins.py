@@ -36,6 +36,8 @@ def first_join(peer: Peer) -> None:
             member.join(version, label="a handed-out id with an instance", group_instance_id="not-mine")
         member.join(version)
         member.sync({member.id: b"share"}, version=min(version, 5))
+        if version >= 5:
+            member.join(version, label="an id in use with an instance", group_instance_id="not-mine")
         member.leave(min(version, 5))
 
 

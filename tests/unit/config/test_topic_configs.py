@@ -127,6 +127,8 @@ def test_without_layers_everything_is_kafkas_default() -> None:
     layers = ConfigLayers({})
     described = {config.name: config for config in layers.describe_topic({})}
     assert set(described) == set(TOPIC_CONFIGS)
+    minimum = described.pop("min.insync.replicas")
+    assert (minimum.value, minimum.source) == ("1", ConfigSource.DYNAMIC_DEFAULT_BROKER)
     assert {config.source for config in described.values()} == {ConfigSource.DEFAULT}
     assert described["segment.bytes"].synonyms == (("log.segment.bytes", "1073741824", ConfigSource.DEFAULT),)
     assert described["retention.ms"].synonyms == ()  # its default comes from log.retention.hours
@@ -271,9 +273,10 @@ def test_a_broker_shows_its_settings_and_the_topic_defaults() -> None:
 
 def test_the_default_of_all_brokers_shows_only_what_was_set() -> None:
     layers = ConfigLayers({"segment.bytes": "2097152"})
-    assert describe_default_broker(layers) == []
+    (minimum,) = describe_default_broker(layers)
+    assert (minimum.name, minimum.value) == ("min.insync.replicas", "1")
     layers.set_dynamic(default=True, configs={"log.retention.bytes": "5"})
-    (config,) = describe_default_broker(layers)
+    config, _ = describe_default_broker(layers)
     assert (config.name, config.value, config.source) == (
         "log.retention.bytes",
         "5",

@@ -91,7 +91,10 @@ class Group(Rebalance):
                 raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
             if member_id == "":
                 self._join_first(request, ticket, now)
-            elif member_id in self.pending and request.instance_id is None:
+            elif member_id in self.pending:
+                if request.instance_id is not None:  # a static member is never handed an id
+                    member_id = ""
+                    raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
                 self._add_member(request, member_id, ticket, now)
             else:
                 self._join_again(request, self.members.check(member_id, request.instance_id), ticket, now)

@@ -36,6 +36,8 @@ async def handle(broker: Broker, call: Call) -> bytes:
         cursor.partition_index < 0 or not cursor.topic_name or (named and cursor.topic_name not in named)
     ):
         return _answer([_failed(name, ErrorCode.INVALID_REQUEST, NOT_ASKED) for name in named], None)
+    if cursor is None and "" in named:  # Kafka stumbles over it, and answers nothing else
+        return _answer([_failed(name, ErrorCode.UNKNOWN_SERVER_ERROR, NOT_ASKED) for name in named], None)
     start = cursor.topic_name if cursor is not None else ""
     room = min(max(request.response_partition_limit, 1), PARTITIONS_MAX)
     topics: list[bytes] = []

@@ -7,7 +7,7 @@ Behaviour:
 - The address in the answer is the one the client came in on, unless another is advertised.
 - A partition whose log has failed has no leader: LEADER_NOT_AVAILABLE.
 - Topic ids below v12 are INVALID_REQUEST for the whole request, which then has no brokers either. From v12 on names are
-  passed over where any id is given.
+  passed over where any id is given; with no id at all a null name is UNKNOWN_SERVER_ERROR for the whole request.
 
 Version notes:
 - v1 controller id, racks, internal topics; v2 cluster id; v4 AllowAutoTopicCreation; v7 leader epochs
@@ -44,7 +44,9 @@ def handle(broker: Broker, call: Call) -> bytes | Awaitable[bytes]:
     if asked is None or (call.version == 0 and not asked):
         topics: list[Topic | bytes] = list(broker.topics.all())
     elif call.version < 12 and any(topic.name is None or field(topic, "topic_id") is not None for topic in asked):
-        return _refused(call, asked)
+        return _refused(call, asked, ErrorCode.INVALID_REQUEST)
+    elif any(topic.name is None for topic in asked) and not _by_id(asked):
+        return _refused(call, asked, ErrorCode.UNKNOWN_SERVER_ERROR)
     else:
         missing = _creatable(broker, call, asked)
         if missing:
@@ -53,14 +55,15 @@ def handle(broker: Broker, call: Call) -> bytes | Awaitable[bytes]:
     return _answer(broker, call, topics)
 
 
-def _refused(call: Call, asked: Iterable[Entity]) -> bytes:
+def _by_id(asked: Iterable[Entity]) -> bool:
+    return any(field(topic, "topic_id") is not None for topic in asked)
+
+
+def _refused(call: Call, asked: Iterable[Entity], code: ErrorCode) -> bytes:
     """What Kafka says to a request that it does not look at: every topic of it is wrong."""
     writer = metadata_writer(call.version)
-    topics = [
-        writer.topic(error=ErrorCode.INVALID_REQUEST, name=topic.name, topic_id=field(topic, "topic_id"))
-        for topic in asked
-    ]
-    return writer.metadata(brokers=(), cluster_id=None, controller_id=NO_CONTROLLER, topics=topics)
+    topics = [writer.topic(error=code, name=topic.name or "", topic_id=field(topic, "topic_id")) for topic in asked]
+    return writer.metadata(brokers=(), cluster_id=None, controller_id=NO_CONTROLLER, topics=topics, error=code)
 
 
 async def _create_and_answer(broker: Broker, call: Call, missing: list[str]) -> bytes:
@@ -105,7 +108,7 @@ def _refusal(error: KafkaError) -> ErrorCode:
 def _resolve(broker: Broker, call: Call, asked: Iterable[Entity], refused: dict[str, ErrorCode]) -> list[Topic | bytes]:
     """What was asked for, each once: topics that exist, or the encoded error of one that does not."""
     found: dict[object, Topic | bytes] = {}
-    by_id = any(field(wanted, "topic_id") is not None for wanted in asked)
+    by_id = _by_id(asked)
     for wanted in asked:
         topic_id = field(wanted, "topic_id")
         if by_id and topic_id is None:
@@ -116,8 +119,6 @@ def _resolve(broker: Broker, call: Call, asked: Iterable[Entity], refused: dict[
             continue
         if topic_id is not None:
             code = ErrorCode.UNKNOWN_TOPIC_ID
-        elif wanted.name is None:
-            code = ErrorCode.INVALID_REQUEST
         elif not is_topic_name(wanted.name):
             code = ErrorCode.INVALID_TOPIC_EXCEPTION
         else:
@@ -131,8 +132,6 @@ def _failed(call: Call, code: ErrorCode, wanted: Entity) -> bytes:
     name = wanted.name
     if code is ErrorCode.UNKNOWN_TOPIC_ID:
         name = None
-    elif name is None:
-        name = ""
     return metadata_writer(call.version).topic(
         error=code, name=name, topic_id=topic_id, internal=name in INTERNAL_NAMES, operations=_operations(call)
     )

@@ -103,6 +103,7 @@ class TopicMetadataWriter:
         controller_id: int,
         topics: Sequence[bytes],
         cluster_operations: int = NOT_ASKED,
+        error: ErrorCode = ErrorCode.NONE,
     ) -> bytes:
         """A whole MetadataResponse around topics that are encoded already."""
         pieces = [INT32.pack(0) if self.version >= 3 else b"", write_count(len(brokers), self.flexible)]
@@ -120,7 +121,7 @@ class TopicMetadataWriter:
         if 8 <= self.version <= 10:
             pieces.append(INT32.pack(cluster_operations))
         if self.version >= 13:
-            pieces.append(INT16.pack(ErrorCode.NONE))
+            pieces.append(INT16.pack(error))
         pieces.append(self._tags)
         return b"".join(pieces)
 

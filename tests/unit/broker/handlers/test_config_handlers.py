@@ -99,10 +99,11 @@ def test_brokers_by_id_and_all_at_once(node: AdminBroker) -> None:
     configs = values(node, BROKER, "1")
     assert configs["broker.id"] == ("1", 4)
     assert configs["log.retention.ms"] == (None, 5)
-    assert values(node, BROKER, "") == {}
+    always = {"min.insync.replicas": ("1", 3)}
+    assert values(node, BROKER, "") == always
     assert alter(node, BROKER, "", ("log.retention.bytes", SET, "999")) == 0
     assert alter(node, BROKER, "1", ("log.retention.ms", SET, "777")) == 0
-    assert values(node, BROKER, "") == {"log.retention.bytes": ("999", 3)}
+    assert values(node, BROKER, "") == {"log.retention.bytes": ("999", 3)} | always
     assert values(node, BROKER, "1", "log.retention.ms", "log.retention.bytes") == {
         "log.retention.ms": ("777", 2),
         "log.retention.bytes": ("999", 3),
@@ -111,6 +112,18 @@ def test_brokers_by_id_and_all_at_once(node: AdminBroker) -> None:
         "retention.ms": ("777", 2),
         "retention.bytes": ("999", 3),
     }
+
+
+def test_min_insync_replicas_is_set_for_all_brokers_and_for_none_alone(node: AdminBroker) -> None:
+    name = "min.insync.replicas"
+    assert alter(node, BROKER, "", (name, SET, "2")) == 0
+    assert alter(node, BROKER, "", (name, DELETE, None)) == 40
+    assert replace(node, BROKER, "", ("log.retention.bytes", "999")) == 40
+    assert values(node, TOPIC, "t", name) == {name: ("2", 3)}
+    assert replace(node, BROKER, "", (name, "1")) == 0
+    assert alter(node, BROKER, "1", (name, SET, "1")) == alter(node, BROKER, "1", (name, DELETE, None)) == 40
+    assert replace(node, BROKER, "1", (name, "1")) == 40
+    assert replace(node, BROKER, "1") == 0
 
 
 def test_groups_and_subscriptions_have_defaults(node: AdminBroker) -> None:
