@@ -53,7 +53,6 @@ async function produce (input) {
   const producer = connectTo(input).producer({
     idempotent: Boolean(input.idempotent),
     maxInFlightRequests: input.idempotent ? 1 : null,
-    allowAutoTopicCreation: false,
   })
   await producer.connect()
   const size = input.batch || input.messages.length

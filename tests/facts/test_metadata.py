@@ -2,6 +2,7 @@
 
 import socket
 import uuid
+from typing import Any
 
 import pytest
 from kio.schema.errors import ErrorCode
@@ -75,16 +76,19 @@ def test_the_cluster_id_is_always_the_same(client: RawClient) -> None:
 
 @pytest.mark.parametrize("version", [0, 4, 12])
 def test_auto_creation(client: RawClient, version: int) -> None:
-    """A topic that is asked for by name comes into being, if the client allows it (before v4 it always does)."""
+    """A topic that is asked for by name comes into being, if the client allows it (before v4 it always does).
+
+    The first answer knows nothing of it yet.
+    """
     name = unique_name("auto")
 
-    def exists() -> bool:
-        answer = client.call(
-            "metadata", version, topics=[{"name": name, "topic_id": None}], allow_auto_topic_creation=True
-        )
-        return bool(answer.topics[0].error_code == ErrorCode.none and len(answer.topics[0].partitions) == 1)
+    def asked() -> Any:
+        topics = [{"name": name, "topic_id": None}]
+        (found,) = client.call("metadata", version, topics=topics, allow_auto_topic_creation=True).topics
+        return found
 
-    wait_until(exists, what="the topic was created")
+    assert asked().error_code == ErrorCode.unknown_topic_or_partition
+    wait_until(lambda: asked().error_code == ErrorCode.none and len(asked().partitions) == 1, what="it was created")
 
 
 def test_no_auto_creation_when_the_client_says_no(client: RawClient) -> None:

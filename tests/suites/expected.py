@@ -16,7 +16,6 @@ TRANSACTIONS = "transactions"
 SCRAM = "SASL and its credentials"
 CONSUMER_PROTOCOL = "the consumer protocol of KIP-848"
 BROKER_CONFIGS = "broker configs without a meaning here cannot be set"
-CREATED_AT_ONCE = "a topic that Metadata creates is in its answer at once"
 SHARE_GROUPS = "share groups (KIP-932)"
 HOOK_HANGS = "the hook after each test hangs, on Kafka, too, and what comes behind it does not run"
 
@@ -36,7 +35,6 @@ EXPECTED: tuple[Expected, ...] = (
     Expected("kafka-go", "*Txn*", TRANSACTIONS),
     Expected("kafka-go", "TestClientFindCoordinator", TRANSACTIONS),
     Expected("kafka-go", "*ScramCredentials", SCRAM),
-    Expected("kafka-go", "TestConn/*delete_topics*", CREATED_AT_ONCE),
     Expected("confluent-kafka-go", "TestTransactional*", TRANSACTIONS),
     Expected("confluent-kafka-go", "*UserScramCredentials", SCRAM),
     Expected("node-rdkafka", "*ransaction*", TRANSACTIONS),

@@ -228,6 +228,28 @@ def describe_topic_partitions(peer: Peer, version: int) -> None:
     ask("internal", "__consumer_offsets", limit=2)
 
 
+@versions("metadata", name="metadata-creation")
+def metadata_creation(peer: Peer, version: int) -> None:
+    """A topic that a client asks for is made, and is still unknown in the answer."""
+
+    def ask(label: str, *bases: str) -> dict[str, Any]:
+        body = {"topics": [{"name": peer.name(base)} for base in bases], "allow_auto_topic_creation": True}
+        return peer.ask("metadata", version, body, label=label)
+
+    def found(answer: dict[str, Any]) -> bool:
+        return all(row["error_code"] == 0 for row in answer["topics"])
+
+    ask("a new one", "one")
+    peer.until(lambda: ask("then", "one"), found)
+    ask("two new ones and that", "two", "one", "three")
+    peer.until(lambda: ask("then three", "two", "one", "three"), found)
+    peer.await_topic(peer.name("two"))
+    ask("a bad name beside", "a/b", "four")
+    peer.until(lambda: ask("then four", "four"), found)
+    peer.topic("col.lides")
+    ask("one that collides", "col_lides")
+
+
 @script("describe-topic-partitions-all", alone=True)
 def describe_topic_partitions_all(peer: Peer) -> None:
     """No names are all topics; only what this script can foresee of them is kept."""

@@ -2,8 +2,8 @@
 
 Behaviour:
 - No topics asked for means all in v0, none from v1 on; null means all from v1 on.
-- A topic that does not exist is created if the client and the node agree, and the answer has it already (Kafka
-  answers UNKNOWN_TOPIC_OR_PARTITION and lets the client ask again).
+- A topic that does not exist is created if the client and the node agree. As in Kafka the answer says all the same
+  that it is unknown, and the client asks again.
 - The address in the answer is the one the client came in on, unless another is advertised.
 - A partition whose log has failed has no leader: LEADER_NOT_AVAILABLE.
 - Topic ids below v12 are INVALID_REQUEST for the whole request, which then has no brokers either. From v12 on names are
@@ -17,6 +17,7 @@ Version notes:
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable, Iterable
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,7 @@ def handle(broker: Broker, call: Call) -> bytes | Awaitable[bytes]:
         missing = _creatable(broker, call, asked)
         if missing:
             return _create_and_answer(broker, call, missing)
-        topics = _resolve(broker, call, asked, {})
+        topics = _resolve(broker, call, asked)
     return _answer(broker, call, topics)
 
 
@@ -67,8 +68,10 @@ def _refused(call: Call, asked: Iterable[Entity], code: ErrorCode) -> bytes:
 
 
 async def _create_and_answer(broker: Broker, call: Call, missing: list[str]) -> bytes:
-    refused = await _create(broker, call, missing)
-    answer = _answer(broker, call, _resolve(broker, call, call.request.topics, refused))
+    """The answer is that of the time before; the client asks again, and finds them."""
+    topics = _resolve(broker, call, call.request.topics)
+    await _create(broker, call, missing)
+    answer = _answer(broker, call, topics)
     return answer if isinstance(answer, bytes) else await answer
 
 
@@ -80,32 +83,18 @@ def _creatable(broker: Broker, call: Call, asked: Iterable[Entity]) -> list[str]
     return [name for name in dict.fromkeys(names) if name not in broker.topics and is_topic_name(name)]
 
 
-async def _create(broker: Broker, call: Call, names: list[str]) -> dict[str, ErrorCode]:
-    """Create topics with defaults; the codes of those that could not be."""
-    refused: dict[str, ErrorCode] = {}
+async def _create(broker: Broker, call: Call, names: list[str]) -> None:
+    """Create topics with defaults. What hinders that is told to nobody: to the client the topic is still unknown."""
     for name in names:
         if name in INTERNAL_NAMES:
-            try:
+            with contextlib.suppress(KafkaError):
                 await broker.controller.ensure_internal_topic(name)
-            except KafkaError as error:
-                refused[name] = _refusal(error)
-    ordinary = [name for name in names if name not in INTERNAL_NAMES]
+    ordinary = [NewTopic(name=name) for name in names if name not in INTERNAL_NAMES]
     admit = mutation_quota(broker, call, strict_from=0, mutes=False)
-    results = await broker.controller.create_topics([NewTopic(name=name) for name in ordinary], admit=admit)
-    for name, result in zip(ordinary, results, strict=True):
-        if isinstance(result, KafkaError) and result.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
-            refused[name] = _refusal(result)
-    return refused
+    await broker.controller.create_topics(ordinary, admit=admit)
 
 
-def _refusal(error: KafkaError) -> ErrorCode:
-    """A client takes INVALID_TOPIC for final; whatever else hinders creation may pass."""
-    if error.code is ErrorCode.INVALID_TOPIC_EXCEPTION:
-        return error.code
-    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-
-
-def _resolve(broker: Broker, call: Call, asked: Iterable[Entity], refused: dict[str, ErrorCode]) -> list[Topic | bytes]:
+def _resolve(broker: Broker, call: Call, asked: Iterable[Entity]) -> list[Topic | bytes]:
     """What was asked for, each once: topics that exist, or the encoded error of one that does not."""
     found: dict[object, Topic | bytes] = {}
     by_id = _by_id(asked)
@@ -122,7 +111,7 @@ def _resolve(broker: Broker, call: Call, asked: Iterable[Entity], refused: dict[
         elif not is_topic_name(wanted.name):
             code = ErrorCode.INVALID_TOPIC_EXCEPTION
         else:
-            code = refused.get(wanted.name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         found[topic_id or wanted.name] = _failed(call, code, wanted)
     return list(found.values())
 
