@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.differential.known import ABSENT, KNOWN, Known
+from tests.differential.known import KNOWN
+from tests.differential.known_row import ABSENT, Known
 
 ROW_NAMES = ("name", "api_key", "feature", "group_id", "partition_index", "partition", "topic", "resource_name", "key")
 

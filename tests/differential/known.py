@@ -8,19 +8,9 @@ that Penstock does not have are a table of their own, which ApiVersions shows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Known:
-    script: str  # patterns, as of a shell
-    step: str
-    path: str
-    row: str
-    kafka: Any
-    penstock: Any
-
+from tests.differential.known_documented import DOCUMENTED
+from tests.differential.known_row import ABSENT, SILENT, Holding, Known, refused
 
 _TRANSACTIONS, _SHARE = "AddPartitionsToTxn", "ShareGroupHeartbeat"
 
@@ -36,35 +26,9 @@ NOT_THERE: Mapping[int, str] = {  # API key: the line of docs/compatibility.md t
 }
 
 
-class Holding:
-    """Stands for any mapping that has these keys, with these values where they are given."""
-
-    def __init__(self, *keys: str, **values: Any) -> None:
-        self._keys, self._values = keys, values
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, dict):
-            return False
-        return all(key in other for key in self._keys) and self._values.items() <= other.items()
-
-    def __hash__(self) -> int:
-        return hash(self._keys)
-
-
-TEXT, ABSENT, SILENT = "<text>", "<absent>", {"silent": True}
-
 WHOLE_BATCHES = "an answer may end with a part of a batch"
 UNKNOWN_BROKER_CONFIG = "a broker takes configs that nobody knows"
 NOT_A_NUMBER = "`NaN` is a ratio"
-
-
-def refused(*, script: str, step: str, code: int, row: str) -> tuple[Known, Known]:
-    """A config that Kafka takes and Penstock does not."""
-    where = {"script": script, "step": step, "row": row}
-    return (
-        Known(**where, path="responses*.error_code", kafka=0, penstock=code),
-        Known(**where, path="responses*.error_message", kafka=None, penstock=TEXT),
-    )
 
 
 SCENARIOS: tuple[Known, ...] = (
@@ -222,6 +186,7 @@ REQUESTS: tuple[Known, ...] = (
 KNOWN: tuple[Known, ...] = (
     *SCENARIOS,
     *REQUESTS,
+    *DOCUMENTED,
     *(
         Known(
             script="*",

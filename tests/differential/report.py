@@ -10,7 +10,8 @@ from typing import Any
 from tests.differential import vectors
 from tests.differential.comparison import Difference, compare
 from tests.differential.coverage import covered, wanted
-from tests.differential.known import KNOWN, Known
+from tests.differential.known import KNOWN
+from tests.differential.known_row import Known
 from tests.differential.normal import normalised
 from tests.differential.script import Script
 from tests.differential.transcript import Transcript

@@ -100,7 +100,7 @@ def _apply_to_broker(
     except NotAList:
         raise
     except KafkaError as error:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, error.message or "") from error
+        raise KafkaError(ErrorCode.INVALID_REQUEST, error.message or "Unknown config operation") from error
     if name and changes_minimum:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"Broker-level {MIN_INSYNC} cannot be altered.")
     if not name and MIN_INSYNC not in configs:

@@ -37,6 +37,9 @@ class Operation(enum.IntEnum):
     SUBTRACT = 3
 
 
+_OPERATIONS = frozenset(Operation)
+
+
 class ConfigChange(NamedTuple):
     """One operation. `value` is None for DELETE."""
 
@@ -73,13 +76,13 @@ def changed_configs(
         if operation == Operation.DELETE:
             result.pop(name, None)  # a name nobody knows is not set either
             continue
+        if operation not in _OPERATIONS:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)  # as in Kafka
         if value is None:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {name}")
         key = lookup(name)
         if operation in (Operation.APPEND, Operation.SUBTRACT):
             value = _merged(key, Operation(operation), result.get(name, defaults.get(name, "")), value)
-        elif operation != Operation.SET:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown config operation {operation}")
         result[name] = key.normalize(value)
     return result
 

@@ -225,7 +225,7 @@ def test_set_delete_append_subtract() -> None:
         ([("nope", 0, "1")], ErrorCode.INVALID_CONFIG),
         ([("retention.ms", 2, "1")], ErrorCode.INVALID_CONFIG),
         ([("retention.ms", 3, "1")], ErrorCode.INVALID_CONFIG),
-        ([("retention.ms", 9, "1")], ErrorCode.INVALID_REQUEST),
+        ([("retention.ms", 9, "1")], ErrorCode.UNKNOWN_SERVER_ERROR),
         ([("cleanup.policy", 2, "foo")], ErrorCode.INVALID_CONFIG),
         ([("cleanup.policy", 2, "")], ErrorCode.INVALID_CONFIG),
         ([("cleanup.policy", 2, None)], ErrorCode.INVALID_REQUEST),

@@ -17,7 +17,7 @@ Version notes:
 
 from __future__ import annotations
 
-import contextlib
+import logging
 from collections.abc import Awaitable, Iterable
 from typing import TYPE_CHECKING
 
@@ -28,12 +28,15 @@ from penstock.cluster.new_topic import NewTopic
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import INTERNAL_NAMES, is_topic_name
+from penstock.observability.repeats import Repeats
 from penstock.protocol.kafka.messages import Entity, field
 from penstock.protocol.kafka.topic_metadata import NOT_ASKED, BrokerAddress, metadata_writer
 from penstock.runtime.turns import Turns
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+
+not_created = Repeats(logging.getLogger(__name__))
 
 NO_CONTROLLER = -1
 TOPICS_AT_ONCE = 64
@@ -84,14 +87,23 @@ def _creatable(broker: Broker, call: Call, asked: Iterable[Entity]) -> list[str]
 
 
 async def _create(broker: Broker, call: Call, names: list[str]) -> None:
-    """Create topics with defaults. What hinders that is told to nobody: to the client the topic is still unknown."""
+    """Create topics with defaults. What hinders that is in the log only: to the client the topic is still unknown."""
     for name in names:
         if name in INTERNAL_NAMES:
-            with contextlib.suppress(KafkaError):
+            try:
                 await broker.controller.ensure_internal_topic(name)
+            except KafkaError as error:
+                _tell(name, error)
     ordinary = [NewTopic(name=name) for name in names if name not in INTERNAL_NAMES]
     admit = mutation_quota(broker, call, strict_from=0, mutes=False)
-    await broker.controller.create_topics(ordinary, admit=admit)
+    results = await broker.controller.create_topics(ordinary, admit=admit)
+    for topic, result in zip(ordinary, results, strict=True):
+        if isinstance(result, KafkaError) and result.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+            _tell(topic.name, result)
+
+
+def _tell(name: str, error: KafkaError) -> None:
+    not_created.warning((name, error.code), "did not create topic %s: %s, %s", name, error.code.name, error.message)
 
 
 def _resolve(broker: Broker, call: Call, asked: Iterable[Entity]) -> list[Topic | bytes]:
