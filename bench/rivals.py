@@ -143,7 +143,7 @@ class Kafka(Rival):
         self._properties = directory / "server.properties"
         self._properties.write_text("".join(f"{key}={value}\n" for key, value in self._all_settings().items()))
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        arguments = ("format", "-t", cluster_id, "-c", str(self._properties))
+        arguments = ("format", f"--cluster-id={cluster_id}", "-c", str(self._properties))  # an id may begin with a dash
         subprocess.run(java("kafka.tools.StorageTool", *arguments), check=True, capture_output=True)
 
     def _all_settings(self) -> dict[str, str]:
