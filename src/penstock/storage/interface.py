@@ -3,11 +3,12 @@
 Threads: every method is called on the event loop's thread unless its docstring says otherwise. Nothing here waits
 for the disk except reads with `wait=True`, which the caller moves to a thread, and what says that it is durable.
 
-Offsets of a log, always  log_start <= flushed <= log_end:
+Offsets of a log, always  log_start <= last_stable <= flushed <= log_end:
 
-    log_start   first offset that may be read
-    flushed     everything below is on disk; on a single node this is the high watermark
-    log_end     offset of the next record
+    log_start    first offset that may be read
+    last_stable  every transaction that began below has ended, and that is on disk
+    flushed      everything below is on disk; on a single node this is the high watermark
+    log_end      offset of the next record
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
 from penstock.model.batch import BatchHeader, Buffer
+from penstock.model.control_record import Marker
 from penstock.model.ids import PartitionId
 from penstock.runtime.file_part import FilePart
 
@@ -91,8 +93,25 @@ class ProducerView(NamedTuple):
     producer_epoch: int
     last_sequence: int
     last_timestamp_ms: int
-    coordinator_epoch: int
-    current_txn_start_offset: int
+    coordinator_epoch: int  # of its last marker, -1 if there was none
+    current_txn_start_offset: int  # -1 if it has no open transaction
+
+
+class AbortedTransaction(NamedTuple):
+    """What a reader of committed records has to leave out: this producer's records from here to its next marker."""
+
+    producer_id: int
+    first_offset: int
+
+
+class OpenTransaction(NamedTuple):
+    """A transaction that no marker has ended in this log."""
+
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int  # of the producer's last marker here, -1 if there was none
+    first_offset: int
+    last_timestamp_ms: int
 
 
 class Log(Protocol):
@@ -127,7 +146,34 @@ class Log(Protocol):
         ...
 
     def append_trusted(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
-        """For the broker's own records (groups, later transactions): may use the disk reserve."""
+        """For the broker's own records (groups, transactions): may use the disk reserve."""
+        ...
+
+    @property
+    def last_stable(self) -> int:
+        """Where readers of committed records stop: the first offset of the oldest transaction that is open, or whose
+        marker is not flushed yet; `flushed` if there is none.
+        """
+        ...
+
+    def append_marker(self, marker: Marker, now_ms: int) -> Appended:
+        """End the producer's transaction; may use the disk reserve. The marker counts once it is below `flushed`.
+
+        Written, too, where the producer has no transaction or is not known: whether one is wanted is the
+        coordinator's business. Raises KafkaError INVALID_PRODUCER_EPOCH for an epoch below the producer's,
+        TRANSACTION_COORDINATOR_FENCED for a coordinator below the one of its last marker, KAFKA_STORAGE_ERROR.
+        """
+        ...
+
+    def aborted_transactions(self, start: int, end: int, *, wait: bool) -> list[AbortedTransaction]:
+        """Those whose marker is at or above `start` and whose first offset is below `end`, by the marker's offset.
+
+        May be called from a thread. With wait=False raises BlockingIOError when the disk would be waited for.
+        """
+        ...
+
+    def open_transactions(self) -> list[OpenTransaction]:
+        """By first offset. What was written counts, flushed or not."""
         ...
 
     def read(self, offset: int, max_bytes: int, *, end: int, one_batch_at_least: bool, wait: bool) -> ReadSlice:
@@ -169,6 +215,10 @@ class Log(Protocol):
         ...
 
     def producers(self) -> Sequence[ProducerView]: ...
+
+    def producer(self, producer_id: int) -> ProducerView | None:
+        """None if the log does not know it, or not any more."""
+        ...
 
 
 class FlushListener(Protocol):
