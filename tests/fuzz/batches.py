@@ -19,6 +19,7 @@ from penstock.model.compression import compress, decompress
 from penstock.model.errors import KafkaError
 from penstock.model.record_walk import first_since, latest_from, sound_steps
 from penstock.model.records import Record, batch_records, check_records, records_payload
+from penstock.storage.aborted_index import AbortedRanges
 from penstock.storage.clean_batch import BatchCleaner, key_digest
 from tests.fuzz.finding import Finding, watched
 from tests.fuzz.mutation import Change, change_somehow, fix_batches, rearrange
@@ -141,7 +142,7 @@ def _check_cleaned(batch: bytes, header: BatchHeader, records: list[Record] | No
     later = header.base_offset + 1 + max(0, header.last_offset_delta)
     latest = {key_digest(key): later for key in keys[::2]}
     for producers in ({}, {header.producer_id: header.last_offset}):
-        cleaner = BatchCleaner(latest, later + 1, producers, NOW, 1_000)
+        cleaner = BatchCleaner(latest, later + 1, producers, NOW, 1_000, AbortedRanges())
         try:
             cleaned = cleaner.clean(header, memoryview(batch))
         except KafkaError as error:

@@ -17,7 +17,7 @@ from penstock.storage.interface import LogConfig
 
 def check_batch_fits(config: LogConfig, header: BatchHeader, size: int, now_ms: int) -> None:
     """Raises KafkaError MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE or INVALID_TIMESTAMP."""
-    if size > config.max_message_bytes:
+    if size > config.max_message_bytes and not header.is_control:  # those are the broker's own
         raise KafkaError(
             ErrorCode.MESSAGE_TOO_LARGE, f"a batch of {size} bytes, max.message.bytes is {config.max_message_bytes}"
         )

@@ -12,6 +12,7 @@ rebuilt.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -34,6 +35,7 @@ class CoveredSegment(NamedTuple):
     size: int
     end_offset: int
     times: Times
+    aborted_count: int = 0
 
 
 class Checkpoint:
@@ -67,7 +69,7 @@ class Checkpoint:
 
     def cover(self, segments: Sequence[Segment]) -> None:
         """Loop thread. The segments that were written to since the last recovery point."""
-        self.covered = [CoveredSegment(one, one.size, one.end_offset, one.times) for one in segments]
+        self.covered = [cover_segment(one) for one in segments]
 
     def write(self, *, synced: bool = False) -> None:
         """Any thread. Raises OSError if the disk does.
@@ -75,7 +77,7 @@ class Checkpoint:
         `synced`: all data is on disk and the caller will sync the file system afterwards, as at a clean stop.
         """
         for item in self.covered:
-            if not synced or item.size > SMALL_BYTES:
+            if not synced or item.size > SMALL_BYTES or item.aborted_count > 0:
                 self._write_segment(item, synced)
         if not synced:
             for directory in self._directories:
@@ -101,6 +103,9 @@ class Checkpoint:
                     write_index_files(self._files, self._directory, item, file, self._interval)
                 except (OSError, CorruptBatch):
                     pass  # no room, say; it can be rebuilt, and whoever reads the data will find what is wrong with it
+            if item.aborted_count > 0:
+                with contextlib.suppress(OSError):  # likewise
+                    write_aborted_file(self._files, self._directory, item)
         finally:
             self._cache.release(file)
 
@@ -135,16 +140,31 @@ def write_index_files(files: Files, directory: Path, item: CoveredSegment, file:
     write_whole(files, layout.time_index_path(directory, base_offset), times)
 
 
+def cover_segment(segment: Segment) -> CoveredSegment:
+    return CoveredSegment(segment, segment.size, segment.end_offset, segment.times, segment.aborted_summary.entry_count)
+
+
+def write_aborted_file(files: Files, directory: Path, item: CoveredSegment) -> None:
+    """The aborted transactions of a segment, up to what `item` says was in it."""
+    index, path = item.segment.aborted, layout.aborted_index_path(directory, item.segment.base_offset)
+    if index is None:
+        return
+    if not index.is_whole and not (files.exists(path) and index.take_file(files.read_bytes(path))):
+        return  # it was lost: who needs it rebuilds it, which takes more than one segment
+    write_whole(files, path, index.encode(item.aborted_count))
+
+
 def write_missing_indexes(files: Files, directory: Path, segments: Sequence[Segment], interval: int) -> None:
     """The index files that a recovery could not find; whoever recovered has walked over the headers anyway."""
     for segment in segments:
         if not segment.index_written and segment.size > SMALL_BYTES:
             file = files.open(segment.path, write=False)
             try:
-                item = CoveredSegment(segment, segment.size, segment.end_offset, segment.times)
-                write_index_files(files, directory, item, file, interval)
+                write_index_files(files, directory, cover_segment(segment), file, interval)
             finally:
                 file.close()
+        if not segment.index_written and segment.aborted is not None:
+            write_aborted_file(files, directory, cover_segment(segment))
 
 
 def write_whole(files: Files, path: Path, data: Buffer) -> None:

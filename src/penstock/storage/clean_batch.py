@@ -10,6 +10,7 @@ from penstock.model.batch_builder import assemble_batch
 from penstock.model.errors import KafkaError
 from penstock.model.records import RecordSpan, record_timestamp, records_payload, scan_records
 from penstock.model.varint import append_signed, read_signed
+from penstock.storage.aborted_index import AbortedEntry, AbortedRanges
 
 # Of the batches that could not be decoded so many are named, the rest is counted.
 _NAMED_MAX = 10
@@ -30,8 +31,11 @@ class BatchCleaner:
         producer_last_offsets: Mapping[int, int],
         now_ms: int,
         delete_retention_ms: int,
+        aborted: AbortedRanges,
     ) -> None:
         """`latest`: the last offset of each key (as a digest) below `clean_end`."""
+        self._aborted = aborted
+        self._with_batches: set[int] = set()  # producers with batches since their last marker
         self._latest = latest
         self._clean_end = clean_end
         self._producer_last_offsets = producer_last_offsets
@@ -39,11 +43,18 @@ class BatchCleaner:
         self._delete_retention_ms = delete_retention_ms
         self.keyless_count = 0
         self.undecodable: list[str] = []
+        self.aborted_left: list[AbortedEntry] = []  # by the markers that stay for the sake of their batches
 
     def clean(self, header: BatchHeader, batch: memoryview) -> memoryview | bytearray | None:
         """The batch itself if it stays as it is, a smaller one, or None if it goes."""
+        if header.is_transactional and header.producer_id >= 0:
+            is_empty = self._follow(header)
+            if header.is_control and header.base_offset < self._clean_end and is_empty:
+                return self._clean_marker(header, batch)
         if header.base_offset >= self._clean_end or header.is_control:
             return batch
+        if self._aborted.covers(header):
+            return self._without_records(header, batch)
         try:
             payload = records_payload(batch, header)
             spans = list(scan_records(payload, header.record_count))
@@ -62,6 +73,34 @@ class BatchCleaner:
         if len(kept) == len(spans) and not needs_horizon:
             return batch
         return self._rebuild(header, payload, kept, needs_horizon)
+
+    def _follow(self, header: BatchHeader) -> bool:
+        """Whether nothing was left of this batch's transaction before it.
+
+        As in Kafka a transaction counts as aborted until the run after the one that took its batches: somebody may
+        have read them just before, and asks only now which are to be left out.
+        """
+        producer_id = header.producer_id
+        if not header.is_control:
+            self._with_batches.add(producer_id)
+            return False
+        is_empty = producer_id not in self._with_batches
+        self._with_batches.discard(producer_id)
+        entry = self._aborted.ended_by(header.base_offset)
+        if entry is not None and (not is_empty or header.base_offset >= self._clean_end):
+            self.aborted_left.append(entry)
+        return is_empty
+
+    def _clean_marker(self, header: BatchHeader, batch: memoryview) -> memoryview | bytearray | None:
+        """A marker without a transaction goes like a tombstone: after the delete horizon it is given now."""
+        if header.has_delete_horizon:
+            return None if header.base_timestamp <= self._now_ms else batch
+        try:
+            payload = records_payload(batch, header)
+            spans = list(scan_records(payload, header.record_count))
+        except (ValueError, KafkaError):
+            return batch
+        return self._rebuild(header, payload, spans, True) if self._horizon_fits(header, spans) else batch
 
     def _stays(self, header: BatchHeader, span: RecordSpan) -> bool:
         if span.key is None:

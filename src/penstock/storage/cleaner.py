@@ -13,11 +13,12 @@ fit above `min_free_bytes`. What fails is cleared away and tried again later (`s
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from penstock.runtime.worker import WorkerDied
+from penstock.storage.aborted_index import AbortedEntry
 from penstock.storage.compaction import (
     CompactionReport,
     CompactionRequest,
@@ -160,6 +161,30 @@ class Cleaner:
 
     def _start(self, log: DiskLog, dirt: Dirt[Segment], now_ms: int) -> None:
         self._running = log
+        end = dirt.segments[-1].end_offset
+        try:
+            self._submit(log, dirt, now_ms, log.aborted_entries(0, end, wait=False))
+        except BlockingIOError:
+            self._find_aborted(log, dirt, now_ms)
+
+    def _find_aborted(self, log: DiskLog, dirt: Dirt[Segment], now_ms: int) -> None:
+        """The disk has to be waited for."""
+        found: list[AbortedEntry] = []
+
+        def find() -> None:
+            found.extend(log.aborted_entries(0, dirt.segments[-1].end_offset, wait=True))
+
+        def done(error: BaseException | None) -> None:
+            if error is not None:
+                self._give_up(log, error)
+            elif self._is_cleanable(log):
+                self._submit(log, dirt, now_ms, found)
+            else:
+                self._running = None
+
+        self._upkeep.in_thread(log, done, find)
+
+    def _submit(self, log: DiskLog, dirt: Dirt[Segment], now_ms: int, aborted: Sequence[AbortedEntry]) -> None:
         request = CompactionRequest(
             directory=log.directory,
             segments=[segment.entry() for segment in dirt.segments],
@@ -169,6 +194,7 @@ class Cleaner:
             now_ms=now_ms,
             producer_last_offsets=log.producer_last_offsets(),
             without_holes={segment.base_offset for segment in dirt.segments if not segment.has_holes},
+            aborted=aborted,
         )
         self._engine.worker.submit(
             lambda report, error: self._engine.call_soon(self._compacted, log, report, error),
@@ -226,7 +252,7 @@ class Cleaner:
             self._engine.call_soon(self._swap, log, report, done_count + 1)
             return
         try:
-            swap = log.begin_swap(replaced, group.path, group.entry)
+            swap = log.begin_swap(replaced, group.path, group.entry, group.aborted)
         except OSError as error:
             self._give_up(log, error)
             self._discard(log, report, done_count)

@@ -10,6 +10,9 @@ batch; a batch with a tombstone gets a delete horizon when it is first cleaned (
 timestamp is the horizon), after which its tombstones may go; records are compressed again with the codec they came
 with.
 
+Transactions: everything here has been decided. Batches of aborted ones lose their records, and their keys replace
+nothing. A marker stays while a batch of its transaction does; then it gets a delete horizon, after which it goes.
+
 What cannot be decoded is kept as it is, and reported. A wrong CRC ends the run: that is damage, not compaction's
 business. The output is `<base>.cleaned`, synced; putting it in place is `storage.swap`.
 """
@@ -25,6 +28,7 @@ from typing import NamedTuple
 from penstock.model.batch import BatchHeader
 from penstock.runtime.files import Files
 from penstock.storage import layout
+from penstock.storage.aborted_index import AbortedEntry, AbortedIndex, AbortedRanges
 from penstock.storage.clean_batch import BatchCleaner
 from penstock.storage.key_map import KEY_COUNT_MAX, KeyMap
 from penstock.storage.scan import BatchScanner
@@ -47,6 +51,7 @@ class CompactionRequest(NamedTuple):
     producer_last_offsets: Mapping[int, int]
     key_count_max: int = KEY_COUNT_MAX
     without_holes: Collection[int] = ()  # base offsets of segments in which no offset may be missing
+    aborted: Sequence[AbortedEntry] = ()  # every transaction that was aborted and began in these segments
 
 
 class CleanedGroup(NamedTuple):
@@ -55,6 +60,7 @@ class CleanedGroup(NamedTuple):
     base_offsets: Sequence[int]
     path: Path
     entry: SegmentEntry
+    aborted: Sequence[AbortedEntry] = ()
 
 
 class CompactionReport(NamedTuple):
@@ -80,9 +86,15 @@ class DamagedSegment(Exception):
 
 def compact(files: Files, request: CompactionRequest) -> CompactionReport:
     started = time.perf_counter()
-    keys = _map_keys(files, request)
+    aborted = AbortedRanges(request.aborted)
+    keys = _map_keys(files, request, aborted)
     cleaner = BatchCleaner(
-        keys.latest, keys.clean_end, request.producer_last_offsets, request.now_ms, request.delete_retention_ms
+        keys.latest,
+        keys.clean_end,
+        request.producer_last_offsets,
+        request.now_ms,
+        request.delete_retention_ms,
+        aborted,
     )
     covered = [entry for entry in request.segments if entry.base_offset < keys.clean_end]
     try:
@@ -110,8 +122,8 @@ def remove_outputs(files: Files, paths: Iterable[Path]) -> None:
             files.remove(path)
 
 
-def _map_keys(files: Files, request: CompactionRequest) -> KeyMap:
-    keys = KeyMap(request.first_dirty, request.key_count_max)
+def _map_keys(files: Files, request: CompactionRequest, aborted: AbortedRanges) -> KeyMap:
+    keys = KeyMap(request.first_dirty, request.key_count_max, aborted)
     for entry in request.segments:
         if entry.end_offset <= request.first_dirty:
             continue
@@ -147,6 +159,7 @@ class _Group:
         self._path = layout.cleaned_path(request.directory, base_offset)
         self._output = _Output(files, self._path)
         self._entries: list[SegmentEntry] = []
+        self._aborted: list[AbortedEntry] = []
         self._changed = False
 
     def has_room(self, entry: SegmentEntry, segment_bytes: int) -> bool:
@@ -167,6 +180,8 @@ class _Group:
         except BaseException:
             self._output.close()
             raise
+        self._aborted += cleaner.aborted_left
+        cleaner.aborted_left = []
 
     def finish(self) -> Iterator[CleanedGroup]:
         """One output, or none if it would be the only input over again."""
@@ -179,8 +194,11 @@ class _Group:
             self._files.remove(self._path)
             return
         first, last = self._entries[0], self._entries[-1]
-        entry = SegmentEntry(first.base_offset, last.end_offset, self._output.size, self._output.times)
-        yield CleanedGroup([entry.base_offset for entry in self._entries], self._path, entry)
+        index = AbortedIndex()
+        for one in self._aborted:
+            index.add(one)
+        entry = SegmentEntry(first.base_offset, last.end_offset, self._output.size, self._output.times, index.summary)
+        yield CleanedGroup([entry.base_offset for entry in self._entries], self._path, entry, self._aborted)
 
 
 def _batches(files: Files, request: CompactionRequest, entry: SegmentEntry) -> Iterator[tuple[BatchHeader, memoryview]]:

@@ -1,7 +1,8 @@
 """Which logs have something to compact, and how much: the rules of Kafka's cleaner, for logs on disk and in memory.
 
 A log is due when dirty bytes / all bytes ≥ min.cleanable.dirty.ratio, or when something dirty is older than
-max.compaction.lag.ms. Only sealed, flushed segments count, none younger than min.compaction.lag.ms.
+max.compaction.lag.ms. Only sealed segments below the last stable offset count, none younger than
+min.compaction.lag.ms.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ class CompactedLog(Protocol[AnySegment_co]):
 
     log_start: int
     log_end: int
-    flushed: int
 
+    @property
+    def last_stable(self) -> int: ...
     @property
     def config(self) -> LogConfig: ...
     @property
@@ -58,7 +60,7 @@ def measure_dirt(log: CompactedLog[AnySegment], first_dirty: int, now_ms: int) -
     cleanable: list[AnySegment] = []
     for segment in log.segments[:-1]:
         too_young = segment.largest_timestamp > now_ms - config.min_compaction_lag_ms
-        if segment.end_offset > log.flushed or (config.min_compaction_lag_ms > 0 and too_young):
+        if segment.end_offset > log.last_stable or (config.min_compaction_lag_ms > 0 and too_young):
             break
         cleanable.append(segment)
     dirty = [segment for segment in cleanable if segment.end_offset > first_dirty]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.model.batch import BatchHeader, Buffer
 from penstock.model.errors import KafkaError
 from penstock.model.records import records_payload, scan_records
+from penstock.storage.aborted_index import AbortedRanges
 from penstock.storage.clean_batch import key_digest
 
 KEY_COUNT_MAX = 500_000  # about 100 MB of the worker's memory
@@ -13,7 +14,8 @@ KEY_COUNT_MAX = 500_000  # about 100 MB of the worker's memory
 class KeyMap:
     """The last offset of every key (as a digest) in the dirty part of a log, from its beginning until it is full."""
 
-    def __init__(self, first_dirty: int, key_count_max: int = KEY_COUNT_MAX) -> None:
+    def __init__(self, first_dirty: int, key_count_max: int, aborted: AbortedRanges) -> None:
+        self._aborted = aborted
         self._first_dirty = first_dirty
         self._key_count_max = key_count_max
         self.latest: dict[bytes, int] = {}
@@ -35,7 +37,7 @@ class KeyMap:
         self.clean_end = max(self.clean_end, end_offset)
 
     def _add_keys(self, header: BatchHeader, batch: Buffer) -> None:
-        if header.is_control:
+        if header.is_control or self._aborted.covers(header):
             return
         try:
             payload = records_payload(batch, header)

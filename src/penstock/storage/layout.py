@@ -3,6 +3,7 @@
     <20 digits>.log                segment, named by its base offset
     <20 digits>.index              sparse offset index    } derived: missing or bad ones are rebuilt
     <20 digits>.timeindex          sparse time index      }
+    <20 digits>.txnindex           aborted transactions   }
     <20 digits>.snapshot           recovery point, producers, epochs; named by the log end it describes
     <20 digits>-<position>.cut     bytes of a torn tail, kept for people
     <20 digits>-<position>.damaged bytes that `repair` moved aside
@@ -23,6 +24,7 @@ from pathlib import Path
 LOG = ".log"
 INDEX = ".index"
 TIME_INDEX = ".timeindex"
+ABORTED_INDEX = ".txnindex"
 SNAPSHOT = ".snapshot"
 CUT = ".cut"
 DAMAGED = ".damaged"
@@ -45,6 +47,19 @@ def index_path(directory: Path, base_offset: int) -> Path:
 
 def time_index_path(directory: Path, base_offset: int) -> Path:
     return directory / f"{base_offset:020d}.timeindex"
+
+
+def aborted_index_path(directory: Path, base_offset: int) -> Path:
+    return directory / f"{base_offset:020d}.txnindex"
+
+
+def derived_paths(directory: Path, base_offset: int) -> tuple[Path, ...]:
+    """What goes with a segment; some of it may never have been written."""
+    return (
+        index_path(directory, base_offset),
+        time_index_path(directory, base_offset),
+        aborted_index_path(directory, base_offset),
+    )
 
 
 def snapshot_path(directory: Path, log_end: int) -> Path:

@@ -21,9 +21,10 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
 from penstock.runtime.files import Files
 from penstock.storage import layout
+from penstock.storage.aborted_index import AbortedEntry
 from penstock.storage.checkpoint import Checkpoint
 from penstock.storage.flush_queue import FileCache, FlushQueue, LogJournal
-from penstock.storage.interface import LogConfig, LogState, ProducerView
+from penstock.storage.interface import LogConfig, LogState, OpenTransaction, ProducerView
 from penstock.storage.log_reader import OnDamage
 from penstock.storage.log_writer import LogWriter
 from penstock.storage.observer import EngineObserver, SilentObserver
@@ -95,9 +96,11 @@ class DiskLog(LogWriter):
     def _take_over(self, recovered: RecoveredLog, log_start: int) -> None:
         self._segments: tuple[Segment, ...] = tuple(recovered.segments)
         self._producers = recovered.producers
+        self._transactions = recovered.producers.transactions
         self._epochs = recovered.epochs
         self.log_start = log_start
         self.log_end = self.flushed = recovered.log_end
+        self.last_stable = self._stable_end()
         self.readable_end = 1 << 63
         self.state = LogState.ONLINE
         if recovered.damage is not None:
@@ -137,6 +140,12 @@ class DiskLog(LogWriter):
     def producers(self) -> Sequence[ProducerView]:
         return self._producers.views()
 
+    def producer(self, producer_id: int) -> ProducerView | None:
+        return self._producers.view(producer_id)
+
+    def open_transactions(self) -> list[OpenTransaction]:
+        return self._producers.open_transactions()
+
     def producer_last_offsets(self) -> dict[int, int]:
         return self._producers.last_offsets()
 
@@ -152,6 +161,11 @@ class DiskLog(LogWriter):
                 segment.index.used = False
             elif segment.index.live is not None or segment.index.lower is not None:
                 segment.drop_index()
+            if segment.aborted is not None:
+                if segment.aborted.used:
+                    segment.aborted.used = False
+                elif segment.aborted.is_whole:
+                    segment.drop_aborted()
 
     # --- epochs ----------------------------------------------------------------------------------------
 
@@ -183,6 +197,7 @@ class DiskLog(LogWriter):
             if not saved:
                 self.save_log_start(before)
             self.log_start = before
+            self.last_stable = max(self.last_stable, before)
             self._epochs.cut_front(before)
 
     def save_front(self, log_start: int) -> None:
@@ -194,18 +209,17 @@ class DiskLog(LogWriter):
         """Forget the oldest segments, after `save_front`; returns the files to remove."""
         dropped, self._segments = self._segments[:count], self._segments[count:]
         self.log_start = max(self.log_start, log_start)
+        self.last_stable = max(self.last_stable, self.log_start)
         self._epochs.cut_front(self.log_start)
         paths: list[Path] = []
         for segment in dropped:
             self._cache.forget(segment.path)
-            paths += (
-                segment.path,
-                layout.index_path(self.directory, segment.base_offset),
-                layout.time_index_path(self.directory, segment.base_offset),
-            )
+            paths += (segment.path, *layout.derived_paths(self.directory, segment.base_offset))
         return paths
 
-    def begin_swap(self, replaced: Sequence[Segment], cleaned: Path, kept: SegmentEntry) -> SegmentSwap:
+    def begin_swap(
+        self, replaced: Sequence[Segment], cleaned: Path, kept: SegmentEntry, aborted: Sequence[AbortedEntry] = ()
+    ) -> SegmentSwap:
         """Put compaction's output, synced as `cleaned`, in the place of sealed neighbours.
 
         Whoever gets the swap writes it, calls `finish_swap` and lets go; no recovery point may be written meanwhile.
@@ -214,8 +228,9 @@ class DiskLog(LogWriter):
         assert last is not self._segments[-1]
         assert last.end_offset <= self.snapshot_end, "only what the recovery point covers may change"
         return SegmentSwap(
-            self._files, self._cache, self.directory, self._segments, replaced, cleaned, kept, self.snapshot_end
-        )
+            self._files, self._cache, self.directory, self._segments, replaced, cleaned, kept, aborted,
+            self.snapshot_end,
+        )  # fmt: skip
 
     def finish_swap(self, swap: SegmentSwap) -> None:
         self._segments = swap.swapped(self._segments)
@@ -258,6 +273,7 @@ class DiskLog(LogWriter):
             if item.segment is not active and item.size == item.segment.size:
                 item.segment.index_written = True
                 item.segment.drop_index()
+                item.segment.drop_aborted()
 
     def close(self, *, synced: bool = False) -> None:
         """Flush, write a last recovery point. Waits for the disk. `synced`: see `Checkpoint.write`."""
@@ -278,3 +294,4 @@ class DiskLog(LogWriter):
                 self.checkpoint_written(checkpoint)
         self._unflushed.abandon()
         self.flushed = self.log_end
+        self.last_stable = self._stable_end()

@@ -17,10 +17,13 @@ from operator import attrgetter
 from pathlib import Path
 
 from penstock.model.batch import BatchHeader
+from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.runtime.files import File, Files
+from penstock.storage import aborted_search, layout
+from penstock.storage.aborted_index import AbortedEntry, AbortedIndex
 from penstock.storage.flush_queue import FileCache
-from penstock.storage.interface import LogConfig, LogState, ReadSlice, Scan, TimestampOffset
+from penstock.storage.interface import AbortedTransaction, LogConfig, LogState, ReadSlice, Scan, TimestampOffset
 from penstock.storage.scan import BatchScanner, CorruptBatch
 from penstock.storage.segment import EMPTY_SLICE, ReadLimits, Segment
 from penstock.storage.segment_index import SegmentIndex
@@ -134,6 +137,51 @@ class LogReader:
             if self.on_damage is not None:
                 self.on_damage(self, position, f"{segment.path.name}: {reason}")
         return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{segment.path.name}: {reason} at byte {position}")
+
+    # --- aborted transactions --------------------------------------------------------------------------
+
+    def aborted_transactions(self, start: int, end: int, *, wait: bool) -> list[AbortedTransaction]:
+        return [AbortedTransaction(*entry[:2]) for entry in self.aborted_entries(start, end, wait=wait)]
+
+    def aborted_entries(self, start: int, end: int, *, wait: bool) -> list[AbortedEntry]:
+        """As `aborted_transactions`, with all that is known of them."""
+        while True:
+            segments = self._segments
+            if not segments:
+                return []
+
+            def make_whole(segment: Segment, index: AbortedIndex, segments: tuple[Segment, ...] = segments) -> None:
+                if not wait:
+                    raise BlockingIOError
+                self.load_aborted(segments, segment, index)
+
+            first = segments.index(self._holder(segments, start)) if len(segments) > 1 else 0
+            try:
+                return list(aborted_search.search(segments, first, start, end, make_whole))
+            except FileNotFoundError as error:  # retention or compaction was faster, or the file is gone
+                if segments is self._segments:
+                    raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from None
+
+    def load_aborted(self, segments: tuple[Segment, ...], segment: Segment, index: AbortedIndex) -> None:
+        """Any thread. Make a segment's index whole, from its file or, if that is lost, from the batches."""
+        if index.is_whole:
+            return
+        try:
+            data = self._files.read_bytes(layout.aborted_index_path(self.directory, segment.base_offset))
+            if index.take_file(data):
+                return
+        except OSError:
+            pass
+        index.take(aborted_search.rebuild(segments[: segments.index(segment) + 1], self._transactional_batches))
+
+    def _transactional_batches(self, segment: Segment) -> Iterator[tuple[BatchHeader, Marker | None]]:
+        """Up to where they stop making sense: what lies behind that is not served."""
+        file = self._cache.acquire(segment.path)
+        try:
+            scanner = BatchScanner(file, 0, segment.size, min_offset=segment.base_offset, verify=False)
+            yield from aborted_search.transactional(scanner)
+        finally:
+            self._cache.release(file)
 
     # --- by time ---------------------------------------------------------------------------------------
 

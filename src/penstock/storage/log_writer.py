@@ -11,7 +11,8 @@ from __future__ import annotations
 from pathlib import Path
 from time import perf_counter
 
-from penstock.model.batch import BatchHeader, stamp, stamp_log_append_time
+from penstock.model.batch import BatchHeader, read_header, stamp, stamp_log_append_time
+from penstock.model.control_record import Marker, build_marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.runtime.files import File
 from penstock.storage.append_rules import check_batch_fits, must_roll
@@ -23,6 +24,7 @@ from penstock.storage.observer import EngineObserver
 from penstock.storage.producer_state import Producers
 from penstock.storage.room import Room
 from penstock.storage.segment import Segment
+from penstock.storage.transactions import Transactions
 from penstock.storage.unflushed import UnflushedFiles
 
 
@@ -34,7 +36,7 @@ class LogWriter(LogReader):
 
     __slots__ = (
         "_commit", "_end_mark", "_epoch", "_flushing", "_observer", "_producers", "_room", "_root", "_synced_names",
-        "_unflushed", "flushed", "unsnapshotted_bytes",
+        "_transactions", "_unflushed", "flushed", "last_stable", "unsnapshotted_bytes",
     )  # fmt: skip
 
     _commit: FlushQueue
@@ -46,8 +48,10 @@ class LogWriter(LogReader):
     _room: Room
     _root: Path
     _synced_names: bool
+    _transactions: Transactions
     _unflushed: UnflushedFiles
     flushed: int
+    last_stable: int
     unsnapshotted_bytes: int
 
     # --- append ----------------------------------------------------------------------------------------
@@ -63,7 +67,7 @@ class LogWriter(LogReader):
         config = self._config
         size = len(batch)
         check_batch_fits(config, header, size, now_ms)
-        is_idempotent = header.producer_id >= 0
+        is_idempotent = header.producer_id >= 0 and header.base_sequence >= 0  # markers have no sequence
         if is_idempotent:
             seen = self._producers.check(header)
             if seen is not None:
@@ -95,6 +99,15 @@ class LogWriter(LogReader):
             self._producers.note(header, base_offset, append_time_ms, now_ms)
         self._commit.mark(self, size)
         return Appended(base_offset, last_offset, append_time_ms, False)
+
+    def append_marker(self, marker: Marker, now_ms: int) -> Appended:
+        self._producers.check_marker(marker)
+        batch = build_marker(marker, now_ms)
+        appended = self.append_trusted(batch, read_header(batch), now_ms)
+        aborted = self._producers.note_marker(marker, appended.base_offset, now_ms, now_ms)
+        if aborted is not None:
+            self._segments[-1].note_aborted(aborted)
+        return appended
 
     def _segment_for_append(self, base_offset: int, last_offset: int, size: int, timestamp: int) -> Segment:
         if self._segments:
@@ -197,6 +210,11 @@ class LogWriter(LogReader):
         else:
             self._flush_mark = (end, -1, -1)
         self.flushed = end
+        self.last_stable = end if self._transactions.is_idle else self._stable_end()
+
+    def _stable_end(self) -> int:
+        """Whoever deleted the beginning of a transaction has not decided it."""
+        return max(self._transactions.stable_end(self.flushed), self.log_start)
 
     def flush_failed(self, error: OSError) -> None:
         """Waits for the disk, once: the failure is recorded beside the log."""

@@ -74,7 +74,14 @@ class MemoryCleaner:
         run_id = uuid.uuid4().hex
         started_ms = self._engine.clock.monotonic_ms()
         bytes_before = log.size_bytes
-        rules = CleaningRules(dirt.first_dirty, log.producer_last_offsets(), now_ms, log.config.delete_retention_ms)
+        end = dirt.segments[-1].end_offset
+        rules = CleaningRules(
+            dirt.first_dirty,
+            log.producer_last_offsets(),
+            now_ms,
+            log.config.delete_retention_ms,
+            aborted=list(log.aborted_entries(0, end)),
+        )
         yield partial(memory_compaction.begin, run_id, rules)
         covered: list[MemorySegment] = []
         for segment in dirt.segments:

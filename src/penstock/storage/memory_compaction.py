@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from penstock.model.batch import read_header
+from penstock.storage.aborted_index import AbortedEntry, AbortedRanges
 from penstock.storage.clean_batch import BatchCleaner
 from penstock.storage.key_map import KEY_COUNT_MAX, KeyMap
 from penstock.storage.memory_segment import MemorySegment
@@ -26,6 +27,7 @@ class CleaningRules(NamedTuple):
     now_ms: int
     delete_retention_ms: int
     key_count_max: int = KEY_COUNT_MAX
+    aborted: Sequence[AbortedEntry] = ()  # every transaction that was aborted and began in its sealed segments
 
 
 class CleaningTally(NamedTuple):
@@ -40,7 +42,8 @@ class RunLost(Exception):
 
 class _Run:
     def __init__(self, rules: CleaningRules) -> None:
-        self.keys = KeyMap(rules.first_dirty, rules.key_count_max)
+        self._aborted = AbortedRanges(rules.aborted)
+        self.keys = KeyMap(rules.first_dirty, rules.key_count_max, self._aborted)
         self._rules = rules
         self._cleaner: BatchCleaner | None = None
 
@@ -50,7 +53,12 @@ class _Run:
         if self._cleaner is None:
             rules, keys = self._rules, self.keys
             self._cleaner = BatchCleaner(
-                keys.latest, keys.clean_end, rules.producer_last_offsets, rules.now_ms, rules.delete_retention_ms
+                keys.latest,
+                keys.clean_end,
+                rules.producer_last_offsets,
+                rules.now_ms,
+                rules.delete_retention_ms,
+                self._aborted,
             )
         return self._cleaner
 
@@ -84,6 +92,9 @@ def clean_segment(run_id: str, segment: MemorySegment) -> MemorySegment | None:
         is_changed = is_changed or kept is not batch
         if kept is not None:
             cleaned.add(kept, header.last_offset, read_header(kept).max_timestamp)
+    for entry in cleaner.aborted_left:
+        cleaned.note_aborted(entry)
+    cleaner.aborted_left = []
     cleaned.end_offset = segment.end_offset
     cleaned.seal()
     return cleaned if is_changed else None

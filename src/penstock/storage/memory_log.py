@@ -10,12 +10,25 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 
-from penstock.model.batch import BatchHeader, stamp, stamp_log_append_time
+from penstock.model.batch import BatchHeader, read_header, stamp, stamp_log_append_time
+from penstock.model.control_record import Marker, build_marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
+from penstock.storage.aborted_index import AbortedEntry
+from penstock.storage.aborted_search import search
 from penstock.storage.append_rules import check_batch_fits, must_roll
 from penstock.storage.epochs import Epochs
-from penstock.storage.interface import Appended, LogConfig, LogState, ProducerView, ReadSlice, Scan, TimestampOffset
+from penstock.storage.interface import (
+    AbortedTransaction,
+    Appended,
+    LogConfig,
+    LogState,
+    OpenTransaction,
+    ProducerView,
+    ReadSlice,
+    Scan,
+    TimestampOffset,
+)
 from penstock.storage.memory_budget import MemoryBudget
 from penstock.storage.memory_segment import SEGMENT_BYTES_MAX, MemorySegment
 from penstock.storage.producer_state import Producers
@@ -31,7 +44,8 @@ class MemoryLog:
 
     __slots__ = (
         "_budget", "_config", "_epoch", "_epochs", "_mark", "_producers",
-        "first_dirty", "flushed", "log_end", "log_start", "partition", "segments", "size_bytes", "state", "topic",
+        "first_dirty", "flushed", "last_stable", "log_end", "log_start", "partition", "segments", "size_bytes", "state",
+        "topic",
     )  # fmt: skip
 
     def __init__(
@@ -47,7 +61,7 @@ class MemoryLog:
         self.topic = topic
         self.partition = partition
         self.state = LogState.ONLINE
-        self.log_start = self.flushed = self.log_end = 0
+        self.log_start = self.last_stable = self.flushed = self.log_end = 0
         self.first_dirty = 0  # compaction has compared everything below
         self.size_bytes = 0
         self.segments: tuple[MemorySegment, ...] = ()
@@ -82,6 +96,12 @@ class MemoryLog:
     def producers(self) -> Sequence[ProducerView]:
         return self._producers.views()
 
+    def producer(self, producer_id: int) -> ProducerView | None:
+        return self._producers.view(producer_id)
+
+    def open_transactions(self) -> list[OpenTransaction]:
+        return self._producers.open_transactions()
+
     def producer_last_offsets(self) -> dict[int, int]:
         return self._producers.last_offsets()
 
@@ -97,7 +117,8 @@ class MemoryLog:
         config = self._config
         size = len(batch)
         check_batch_fits(config, header, size, now_ms)
-        if header.producer_id >= 0:
+        is_idempotent = header.producer_id >= 0 and header.base_sequence >= 0  # markers have no sequence
+        if is_idempotent:
             seen = self._producers.check(header)
             if seen is not None:
                 return Appended(seen.base_offset, seen.last_offset, seen.append_time_ms, True)
@@ -111,10 +132,19 @@ class MemoryLog:
         self._segment_for_append(size, timestamp, last_offset).add(batch, last_offset, timestamp)
         self.log_end = last_offset + 1
         self._resize(size)
-        if header.producer_id >= 0:
+        if is_idempotent:
             self._producers.note(header, base_offset, append_time_ms, now_ms)
         self._mark(self)
         return Appended(base_offset, last_offset, append_time_ms, False)
+
+    def append_marker(self, marker: Marker, now_ms: int) -> Appended:
+        self._producers.check_marker(marker)
+        batch = build_marker(marker, now_ms)
+        appended = self.append_trusted(batch, read_header(batch), now_ms)
+        aborted = self._producers.note_marker(marker, appended.base_offset, now_ms, now_ms)
+        if aborted is not None:
+            self.segments[-1].note_aborted(aborted)
+        return appended
 
     def _segment_for_append(self, size: int, timestamp: int, last_offset: int) -> MemorySegment:
         if not self.segments:
@@ -145,6 +175,7 @@ class MemoryLog:
     def show_all(self) -> None:
         """What a flush does."""
         self.flushed = self.log_end
+        self.last_stable = max(self._producers.transactions.stable_end(self.flushed), self.log_start)
 
     # --- read ------------------------------------------------------------------------------------------
 
@@ -160,6 +191,15 @@ class MemoryLog:
             if found is not None:  # if it is, compaction left nothing up to the next segment
                 return found
         return EMPTY_SLICE
+
+    def aborted_transactions(self, start: int, end: int, *, wait: bool) -> list[AbortedTransaction]:
+        return [AbortedTransaction(*entry[:2]) for entry in self.aborted_entries(start, end)]
+
+    def aborted_entries(self, start: int, end: int) -> Iterator[AbortedEntry]:
+        """As `aborted_transactions`, with all that is known of them."""
+        segments = self.segments
+        first = max(0, bisect_right(segments, start, key=_base_offset) - 1)
+        return search(segments, first, start, end, lambda segment, index: None)
 
     def find_timestamp(self, timestamp_ms: int, *, end: int, scan: Scan = scan_here) -> TimestampOffset | None:
         return find_timestamp(self, timestamp_ms, Range(self.log_start, end), scan)
@@ -204,6 +244,7 @@ class MemoryLog:
 
     def _drop_front(self, count: int, log_start: int) -> None:
         self.log_start = max(self.log_start, log_start)
+        self.last_stable = max(self.last_stable, self.log_start)
         self._epochs.cut_front(self.log_start)
         freed = sum(segment.size for segment in self.segments[:count])
         self.segments = self.segments[count:]

@@ -17,6 +17,7 @@ from functools import partial
 
 from penstock.model.batch import BatchHeader, Buffer, batch_size_at, read_header
 from penstock.model.ids import NO_TIMESTAMP
+from penstock.storage.aborted_index import AbortedEntry, AbortedIndex
 from penstock.storage.interface import ReadSlice
 from penstock.storage.segment import EMPTY_SLICE
 
@@ -29,13 +30,15 @@ class MemorySegment:
     """Offsets [base_offset, end_offset). Changed on the event loop only; threads may read it meanwhile."""
 
     __slots__ = (
-        "base_offset", "data", "end_offset", "ends", "first_timestamp", "largest_timestamp", "last_offsets", "size",
+        "aborted", "base_offset", "data", "end_offset", "ends", "first_timestamp", "largest_timestamp", "last_offsets",
+        "size",
     )  # fmt: skip
 
     def __init__(self, base_offset: int) -> None:
         self.base_offset = base_offset
         self.end_offset = base_offset
         self.size = 0
+        self.aborted: AbortedIndex | None = None  # hardly any segment has one
         self.first_timestamp = NO_TIMESTAMP
         self.largest_timestamp = NO_TIMESTAMP
         self.data: bytearray | bytes = bytearray()
@@ -59,9 +62,20 @@ class MemorySegment:
         both.data = bytes(self.data) + after.data
         both.ends = self.ends + array("q", [self.size + end for end in after.ends])
         both.last_offsets = self.last_offsets + after.last_offsets
+        for entry in (*self.aborted_entries(), *after.aborted_entries()):
+            both.note_aborted(entry)
         for one in (self, after):
             both._note_time(one.first_timestamp, one.largest_timestamp)
         return both
+
+    def note_aborted(self, entry: AbortedEntry) -> None:
+        """The marker of an aborted transaction is the last batch."""
+        if self.aborted is None:
+            self.aborted = AbortedIndex()
+        self.aborted.add(entry)
+
+    def aborted_entries(self) -> Iterator[AbortedEntry]:
+        return iter(()) if self.aborted is None else self.aborted.since(self.base_offset)
 
     def _note_time(self, first: int, largest: int) -> None:
         self.largest_timestamp = max(self.largest_timestamp, largest)

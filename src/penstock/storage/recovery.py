@@ -19,8 +19,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
+from penstock.model.batch import BatchHeader
+from penstock.model.errors import KafkaError
 from penstock.runtime.files import File, Files
 from penstock.storage import layout
+from penstock.storage.aborted_index import UNKNOWN_ABORTED, AbortedIndex
 from penstock.storage.epochs import EpochEntry, Epochs
 from penstock.storage.leftovers import clear_leftovers, rewrite_after_failed_flush
 from penstock.storage.producer_state import Producers
@@ -28,6 +31,7 @@ from penstock.storage.scan import BatchScanner, bounded_end, find_batch
 from penstock.storage.segment import Segment
 from penstock.storage.snapshot import SegmentEntry, Snapshot, newest_snapshot
 from penstock.storage.torn import cut_tail
+from penstock.storage.transactions import Transactions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +122,8 @@ class _Recovery:
         self.result = RecoveredLog(log_end=log_start)
         self.next_offset = -1  # -1: nothing is known yet, the first segment may begin anywhere
         self.scan_bytes_max: int | None = None
+        self.known_end = -1  # what lies below is in the producers of the snapshot
+        self.known_transactions = Transactions()  # of what lies below, where that is scanned, too
         self.resume: SegmentEntry | None = None
         self.scanned: list[Segment] = []
 
@@ -125,6 +131,7 @@ class _Recovery:
         """Take over what the snapshot says of sealed segments, and check that they are there."""
         result = self.result
         result.producers = snapshot.producers
+        self.known_end = snapshot.log_end
         result.epochs = Epochs([*snapshot.epochs, *result.epochs.entries])
         result.snapshot_end = snapshot.log_end if position_holds else -1
         result.log_end = max(self.log_start, snapshot.log_end)
@@ -201,7 +208,9 @@ class _Recovery:
         size = file.size()
         if size < segment.size:
             reason = f"{size} bytes, {segment.size} were synced"
+            was_aborted = segment.aborted is not None
             segment = Segment(self.directory, segment.base_offset, has_holes=self.has_holes)
+            segment.aborted = AbortedIndex(UNKNOWN_ABORTED) if was_aborted else None
         else:
             reason = None
         start = segment.size
@@ -218,12 +227,13 @@ class _Recovery:
             offset_limit=bounded_end(segment.base_offset),
             room_allowed=True,
         )
-        for _, header in scanner:
+        for position, header in scanner:
             next_offset = header.next_offset
             segment.note_batch(header.base_offset, next_offset, header.size_bytes, header.max_timestamp, self.interval)
             if next_offset > self.result.snapshot_end:
                 self._replay(header.leader_epoch, header.base_offset)
-                self.result.producers.replay(header, self.now_ms)
+                if header.producer_id >= 0:
+                    self._replay_producer(segment, scanner, position, header)
         self.result.segments.append(segment)
         if scanner.position > start:
             self.scanned.append(segment)
@@ -249,6 +259,20 @@ class _Recovery:
     def _replay(self, leader_epoch: int, base_offset: int) -> None:
         if leader_epoch > self.result.epochs.latest:
             self.result.epochs.begin(leader_epoch, base_offset)
+
+    def _replay_producer(self, segment: Segment, scanner: BatchScanner, position: int, header: BatchHeader) -> None:
+        marker = None
+        if header.is_control:
+            try:
+                marker = scanner.marker_at(position, header)
+            except KafkaError as error:
+                self.result.notes.append(f"a control batch at offset {header.base_offset} of {segment.path}: {error}")
+        if header.next_offset > self.known_end:
+            aborted = self.result.producers.replay(header, marker, self.now_ms)
+        else:
+            aborted = self.known_transactions.follow(header, marker)
+        if aborted is not None:
+            segment.note_aborted(aborted)
 
     def _settle(self, file: File, segment: Segment, size: int, reason: str, later: Sequence[int]) -> bool:
         """The bytes at the segment's end are bad: a torn tail or damage?"""
@@ -332,5 +356,7 @@ def segment_from_entry(directory: Path, entry: SegmentEntry, *, has_holes: bool)
         directory, entry.base_offset, known_bytes=entry.size, known_end=entry.end_offset, has_holes=has_holes
     )
     segment.first_timestamp, segment.largest_timestamp, segment.largest_timestamp_offset = entry.times
+    if entry.aborted.entry_count:
+        segment.aborted = AbortedIndex(entry.aborted)
     segment.index_written = True
     return segment

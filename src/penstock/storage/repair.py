@@ -56,7 +56,7 @@ def _repair_segment(files: Files, directory: Path, base_offset: int, regions: li
     finally:
         source.close()
         target.close()
-    for derived in (layout.index_path(directory, base_offset), layout.time_index_path(directory, base_offset)):
+    for derived in layout.derived_paths(directory, base_offset):
         if files.exists(derived):
             files.remove(derived)
     files.rename(copy, path)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from crc32c import crc32c
 
 from penstock.model.batch import CRC_START, HEADER_BYTES, LOG_OVERHEAD_BYTES, BatchHeader, read_header
+from penstock.model.control_record import Marker, parse_marker
 from penstock.runtime.files import File
 from penstock.storage.index import RELATIVE_OFFSET_MAX
 from penstock.storage.room import is_room
@@ -115,6 +116,13 @@ class BatchScanner:
         if self._offset_limit is not None and header.next_offset > self._offset_limit:
             return f"offset {header.last_offset} in a part that ends before {self._offset_limit}"
         return None
+
+    def marker_at(self, position: int, header: BatchHeader) -> Marker | None:
+        """What is in the control batch that was just found there, as `parse_marker` says."""
+        at = position - self.chunk_start
+        if at + header.size_bytes > len(self.chunk):
+            return parse_marker(self._file.pread(header.size_bytes, position), header)
+        return parse_marker(memoryview(self.chunk)[at : at + header.size_bytes], header)
 
     def check_end(self) -> None:
         """CorruptBatch if the walk ended before the end."""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from penstock.model.batch import HEADER_BYTES, LOG_OVERHEAD_BYTES
 from penstock.runtime.files import File, Files
 from penstock.storage import layout
+from penstock.storage.aborted_index import NONE_ABORTED, AbortedEntry, AbortedIndex, AbortedSummary
 from penstock.storage.interface import ReadSlice
 from penstock.storage.scan import CorruptBatch
 from penstock.storage.segment_index import SegmentIndex
@@ -38,6 +39,7 @@ class Segment:
     """Offsets [base_offset, end_offset) in `size` bytes. The active segment's end rises with every append."""
 
     __slots__ = (
+        "aborted",
         "base_offset",
         "end_offset",
         "first_timestamp",
@@ -79,6 +81,7 @@ class Segment:
         self.indexed_to = known_bytes  # position of the last index entry
         self.index_written = False
         self.verified = VerifiedRegions(known_bytes)
+        self.aborted: AbortedIndex | None = None  # hardly any segment has one
         self.hint = (-1, 0)  # where the last read stopped: offset and position
 
     @property
@@ -86,7 +89,17 @@ class Segment:
         return Times(self.first_timestamp, self.largest_timestamp, self.largest_timestamp_offset)
 
     def entry(self) -> SegmentEntry:
-        return SegmentEntry(self.base_offset, self.end_offset, self.size, self.times)
+        return SegmentEntry(self.base_offset, self.end_offset, self.size, self.times, self.aborted_summary)
+
+    @property
+    def aborted_summary(self) -> AbortedSummary:
+        return NONE_ABORTED if self.aborted is None else self.aborted.summary
+
+    def note_aborted(self, entry: AbortedEntry) -> None:
+        """The marker of an aborted transaction was written, or found, at the end."""
+        if self.aborted is None:
+            self.aborted = AbortedIndex()
+        self.aborted.add(entry)
 
     def note_batch(self, base_offset: int, next_offset: int, size: int, timestamp: int, interval: int) -> None:
         """A batch was written, or found, at the end. `size` rises before `end_offset`: see `read`."""
@@ -105,6 +118,11 @@ class Segment:
     def drop_index(self) -> None:
         """Forget the index of a sealed segment; its files, or a scan, give it back."""
         self.index = SegmentIndex(self.base_offset, self.size, self.end_offset)
+
+    def drop_aborted(self) -> None:
+        """Likewise, the aborted transactions."""
+        if self.aborted is not None:
+            self.aborted = AbortedIndex(self.aborted.summary)
 
     def load_index(self, index: SegmentIndex, files: Files, file: File, interval: int) -> None:
         """Make the segment's index whole. Any thread. CorruptBatch if it must be rebuilt and the batches are wrong."""

@@ -6,9 +6,11 @@ missing or too short is damage, found without reading it. After a clean stop the
 to scan.
 
     magic 'PSSN' | version u16 | zero u16 | CRC-32C u32 of all that follows
-    log end i64 | segments u32 | { base i64 | end i64 | size u64 | first timestamp, largest, its offset i64 }… |
+    log end i64 | segments u32 | { base i64 | end i64 | size u64 | first timestamp, largest, its offset i64 |
+                                   aborted transactions i32 | CRC-32C u32 | lowest first offset i64 }… |
     epochs u32 | { epoch i32 | start offset i64 }… | producers u32 | …   (`producer_state`)       little-endian
 
+Version 1, from before there were transactions, lacks what is said of them and is still read.
 The last segment is the one that was active: its size is the position to go on from. Snapshots are not
 derived any more once retention has removed segments (their producers are only here), so a new one is durable
 before the old one goes.
@@ -26,6 +28,7 @@ from crc32c import crc32c
 
 from penstock.runtime.files import Buffer, Files
 from penstock.storage import layout
+from penstock.storage.aborted_index import NONE_ABORTED, AbortedSummary
 from penstock.storage.epochs import EpochEntry
 from penstock.storage.producer_state import Producers, decode_producers
 from penstock.storage.time_index import Times
@@ -33,19 +36,22 @@ from penstock.storage.time_index import Times
 _PREFIX = Struct("<4sHHI")
 _ENDS = Struct("<qI")
 _SEGMENT = Struct("<qqQqqq")
+_ABORTED = Struct("<iIq")
 _COUNT = Struct("<I")
 _EPOCH = Struct("<iq")
 _MAGIC = b"PSSN"
-_VERSION = 1
+_VERSION = 2
+_WITHOUT_TRANSACTIONS = 1
 
 
 class SegmentEntry(NamedTuple):
-    """A segment as it was: offsets [base_offset, end_offset), bytes, times."""
+    """A segment as it was: offsets [base_offset, end_offset), bytes, times, aborted transactions."""
 
     base_offset: int
     end_offset: int
     size: int
     times: Times
+    aborted: AbortedSummary = NONE_ABORTED
 
 
 class Snapshot(NamedTuple):
@@ -60,7 +66,7 @@ def encode_snapshot(
 ) -> bytes:
     """The bytes of a snapshot; `producers` is already encoded, since only the event loop may walk over them."""
     parts: list[Buffer] = [_ENDS.pack(log_end, len(segments))]
-    parts += [_SEGMENT.pack(*entry[:3], *entry.times) for entry in segments]
+    parts += [_SEGMENT.pack(*entry[:3], *entry.times) + _ABORTED.pack(*entry.aborted) for entry in segments]
     parts.append(_COUNT.pack(len(epochs)))
     parts += [_EPOCH.pack(*entry) for entry in epochs]
     parts.append(producers)
@@ -72,7 +78,7 @@ def decode_snapshot(data: Buffer) -> Snapshot:
     """ValueError for anything but a whole snapshot."""
     try:
         magic, version, _, crc = _PREFIX.unpack_from(data)
-        if magic != _MAGIC or version != _VERSION:
+        if magic != _MAGIC or version not in (_VERSION, _WITHOUT_TRANSACTIONS):
             raise ValueError("not a snapshot of this version")
         if crc32c(memoryview(data)[_PREFIX.size :]) != crc:
             raise ValueError("wrong CRC")
@@ -82,12 +88,17 @@ def decode_snapshot(data: Buffer) -> Snapshot:
         segments = []
         for _ in range(count):
             base, end, size, *times = _SEGMENT.unpack_from(data, position)
-            segments.append(SegmentEntry(base, end, size, Times(*times)))
             position += _SEGMENT.size
+            aborted = NONE_ABORTED
+            if version != _WITHOUT_TRANSACTIONS:
+                aborted = AbortedSummary(*_ABORTED.unpack_from(data, position))
+                position += _ABORTED.size
+            segments.append(SegmentEntry(base, end, size, Times(*times), aborted))
         (count,) = _COUNT.unpack_from(data, position)
         position += _COUNT.size
         epochs = [_EPOCH.unpack_from(data, position + _EPOCH.size * index) for index in range(count)]
-        producers, position = decode_producers(data, position + _EPOCH.size * count)
+        position += _EPOCH.size * count
+        producers, position = decode_producers(data, position, with_transactions=version != _WITHOUT_TRANSACTIONS)
     except struct.error as error:
         raise ValueError(str(error)) from None
     return Snapshot(log_end, segments, [(epoch, start) for epoch, start in epochs], producers)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from penstock.runtime.files import File, Files
 from penstock.storage import layout
+from penstock.storage.aborted_index import AbortedEntry
 from penstock.storage.flush_queue import FileCache
 from penstock.storage.leftovers import record_holes
 from penstock.storage.recovery import segment_from_entry
@@ -49,9 +50,13 @@ class SegmentSwap:
         replaced: Sequence[Segment],
         cleaned: Path,
         kept: SegmentEntry,
+        aborted: Sequence[AbortedEntry],
         snapshot_end: int,
     ) -> None:
-        """`segments` are those of the log; `kept` describes `cleaned`, its offsets are those of `replaced`."""
+        """`segments` are those of the log; `kept` describes `cleaned`, its offsets are those of `replaced`.
+
+        `aborted` is what `cleaned` is still to be known by; its file is written with the next recovery point.
+        """
         self._files = files
         self._cache = cache
         self._directory = directory
@@ -61,6 +66,8 @@ class SegmentSwap:
         self.replaced = tuple(replaced)
         self.segment = segment_from_entry(directory, kept, has_holes=True)
         self.segment.index_written = False
+        if self.segment.aborted is not None:
+            self.segment.aborted.take(aborted)
         self._entries = [one.entry() for one in self.swapped(segments)]
         self._held: list[File] = [cache.acquire(old.path) for old in replaced]
 

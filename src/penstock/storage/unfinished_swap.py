@@ -20,6 +20,7 @@ from pathlib import Path
 
 from penstock.runtime.files import Files
 from penstock.storage import layout
+from penstock.storage.aborted_index import NONE_ABORTED, UNKNOWN_ABORTED
 from penstock.storage.scan import BatchScanner
 from penstock.storage.snapshot import SegmentEntry, newest_snapshot, rewrite_segments
 from penstock.storage.time_index import Times
@@ -50,7 +51,7 @@ def finish_swap(files: Files, directory: Path, base_offset: int, end_offset: int
     """
     removed = []
     for name in files.list_names(directory):
-        for suffix in (layout.LOG, layout.INDEX, layout.TIME_INDEX):
+        for suffix in (layout.LOG, layout.INDEX, layout.TIME_INDEX, layout.ABORTED_INDEX):
             base = layout.offset_of(name, suffix)
             if base is None or not base_offset <= base < end_offset:
                 continue
@@ -111,6 +112,7 @@ class _Found:
 
     def __init__(self, files: Files, path: Path, base_offset: int, end_offset: int, *, verify: bool) -> None:
         self._base_offset = base_offset
+        self._aborted = NONE_ABORTED
         first, largest, largest_offset = Times()
         file = files.open(path, write=False)
         try:
@@ -123,6 +125,8 @@ class _Found:
                     first = header.max_timestamp
                 if header.max_timestamp > largest:
                     largest, largest_offset = header.max_timestamp, header.base_offset
+                if header.is_control:
+                    self._aborted = UNKNOWN_ABORTED  # found out when somebody asks
         finally:
             file.close()
         self._times = Times(first, largest, largest_offset)
@@ -131,4 +135,4 @@ class _Found:
         self.next_offset = scanner.next_offset
 
     def entry(self, end_offset: int) -> SegmentEntry:
-        return SegmentEntry(self._base_offset, end_offset, self.position, self._times)
+        return SegmentEntry(self._base_offset, end_offset, self.position, self._times, self._aborted)
