@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from penstock.broker.broker import Broker
@@ -32,6 +32,7 @@ class FetchTarget(NamedTuple):
         if partition is None:
             return self._failed(self.error), 0
         found, messages = NO_RECORDS, 0
+        aborted: Sequence[tuple[int, int]] | None = () if committed_only else None
         if self.diverging is None:
             # A partition beyond the byte limit is still checked, so that its errors are told at once.
             max_bytes = min(item.max_bytes, left)
@@ -40,7 +41,11 @@ class FetchTarget(NamedTuple):
                     return self._failed(ErrorCode.UNKNOWN_SERVER_ERROR), 0  # as in Kafka
                 max_bytes = 0
             try:
-                found = partition.read(item.fetch_offset, max_bytes, one_batch_at_least=first, wait=wait)
+                found = partition.read(
+                    item.fetch_offset, max_bytes, one_batch_at_least=first, wait=wait, committed_only=committed_only
+                )
+                if committed_only and len(found.records):
+                    aborted = partition.aborted_transactions(item.fetch_offset, found.next_offset, wait=wait)
             except KafkaError as error:
                 return self._failed(error.code), 0
             if len(found.records):
@@ -53,13 +58,14 @@ class FetchTarget(NamedTuple):
             partition.last_stable,
             partition.log_start,
             found.part or found.records,
-            committed_only,
+            aborted,
             self.diverging,
         )
         return answer, messages
 
     def _failed(self, error: ErrorCode) -> FetchedPartition:
-        return FetchedPartition(self.item.topic, self.item.partition, error, -1, -1, -1, b"", self.missing)
+        aborted = () if self.missing else None
+        return FetchedPartition(self.item.topic, self.item.partition, error, -1, -1, -1, b"", aborted)
 
 
 def distinct(items: list[FetchPartition]) -> list[FetchPartition]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from penstock.model.batch import BatchHeader
+from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, PartitionId, TopicId
-from penstock.storage.interface import Appended, Log, LogState, ReadSlice
+from penstock.storage.interface import AbortedTransaction, Appended, Log, LogState, ReadSlice
 
 Waiter = Callable[[], None]
 
@@ -58,8 +59,8 @@ class Partition:
 
     @property
     def last_stable(self) -> int:
-        """Equal to the high watermark until there are transactions."""
-        return self.log.flushed
+        """Where readers of committed records stop."""
+        return self.log.last_stable
 
     @property
     def failed(self) -> bool:
@@ -84,10 +85,19 @@ class Partition:
     def append_trusted(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
         return self.log.append_trusted(batch, header, now_ms)
 
-    def read(self, offset: int, max_bytes: int, *, one_batch_at_least: bool, wait: bool) -> ReadSlice:
-        return self.log.read(
-            offset, max_bytes, end=self.high_watermark, one_batch_at_least=one_batch_at_least, wait=wait
-        )
+    def append_marker(self, marker: Marker, now_ms: int) -> Appended:
+        return self.log.append_marker(marker, now_ms)
+
+    def read(
+        self, offset: int, max_bytes: int, *, one_batch_at_least: bool, wait: bool, committed_only: bool = False
+    ) -> ReadSlice:
+        """Up to the high watermark, or up to the last stable offset; what was aborted below that is still in it."""
+        end = self.last_stable if committed_only else self.high_watermark
+        return self.log.read(offset, max_bytes, end=end, one_batch_at_least=one_batch_at_least, wait=wait)
+
+    def aborted_transactions(self, start: int, end: int, *, wait: bool) -> list[AbortedTransaction]:
+        """Those that readers of committed records must leave out of offsets [start, end), which they have read."""
+        return self.log.aborted_transactions(start, end, wait=wait)
 
     def check_epoch(self, current_leader_epoch: int) -> None:
         """Fencing by the epoch a client believes in; -1 means it does not say."""

@@ -79,9 +79,9 @@ def test_requests_of_every_version_decode_to_what_kio_encoded(version: int) -> N
 def test_answers_of_every_version_are_what_kio_reads(version: int) -> None:
     topic: str | bytes = TOPIC_ID.bytes if version >= 13 else "prices"
     rows = [
-        fetch.FetchedPartition(topic, 0, 0, 10, 9, 1, memoryview(b"records"), aborted=True),
+        fetch.FetchedPartition(topic, 0, 0, 10, 9, 1, memoryview(b"records"), aborted=[(7, 3), (8, 1)]),
         fetch.FetchedPartition(topic, 1, 0, 5, 5, 0, b"", diverging_epoch=(3, 77)),
-        fetch.FetchedPartition(topic, 2, 1, -1, -1, -1, b""),
+        fetch.FetchedPartition(topic, 2, 1, -1, -1, -1, b"", aborted=()),
     ]
     body = b"".join(cast(list[bytes], fetch.encode_response(rows, version, error_code=0, session_id=8)))
     answer, end = response_reader(1, version)(body, 0)
@@ -90,8 +90,9 @@ def test_answers_of_every_version_are_what_kio_reads(version: int) -> None:
         assert answer.session_id == 8
     first, second, third = answer.responses[0].partitions
     assert (first.high_watermark, first.last_stable_offset, first.records) == (10, 9, b"records")
-    assert first.aborted_transactions == ()
+    assert [(one.producer_id, one.first_offset) for one in first.aborted_transactions] == [(7, 3), (8, 1)]
     assert second.aborted_transactions is None
+    assert third.aborted_transactions == ()
     assert second.records == b""
     if version >= 12:
         assert (second.diverging_epoch.epoch, second.diverging_epoch.end_offset) == (3, 77)

@@ -4,6 +4,7 @@ Behaviour:
 - Answers as soon as there are min_bytes, an error or a diverging epoch in any partition, or max_wait is over; until
   then the request is parked, and the flush that raises a high watermark wakes it at once.
 - The first partition with data gives at least one batch, however large; the rest obey max_bytes.
+- read_committed reads to the last stable offset, and is told which transactions of what it got were aborted.
 - Reads come from the page cache. What is not there is read in a thread, so that a cold disk delays one client only.
 
 Versions:
@@ -225,6 +226,8 @@ class _Fetch:
 
     def _is_too_little(self) -> bool:
         """Whether what came since the last look cannot be enough, so that reading it all again is not worth it."""
+        if self._request.isolation == READ_COMMITTED:
+            return False  # a small marker may show much that was there before
         if self._stored_bytes < 0 or any(partition.failed for partition in self._waits_on):
             return False
         stored_bytes = sum(partition.log.size_bytes for partition in self._waits_on)

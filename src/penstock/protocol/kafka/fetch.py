@@ -5,11 +5,12 @@ request    v4+   (replica id, up to v14) max wait, min bytes, max bytes, isolati
                  fetch offset, last fetched epoch (v12+), log start (v5+), max bytes]],
                  forgotten topics (v7+), rack (v11+)
 response   throttle, error and session id (v7+), [topic, [partition: index, error, high watermark, last stable,
-                 log start (v5+), aborted transactions, preferred replica (v11+), records]]
+                 log start (v5+), aborted transactions [producer id, first offset], preferred replica (v11+), records]]
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from struct import Struct, error
 from typing import NamedTuple
 
@@ -38,6 +39,7 @@ ISOLATION_LEVELS = (0, READ_COMMITTED)
 _LIMITS = Struct(">iiib")
 _SESSION = Struct(">ii")
 _WATERMARKS = Struct(">ihqq")
+_ABORTED = Struct(">qq")
 
 
 class FetchPartition(NamedTuple):
@@ -72,7 +74,7 @@ class FetchedPartition(NamedTuple):
     last_stable: int
     log_start: int
     records: Buffer | Sendable
-    aborted: bool = False  # an empty list of aborted transactions instead of null: read_committed
+    aborted: Sequence[tuple[int, int]] | None = None  # producer ids and first offsets; null unless read_committed
     diverging_epoch: tuple[int, int] | None = None  # (epoch, end offset), v12+
 
 
@@ -198,12 +200,20 @@ def _encode_partition(head: bytearray, row: FetchedPartition, version: int) -> N
     head += _WATERMARKS.pack(row.partition, row.error, row.high_watermark, row.last_stable)
     if version >= 5:
         head += INT64.pack(row.log_start)
-    if version >= FLEXIBLE:
-        head += b"\1" if row.aborted else b"\0"
+    if not row.aborted:
+        absent, empty = (b"\0", b"\1") if version >= FLEXIBLE else (b"\xff\xff\xff\xff", b"\0\0\0\0")
+        head += absent if row.aborted is None else empty
     else:
-        head += b"\0\0\0\0" if row.aborted else b"\xff\xff\xff\xff"
+        _encode_aborted(head, row.aborted, version >= FLEXIBLE)
     if version >= 11:
         head += b"\xff\xff\xff\xff"  # no preferred read replica
+
+
+def _encode_aborted(head: bytearray, aborted: Sequence[tuple[int, int]], flexible: bool) -> None:
+    head += write_count(len(aborted), flexible)
+    end = b"\0" if flexible else b""
+    for item in aborted:
+        head += _ABORTED.pack(*item) + end
 
 
 def _tagged(row: FetchedPartition) -> bytes:
