@@ -20,9 +20,11 @@ from penstock.storage.interface import Log
 from penstock.storage.metadata import MetadataStore
 from penstock.storage.sync_cost import FixedThreshold
 from penstock.testing.faulty_files import FaultyFiles
+from tests.support.committed_reader import end_transaction, put_in_transaction
 from tests.support.engine_bench import EngineBench
 
-# Small segments roll every few batches; "keyed" is compacted, "short" loses its front to retention.
+# Small segments roll every few batches; "keyed" is compacted, "short" loses its front to retention; "deals" and
+# "ledger" are written in transactions, and the latter is compacted.
 CONFIGS: dict[str, dict[str, Any]] = {
     "plain": {"segment_bytes": 4000},
     "short": {"segment_bytes": 2000, "retention_bytes": 6000},
@@ -34,7 +36,17 @@ CONFIGS: dict[str, dict[str, Any]] = {
         "delete_retention_ms": 5000,
     },
     "passing": {"segment_bytes": 4000},
+    "deals": {"segment_bytes": 1500},
+    "ledger": {
+        "segment_bytes": 1500,
+        "cleanup_compact": True,
+        "cleanup_delete": False,
+        "min_cleanable_dirty_ratio": 0.1,
+        "delete_retention_ms": 2000,
+    },
 }
+TRANSACTIONAL = ("deals", "ledger")
+DEALERS = (21, 22, 23)
 
 
 class RecordedMetadata(MetadataStore):
@@ -53,11 +65,12 @@ class RecordedMetadata(MetadataStore):
 
 @dataclass(slots=True)
 class Written:
-    """One record that was appended."""
+    """One record that was appended, or a marker, if `is_commit` says of what kind."""
 
     key: bytes
     value: bytes | None
     producer: tuple[int, int]
+    is_commit: bool | None = None
 
 
 @dataclass(slots=True)
@@ -73,6 +86,28 @@ class Diary:
 
     def promised_end(self, change_count: int) -> int:
         return max((end for count, end in self.flushed if count <= change_count), default=0)
+
+    def undecided_start(self, end: int) -> int:
+        """The first offset of the oldest transaction that nothing below `end` has ended; `end` if there is none."""
+        starts: dict[int, int] = {}
+        for offset, written in enumerate(self.written[:end]):
+            if written.is_commit is None:
+                starts.setdefault(written.producer[0], offset)
+            else:
+                starts.pop(written.producer[0], None)
+        return min(starts.values(), default=end)
+
+    def committed(self, end: int) -> list[int]:
+        """The offsets of all records that a marker below `end` has committed."""
+        fates: dict[int, bool] = {}
+        offsets = []
+        for offset in reversed(range(end)):
+            written = self.written[offset]
+            if written.is_commit is not None:
+                fates[written.producer[0]] = written.is_commit
+            elif fates.get(written.producer[0], False):
+                offsets.append(offset)
+        return offsets[::-1]
 
     def promised_start(self, change_count: int) -> int:
         return max((start for count, start in self.starts if count <= change_count), default=0)
@@ -108,8 +143,7 @@ class Workload:
             compaction_check_interval_ms=2500,
         )
         self.bench.workload = self
-        self.topics = {name: self._create(name, partitions) for name, partitions in
-                       (("plain", 2), ("short", 1), ("keyed", 1), ("passing", 1))}  # fmt: skip
+        self.topics = {name: self._create(name, 2 if name == "plain" else 1) for name in CONFIGS}
         self.bench.start()
 
     def run(self, change_count: int) -> None:
@@ -135,6 +169,9 @@ class Workload:
 
     def _append(self) -> None:
         partition, diary = self._pick()
+        if diary.topic in TRANSACTIONAL:
+            self._deal(partition, diary)
+            return
         for _ in range(self.random.choice((1, 1, 2, 5))):
             key = f"key-{self.random.randrange(8)}".encode()
             value: bytes | None = f"{len(diary.written)}:".encode() + self.random.randbytes(
@@ -150,6 +187,23 @@ class Workload:
             assert appended.base_offset == len(diary.written)
             diary.written.append(Written(key, value, producer))
 
+    def _deal(self, partition: PartitionId, diary: Diary) -> None:
+        """A few batches of a transaction, which then may end."""
+        producer_id = self.random.choice(DEALERS)
+        log = self.bench.engine.log(partition)
+        for _ in range(self.random.choice((0, 1, 2))):
+            view = log.producer(producer_id)
+            sequence = 0 if view is None else view.last_sequence + 1
+            key = f"key-{self.random.randrange(5)}".encode()
+            value = f"{len(diary.written)}:".encode() + self.random.randbytes(self.random.choice((5, 60, 200)))
+            appended = put_in_transaction(log, producer_id, sequence, value, key=key)
+            assert appended.base_offset == len(diary.written)
+            diary.written.append(Written(key, value, (producer_id, sequence)))
+        if self.random.random() < 0.6:
+            is_commit = self.random.random() < 0.5
+            end_transaction(log, producer_id, commit=is_commit)
+            diary.written.append(Written(b"", None, (producer_id, -1), is_commit))
+
     def _flush(self) -> None:
         self.bench.settle()
 
@@ -161,7 +215,7 @@ class Workload:
     def _delete_records(self) -> None:
         partition, diary = self._pick()
         log = self.bench.engine.log(partition)
-        if diary.topic != "keyed" and log.flushed > log.log_start:
+        if diary.topic not in ("keyed", "ledger") and log.flushed > log.log_start:
             before = self.random.randint(log.log_start, log.flushed)
             log.delete_records(before)
             diary.starts.append((len(self.files.changes), before))

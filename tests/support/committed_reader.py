@@ -51,12 +51,15 @@ def committed_in(slice_: Buffer, aborted: list[AbortedTransaction]) -> list[Reco
     return shown
 
 
-def read_committed(log: Log, offset: int | None = None, *, max_bytes: int = 1 << 20) -> list[Record]:
-    """Every committed record from `offset` (the start) on, fetch by fetch."""
+def read_committed(
+    log: Log, offset: int | None = None, *, max_bytes: int = 1 << 20, end: int | None = None
+) -> list[Record]:
+    """Every committed record from `offset` (the start) to `end` (the last stable offset), fetch by fetch."""
     offset = log.log_start if offset is None else offset
+    end = log.last_stable if end is None else end
     shown: list[Record] = []
     while True:
-        found = log.read(offset, max_bytes, end=log.last_stable, one_batch_at_least=True, wait=True)
+        found = log.read(offset, max_bytes, end=end, one_batch_at_least=True, wait=True)
         if not found.records:
             return shown
         aborted = log.aborted_transactions(offset, found.next_offset, wait=True)

@@ -259,6 +259,7 @@ def test_only_those_that_overlap_are_listed(world: World) -> None:
     assert log.last_stable == 7
     listed = [(one.producer_id, one.first_offset) for one in log.aborted_transactions(0, 7, wait=True)]
     assert listed == [(1, 0), (3, 2)]
+    assert log.aborted_transactions(0, 3, wait=True) == [AbortedTransaction(1, 0), AbortedTransaction(3, 2)]
     assert log.aborted_transactions(0, 1, wait=True) == [AbortedTransaction(1, 0)]
     assert log.aborted_transactions(3, 7, wait=True) == [AbortedTransaction(1, 0), AbortedTransaction(3, 2)]
     assert log.aborted_transactions(4, 7, wait=True) == [AbortedTransaction(3, 2)]
