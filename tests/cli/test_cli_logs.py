@@ -8,7 +8,9 @@ import pytest
 
 from penstock.model.batch_builder import NewRecord, build_batch
 from tests.cli.conftest import CommandLine
+from tests.support.committed_reader import end_transaction, put_in_transaction
 from tests.support.penstock_process import PenstockProcess
+from tests.unit.storage.log_rig import Rig
 
 TIME = 1_700_000_000_000
 
@@ -157,3 +159,27 @@ def test_json_of_a_damaged_log_says_what_is_lost(alone: CommandLine, data: Path)
     flip(orders(data) / f"{0:020d}.log", 80)
     found = json.loads(alone("log", "verify", data, "--topic", "orders", "--output", "json", code=5).out)
     assert found[0]["lost"] == [[0, 2]]
+
+
+@pytest.mark.feature("K-07")
+def test_markers_and_aborted_transactions_are_shown(alone: CommandLine, tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    put_in_transaction(rig.log, 9, 0, b"aborted")
+    end_transaction(rig.log, 9, commit=False, coordinator_epoch=4)
+    put_in_transaction(rig.log, 9, 1, b"committed")
+    end_transaction(rig.log, 9, commit=True, coordinator_epoch=4)
+    rig.close()
+    shown = alone("log", "dump", rig.directory, "-o", "json").json_lines
+    markers = [(row["first_offset"], row["marker"], row["coordinator_epoch"]) for row in shown if "marker" in row]
+    assert markers == [(1, "abort", 4), (3, "commit", 4)]
+    (aborted,) = [row for row in shown if row["kind"] == "aborted"]
+    assert [aborted[name] for name in ("producer_id", "first_offset", "last_offset", "last_stable")] == [9, 0, 1, 2]
+    lines = alone("log", "dump", rig.directory).lines
+    assert lines[-1] == "aborted: producer 9, offsets 0 to 1, last stable offset 2"
+    assert any(line.endswith("transactional,control,abort") for line in lines)
+    (index,) = rig.directory.glob("*.txnindex")
+    for content, state in ((index.read_bytes(), "ok"), (b"short", "missing or stale: is rebuilt when used")):
+        index.write_bytes(content)
+        (report,) = json.loads(alone("log", "verify", rig.directory, "-o", "json").out)
+        assert (report["sound"], report["segments"][0]["aborted_index"]) == (True, state)
+    assert "no whole entries; it is rebuilt when used" in alone("log", "dump", rig.directory).lines[-1]

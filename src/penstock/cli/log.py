@@ -6,6 +6,7 @@ import dataclasses
 import json
 import sys
 import time
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -40,14 +41,15 @@ def dump(
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show the record batches of segments. Exits with 5 if there were bad bytes among them."""
+    """Show the record batches of segments, and aborted transactions. Exits with 5 if there were bad bytes."""
     _note_use(path)
     bad = 0
     left = sys.maxsize if count is None else count
     for segment in _segments(path, topic, partition):
         if output is Output.TABLE:
             sys.stdout.write(f"{segment.name}\n{log_dump.heading()}\n")
-        for entry in log_dump.entries(segment.path, from_offset, records):
+        aborted = log_dump.aborted_transactions(segment.path, from_offset)
+        for entry in chain(log_dump.entries(segment.path, from_offset, records), aborted):
             line = segment.json_line(entry) if output is Output.JSON else log_dump.text_line(entry)
             sys.stdout.write(line + "\n")
             bad += entry.kind == "bad"

@@ -1,4 +1,5 @@
-"""The contents of segments in readable form: a line per batch, and per record if asked for.
+"""The contents of segments in readable form: a line per batch, and per record if asked for; then those per aborted
+transaction that the segment's index knows.
 
 Bad bytes do not end it: they are shown as such, and reading goes on at the next whole batch.
 """
@@ -22,7 +23,9 @@ _WIDTHS = (22, 11, 9, 8, 7, 25, 6, 18, 0)
 
 
 class Entry(NamedTuple):
-    """A batch, a record of it, or bad bytes; `kind` says which. Keys, values and headers are bytes here."""
+    """A batch, a record of it, bad bytes, or an aborted transaction; `kind` says which. Keys, values and headers are
+    bytes here.
+    """
 
     kind: str
     fields: dict[str, Any]
@@ -72,13 +75,45 @@ def entries(path: Path, first_offset: int, records: bool) -> Iterator[Entry]:
         file.close()
 
 
+def aborted_transactions(path: Path, first_offset: int) -> Iterator[Entry]:
+    """What the index beside a segment says; nothing if there is none. A bad one is no damage: it is derived."""
+    from penstock.storage.aborted_index import decode_aborted_index
+
+    index = path.with_suffix(".txnindex")
+    try:
+        found = decode_aborted_index(index.read_bytes())
+    except FileNotFoundError:
+        return
+    except ValueError as error:
+        yield Entry("index", {"file": index.name, "reason": str(error)})
+        return
+    for entry in found:
+        if entry.last_offset >= first_offset:
+            yield Entry("aborted", {"file": index.name, **entry._asdict()})
+
+
+def _marker(batch: bytes, header: BatchHeader) -> dict[str, Any]:
+    """How a control batch ends a transaction; nothing if it is no marker."""
+    from penstock.model.control_record import parse_marker
+    from penstock.model.errors import KafkaError
+
+    try:
+        marker = parse_marker(batch, header)
+    except KafkaError:
+        return {}
+    if marker is None:
+        return {}
+    return {"marker": "commit" if marker.is_commit else "abort", "coordinator_epoch": marker.coordinator_epoch}
+
+
 def _batch(
     path: Path, file: File, position: int, header: BatchHeader, first_offset: int, records: bool
 ) -> Iterator[Entry]:
     from penstock.model.errors import KafkaError
     from penstock.model.records import batch_records
 
-    yield Entry("batch", {"file": path.name, "position": position, **_header_fields(header)})
+    marker = _marker(file.pread(header.size_bytes, position), header) if header.is_control else {}
+    yield Entry("batch", {"file": path.name, "position": position, **_header_fields(header), **marker})
     if not records:
         return
     try:
@@ -154,6 +189,13 @@ def text_line(entry: Entry) -> str:
         headers = "".join(f" {name}={_one_line(shown(value))}" for name, value in fields["headers"])
         value = "null" if fields["value"] is None else _one_line(shown(fields["value"]))
         return f"    {fields['offset']} {_moment(fields['timestamp'])}{key}{headers} value={value}"
+    if entry.kind == "index":
+        return f"{fields['file']}: {fields['reason']}; it is rebuilt when used"
+    if entry.kind == "aborted":
+        return (
+            f"aborted: producer {fields['producer_id']}, offsets {fields['first_offset']} to {fields['last_offset']}, "
+            f"last stable offset {fields['last_stable']}"
+        )
     producer = "-"
     if fields["producer_id"] >= 0:
         producer = f"{fields['producer_id']}/{fields['producer_epoch']} seq {fields['base_sequence']}"
@@ -166,7 +208,7 @@ def text_line(entry: Entry) -> str:
         _moment(fields["max_timestamp"]),
         fields["leader_epoch"],
         producer,
-        ",".join(fields["flags"]),
+        ",".join([*fields["flags"], *([fields["marker"]] if "marker" in fields else [])]),
     )
     return _line(cells)
 

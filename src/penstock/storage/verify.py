@@ -12,10 +12,13 @@ from pathlib import Path
 
 from penstock.runtime.files import File, Files
 from penstock.storage import layout
+from penstock.storage.aborted_index import AbortedIndex
 from penstock.storage.recovery import segment_bases
 from penstock.storage.scan import BatchScanner, bounded_end, find_batch
 from penstock.storage.segment_index import SMALL_BYTES, read_index_files
 from penstock.storage.snapshot import Snapshot, newest_snapshot
+
+_REBUILT = "missing or stale: is rebuilt when used"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +50,7 @@ class SegmentReport:
     records: int = 0
     next_offset: int = 0
     index: str = "none needed"  # ok, missing or stale
+    aborted_index: str = "none needed"  # likewise
 
 
 @dataclass(slots=True, kw_only=True)
@@ -107,6 +111,8 @@ def verify_log(files: Files, directory: Path, *, log_start: int | None = None, c
             report.missing.append((expected, base))
         expected = max(_verify_segment(files, report, base, end, has_holes=compacted), base)
     _check_end(report, snapshot, expected)
+    if snapshot is not None and is_newest:
+        _check_aborted(files, report, snapshot)
     return report
 
 
@@ -143,10 +149,21 @@ def _verify_segment(files: Files, report: Report, base: int, end_offset: int | N
                 position = _note_bad(file, report, found, position, scanner.reason, end_offset)
         if size > SMALL_BYTES:
             written = read_index_files(files, report.directory, base, size)
-            found.index = "missing or stale: is rebuilt when used" if written is None else "ok"
+            found.index = _REBUILT if written is None else "ok"
     finally:
         file.close()
     return found.next_offset
+
+
+def _check_aborted(files: Files, report: Report, snapshot: Snapshot) -> None:
+    """Only the snapshot knows what the files with aborted transactions must hold."""
+    summaries = {entry.base_offset: entry.aborted for entry in snapshot.segments if entry.aborted.entry_count}
+    for segment in report.segments:
+        if segment.base_offset in summaries:
+            path = layout.aborted_index_path(report.directory, segment.base_offset)
+            index = AbortedIndex(summaries[segment.base_offset])
+            is_good = files.exists(path) and index.take_file(files.read_bytes(path))
+            segment.aborted_index = "ok" if is_good else _REBUILT
 
 
 def _note_bad(

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from crc32c import crc32c
 
-from penstock.model.batch import read_header
+from penstock.model.batch import iter_headers, read_header
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
 from penstock.storage.aborted_index import AbortedEntry, AbortedIndex, decode_aborted_index
-from penstock.storage.interface import AbortedTransaction, Log, LogConfig, OpenTransaction
+from penstock.storage.interface import AbortedTransaction, Log, LogConfig, OpenTransaction, ProducerView
 from penstock.storage.log import DiskLog
 from penstock.storage.producer_state import EXPIRATION_MS
+from penstock.storage.repair import repair_log
 from penstock.storage.retention import run_retention
+from penstock.storage.snapshot import SegmentEntry, decode_snapshot, encode_snapshot
+from penstock.storage.time_index import Times
 from penstock.storage.transactions import Transactions
 from tests.support.committed_reader import NOW, end_transaction, put_in_transaction, read_committed
 from tests.support.engine_bench import TOPIC, MemoryBench
@@ -463,3 +468,33 @@ def test_segments_take_their_indexes_with_them(tmp_path: Path) -> None:
     assert names <= {name.removesuffix(".log") for name in rig.names(".log")}
     log = rig.reopen(clean=True)
     assert [one.first_offset for one in log.aborted_transactions(50, 84, wait=True)] == [49, 56, 63, 70, 77]
+
+
+def test_a_snapshot_from_before_there_were_transactions(tmp_path: Path) -> None:
+    """Version 1 lacks what is said of them, and nothing else."""
+    content = struct.pack("<qI", 12, 1) + struct.pack("<qqQqqq", 0, 12, 900, 5, 7, 3)
+    content += struct.pack("<I", 1) + struct.pack("<iq", 2, 0)
+    content += struct.pack("<I", 1) + struct.pack("<qhqqB", 9, 4, 6, 8, 1) + struct.pack("<iiqqq", 0, 2, 3, 5, 7)
+    snapshot = decode_snapshot(struct.pack("<4sHHI", b"PSSN", 1, 0, crc32c(content)) + content)
+    assert snapshot.segments == [SegmentEntry(0, 12, 900, Times(5, 7, 3))]
+    assert snapshot.epochs == [(2, 0)]
+    assert snapshot.producers.views() == [ProducerView(9, 4, 2, 6, -1, -1)]
+    again = encode_snapshot(12, snapshot.segments, snapshot.epochs, snapshot.producers.encode())
+    assert decode_snapshot(again).producers.views() == snapshot.producers.views()
+
+
+def test_repair_keeps_what_is_open_and_hides_what_was_aborted(tmp_path: Path) -> None:
+    rig = filled(tmp_path)
+    rig.checkpoint()
+    rig.kill()
+    segment = rig.segment_file(3)
+    at = next(at for at, header in iter_headers(segment.read_bytes()) if header.producer_id == 10)
+    data = bytearray(segment.read_bytes())
+    data[at + 70] ^= 1
+    segment.write_bytes(data)
+    repair_log(rig.files, rig.directory, now_ms=NOW, log_start=0)
+    log = rig.open()
+    assert [one.producer_id for one in log.open_transactions()][-1] == 11
+    shown = {record.value for record in read_committed(log)}
+    assert not any(value is not None and value.startswith(b"9:") for value in shown)
+    assert log.log_end == 85
