@@ -1,4 +1,4 @@
-"""A broker without sockets and without records: topics, configs and the handlers over them, called directly.
+"""A broker without sockets and mostly without records: topics, configs and the handlers over them, called directly.
 
 Requests and answers pass through kio's codecs of the version at hand, so a handler that forgets a field of an old
 version, or writes bytes that do not decode, fails here.
@@ -29,6 +29,7 @@ from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.apis import APIS
 from penstock.protocol.kafka.messages import encode, request_reader, response_messages, response_reader
 from penstock.runtime.clock import SystemClock
+from penstock.storage.interface import LogEngine
 from penstock.storage.metadata import MetadataStore
 from tests.support.plain_engine import PlainEngine
 from tests.support.wire import API_KEYS, encode_body
@@ -39,11 +40,13 @@ T = TypeVar("T")
 class AdminBroker:
     """One node with its own event loop; `call` and `run` block until there is an answer."""
 
-    def __init__(self, store: MetadataStore | None = None, **settings: Any) -> None:
+    def __init__(self, store: MetadataStore | None = None, *, logs: LogEngine | None = None, **settings: Any) -> None:
+        """`logs`: an engine that keeps records."""
         self._runner = asyncio.Runner()
         self.store = store or MetadataStore(None)
         self.settings = Settings.model_validate(settings)
         self.engine = PlainEngine()
+        self.logs: LogEngine = logs or self.engine
         self.topics = TopicTable()
         self.record_worker = RecordWorker()
         self.caller = Caller(connection_id=1, peer_host="127.0.0.1", local=Endpoint("10.0.0.9", 19092))
@@ -51,9 +54,9 @@ class AdminBroker:
 
     async def _build(self) -> tuple[Controller, Broker]:
         parts: dict[str, Any] = {"settings": self.settings, "topics": self.topics}
-        controller = Controller(store=self.store, engine=self.engine, **parts)
+        controller = Controller(store=self.store, engine=self.logs, **parts)
         controller.load()
-        self.partitions = PartitionTable(engine=self.engine, topics=self.topics, boot=self.store.boot)
+        self.partitions = PartitionTable(engine=self.logs, topics=self.topics, boot=self.store.boot)
         parts |= {"controller": controller, "partitions": self.partitions, "clock": SystemClock()}
         metrics = BrokerMetrics()
         quotas = Quotas(store=self.store, controller=controller, clock=SystemClock(), probe=metrics.quotas)
@@ -61,7 +64,7 @@ class AdminBroker:
         broker = Broker(
             node_id=self.settings.node.id,
             cluster_id=self.store.cluster_id,
-            engine=self.engine,
+            engine=self.logs,
             groups=GroupCoordinator(**parts),
             producer_ids=ProducerIds(_no_block),
             fetch_sessions=FetchSessions(),
