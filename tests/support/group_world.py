@@ -23,6 +23,7 @@ from penstock.model.records import Record, iter_records
 from penstock.storage.interface import Appended, LogConfig, LogState, ProducerView, ReadSlice, Scan, TimestampOffset
 from penstock.storage.metadata import MetadataStore
 from penstock.storage.time_search import scan_here
+from tests.support.no_transactions import NoTransactions
 
 T = TypeVar("T")
 
@@ -40,7 +41,7 @@ class HandClock:
         return self.time_ms
 
 
-class HandLog:
+class HandLog(NoTransactions):
     """A log in memory whose flushes are made by hand, or at once."""
 
     def __init__(self, topic: str, partition: PartitionId, config: LogConfig) -> None:

@@ -21,11 +21,12 @@ from penstock.storage.interface import (
     TimestampOffset,
 )
 from penstock.storage.time_search import scan_here
+from tests.support.no_transactions import NoTransactions
 
 BYTES_PER_RECORD = 100
 
 
-class PlainLog:
+class PlainLog(NoTransactions):
     def __init__(self, topic: str, partition: PartitionId, config: LogConfig) -> None:
         self.topic = topic
         self.partition = partition
