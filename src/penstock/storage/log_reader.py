@@ -147,15 +147,8 @@ class LogReader:
         """As `aborted_transactions`, with all that is known of them."""
         while True:
             segments = self._segments
-            if not segments:
-                return []
-
-            def make_whole(segment: Segment, index: AbortedIndex, segments: tuple[Segment, ...] = segments) -> None:
-                if not wait:
-                    raise BlockingIOError
-                self.load_aborted(segments, segment, index)
-
-            first = segments.index(self._holder(segments, start)) if len(segments) > 1 else 0
+            first = max(0, bisect_right(segments, start, key=_base_offset) - 1)
+            make_whole = partial(self.load_aborted, segments) if wait else _would_wait
             try:
                 return list(aborted_search.search(segments, first, start, end, make_whole))
             except FileNotFoundError as error:  # retention or compaction was faster, or the file is gone
@@ -242,3 +235,7 @@ class LogReader:
             raise self.damaged(segment, error.position, error.offset, error.reason) from None
         finally:
             self._cache.release(file)
+
+
+def _would_wait(segment: Segment, index: AbortedIndex) -> None:
+    raise BlockingIOError

@@ -11,12 +11,14 @@ start finishes or forgets the swap.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.runtime.files import File, Files
 from penstock.storage import layout
 from penstock.storage.aborted_index import AbortedEntry
+from penstock.storage.checkpoint import cover_segment, write_aborted_file
 from penstock.storage.flush_queue import FileCache
 from penstock.storage.leftovers import record_holes
 from penstock.storage.recovery import segment_from_entry
@@ -55,7 +57,7 @@ class SegmentSwap:
     ) -> None:
         """`segments` are those of the log; `kept` describes `cleaned`, its offsets are those of `replaced`.
 
-        `aborted` is what `cleaned` is still to be known by; its file is written with the next recovery point.
+        `aborted` are the aborted transactions that are left in it.
         """
         self._files = files
         self._cache = cache
@@ -87,6 +89,8 @@ class SegmentSwap:
         self._files.sync_directory(self._directory)
         rewrite_segments(self._files, self._directory, self._snapshot_end, self._entries)
         finish_swap(self._files, self._directory, base_offset, end_offset)
+        with contextlib.suppress(OSError):  # it can be rebuilt
+            write_aborted_file(self._files, self._directory, cover_segment(self.segment))
 
     def forget_replaced(self) -> None:
         """Loop thread: whoever asks for a path from now on gets the new file."""

@@ -218,16 +218,18 @@ class _Fetch:
             self._waits_on.append(partition)
 
     def _note_stored(self) -> None:
-        """What the logs hold before a look; nothing if there are unflushed bytes, which it will not see."""
+        """What the logs hold before a look; nothing if there are bytes in them which it will not see.
+
+        Those are not flushed, or in a transaction: a small marker may show much that was there before.
+        """
         if self._request.min_bytes > 1:
             logs = [target.partition.log for target in self._targets if target.partition is not None]
-            unflushed = any(log.log_end > log.flushed for log in logs)
-            self._stored_bytes = -1 if unflushed else sum(log.size_bytes for log in logs)
+            committed_only = self._request.isolation == READ_COMMITTED
+            unseen = any(log.log_end > (log.last_stable if committed_only else log.flushed) for log in logs)
+            self._stored_bytes = -1 if unseen else sum(log.size_bytes for log in logs)
 
     def _is_too_little(self) -> bool:
         """Whether what came since the last look cannot be enough, so that reading it all again is not worth it."""
-        if self._request.isolation == READ_COMMITTED:
-            return False  # a small marker may show much that was there before
         if self._stored_bytes < 0 or any(partition.failed for partition in self._waits_on):
             return False
         stored_bytes = sum(partition.log.size_bytes for partition in self._waits_on)
