@@ -20,9 +20,11 @@ from typing import Final
 
 from crc32c import crc32c
 
-from penstock.model.batch import iter_headers
+from penstock.model.batch import TRANSACTIONAL_BIT, iter_headers, read_header, stamp
+from penstock.model.control_record import Marker, build_marker, parse_marker
 from penstock.model.errors import KafkaError
 from penstock.runtime.files import RealFiles
+from penstock.storage.aborted_index import AbortedIndex
 from penstock.storage.epochs import Epochs
 from penstock.storage.index import OffsetIndex
 from penstock.storage.interface import LogConfig
@@ -38,12 +40,12 @@ from tests.fuzz.samples import TIME
 from tests.support.batches import Record, batch
 from tests.unit.storage.log_rig import Journal, Rig
 
-LOG_0, LOG_3, LOG_9, INDEX, TIMES, SNAPSHOT, SWAP, FAILED, HOLES, CLEANED, TEMPORARY = range(11)
+LOG_0, LOG_3, LOG_9, INDEX, TIMES, SNAPSHOT, SWAP, FAILED, HOLES, CLEANED, TEMPORARY, ABORTED = range(12)
 KINDS: Final = (
     "00000000000000000000.log", "00000000000000000003.log", "00000000000000000009.log",
     "00000000000000000000.index", "00000000000000000000.timeindex", "",
     "00000000000000000000-00000000000000000009.swap", "flush-failed", "holes",
-    "00000000000000000000.cleaned", "00000000000000000000.log.tmp",
+    "00000000000000000000.cleaned", "00000000000000000000.log.tmp", "00000000000000000000.txnindex",
 )  # fmt: skip
 MEMORY: Final = "/dev/shm" if Path("/dev/shm").is_dir() else None
 FILES: Final = RealFiles()
@@ -121,6 +123,9 @@ def _check_reading(root: Path, log_start: int) -> None:
             if found.next_offset <= offset or not list(iter_headers(found.records)):
                 raise Finding(f"a read at {offset} goes on at {found.next_offset}")
             offset = found.next_offset
+        log.aborted_transactions(log.log_start, log.last_stable, wait=True)
+        if log.log_start <= log.flushed and not log.log_start <= log.last_stable <= log.flushed:
+            raise Finding(f"stable to {log.last_stable} of {log.log_start} to {log.flushed}")
         log.find_timestamp(TIME + 1, end=log.flushed)
         log.find_max_timestamp(end=log.flushed)
     except KafkaError:
@@ -173,6 +178,33 @@ def _segment(first: int, count: int, *, epoch: int = 0) -> bytes:
     )
 
 
+def _transactions() -> tuple[bytes, bytes, bytes]:
+    """A segment with an aborted, a committed and an open transaction, its index and its snapshot."""
+    producers, index = Producers(), AbortedIndex()
+    segment = b""
+    for offset, is_commit in enumerate((None, False, None, True, None)):
+        if is_commit is None:
+            one = batch(
+                [Record(key=b"k", value=b"v", timestamp_ms=TIME)],
+                base_offset=offset,
+                producer_id=7,
+                producer_epoch=0,
+                base_sequence=offset // 2,
+                attributes=TRANSACTIONAL_BIT,
+            )
+        else:
+            marker = build_marker(Marker(7, 0, 1, is_commit), TIME)
+            stamp(marker, offset, 0)
+            one = bytes(marker)
+        header = read_header(one)
+        aborted = producers.replay(header, parse_marker(one, header) if header.is_control else None, TIME)
+        if aborted is not None:
+            index.add(aborted)
+        segment += one
+    entry = SegmentEntry(0, 5, len(segment), Times(TIME, TIME, 0), index.summary)
+    return segment, index.encode(1), encode_snapshot(5, [entry], [(0, 0)], producers.encode())
+
+
 def _snapshot(end: int, *segments: tuple[int, int, int]) -> bytes:
     entries = [SegmentEntry(base, stop, size, Times(TIME, TIME + 2, base)) for base, stop, size in segments]
     return encode_snapshot(end, entries, Epochs([(0, 0)]).entries, Producers().encode())
@@ -203,6 +235,11 @@ def seeds() -> dict[str, bytes]:
         "swap": [(LOG_0, whole), (LOG_3, next_one), (SWAP, whole[:77] + next_one), (HOLES, b"")],
         "leftovers": [(LOG_0, whole), (FAILED, b"EIO"), (CLEANED, b"half"), (TEMPORARY, b"half")],
     }
+    dealt, aborted, snapshot = _transactions()
+    sets["transactions"] = [(LOG_0, dealt)]
+    sets["aborted"] = [(LOG_0, dealt), (ABORTED, aborted), (SNAPSHOT, snapshot)]
+    sets["aborted-lost"] = [(LOG_0, dealt), (SNAPSHOT, snapshot)]
+    sets["swap-transactions"] = [(SWAP, dealt), (HOLES, b""), *sets["aborted"]]
     sets["swap-snapshot"] = [*sets["swap"], (SNAPSHOT, _snapshot(9, (0, 3, len(whole)), (3, 9, len(next_one))))]
     return {f"{name}-{head}": bytes((head,)) + join(parts) for name, parts in sets.items() for head in (0, 1, 2)}
 
