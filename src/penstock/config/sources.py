@@ -22,8 +22,8 @@ import yaml
 from penstock.config.settings import MAPPINGS, Settings, keys
 
 PREFIX = "PENSTOCK_"
-# Read by the loader, by the client commands and by this project's tests.
-NOT_SETTINGS = frozenset({"PENSTOCK_CONFIG", "PENSTOCK_BOOTSTRAP_SERVER", "PENSTOCK_KAFKA_JARS"})
+# Read by the loader, by the client commands, by this project's tests and by `runtime.pauses`.
+NOT_SETTINGS = frozenset({"PENSTOCK_CONFIG", "PENSTOCK_BOOTSTRAP_SERVER", "PENSTOCK_KAFKA_JARS", "PENSTOCK_PAUSE_AT"})
 TEST_PREFIX = "PENSTOCK_TEST_"
 # What Kubernetes sets in every container for a service whose name begins with penstock.
 _SERVICE_VARIABLE = re.compile(

@@ -1,0 +1,32 @@
+"""Named places where a test can make the process stand still, to kill it exactly there.
+
+`PENSTOCK_PAUSE_AT=<name>` in the environment makes the process stop itself (SIGSTOP) when it comes to that place for
+the first time; whoever set it sees that the process has stopped, and kills it or lets it go on (SIGCONT). The names are
+those of the windows in the end of a transaction:
+
+    prepared    the prepare record is flushed, no marker is written yet
+    marker      some markers are written, others are not
+    marked      all markers are flushed, the complete record is not written yet
+
+It is not a setting: nobody but tests sets it. Without it a call costs a comparison.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Final
+
+VARIABLE: Final = "PENSTOCK_PAUSE_AT"
+PAUSES: Final = ("prepared", "marker", "marked")
+
+_wanted: str | None = os.environ.get(VARIABLE)
+
+
+def pause_at(name: str) -> None:
+    """Stop the process here, once, if the environment asked for this place when the process began."""
+    global _wanted
+    if _wanted is None or _wanted != name:
+        return
+    _wanted = None
+    os.kill(os.getpid(), signal.SIGSTOP)
