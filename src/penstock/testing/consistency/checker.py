@@ -1,0 +1,92 @@
+"""All checks over one history, and the verdict.
+
+The first protocol generation has a hole of its own: its EndTxn names a producer and an epoch, not a transaction, so
+one that is delayed (the client gave up waiting and went on) ends whatever transaction of that producer is open when it
+arrives. No broker can tell. What this explains is counted apart: an anomaly of a V1 transaction, of a kind that a
+wrong end leads to, while an end of an earlier transaction of the same transactional id was unanswered or so slow that
+the client may have sent it again. Everything else is an anomaly, V1 or V2.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from penstock.testing.consistency.anomalies import (
+    AbortedRead,
+    Anomaly,
+    LostWrite,
+    OffsetWentBack,
+    TornTransaction,
+    UncommittedOffset,
+    UncommittedRead,
+)
+from penstock.testing.consistency.history import Generation, History, Outcome, Transaction
+from penstock.testing.consistency.offset_checks import offsets_that_went_back, uncommitted_offsets
+from penstock.testing.consistency.poll_checks import reordered_records, skipped_records
+from penstock.testing.consistency.transaction_checks import (
+    aborted_reads,
+    stuck_partitions,
+    torn_transactions,
+    uncommitted_reads,
+)
+from penstock.testing.consistency.write_checks import duplicates, foreign_values, lost_writes, two_values
+
+CHECKS: Final[tuple[Callable[[History], Iterable[Anomaly]], ...]] = (
+    lost_writes,
+    duplicates,
+    two_values,
+    foreign_values,
+    aborted_reads,
+    uncommitted_reads,
+    torn_transactions,
+    stuck_partitions,
+    skipped_records,
+    reordered_records,
+    uncommitted_offsets,
+    offsets_that_went_back,
+)
+OF_A_WRONG_END: Final = (
+    LostWrite,
+    AbortedRead,
+    UncommittedRead,
+    TornTransaction,
+    UncommittedOffset,
+    OffsetWentBack,
+)
+REPEATED_AFTER_NS: Final = 1_000_000_000
+"""An end that took this long may have been sent more than once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    anomalies: list[Anomaly] = field(default_factory=list)
+    known_hole: list[Anomaly] = field(default_factory=list)
+
+    def counts(self) -> dict[str, int]:
+        return dict(Counter(each.title for each in self.anomalies))
+
+
+def judge(history: History) -> Verdict:
+    verdict = Verdict()
+    for check in CHECKS:
+        for anomaly in check(history):
+            (verdict.known_hole if _is_known_hole(history, anomaly) else verdict.anomalies).append(anomaly)
+    return verdict
+
+
+def _is_known_hole(history: History, anomaly: Anomaly) -> bool:
+    if anomaly.transaction is None or not isinstance(anomaly, OF_A_WRONG_END):
+        return False
+    concerned = history.transactions[anomaly.transaction]
+    return concerned.generation is Generation.V1 and any(
+        _end_may_be_late(earlier, concerned) for earlier in history.transactions.values()
+    )
+
+
+def _end_may_be_late(earlier: Transaction, later: Transaction) -> bool:
+    if earlier.transactional_id != later.transactional_id or not earlier.end_started < later.started:
+        return False
+    return earlier.outcome is Outcome.UNKNOWN or earlier.ended - earlier.end_started >= REPEATED_AFTER_NS
