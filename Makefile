@@ -9,7 +9,7 @@ CODE := $(wildcard src tests tools bench examples)
 PYTEST := $(BIN)/pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test lint quick compat compat-setup differential compat-suites crash crash-setup scale fuzz load soak soak-smoke nightly bench bench-quick bench-clients bench-age bench-sustained features clean
+.PHONY: help setup demo run test lint quick compat compat-setup differential compat-suites crash crash-setup scale fuzz load soak soak-smoke chaos nightly bench bench-quick bench-clients bench-age bench-sustained features clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,8 +80,11 @@ soak: setup ## an hour of mixed load with restarts, judged by itself; SOAK_SECON
 soak-smoke: setup ## five minutes of it: everything is judged but whether memory, files or latency grow
 	$(BIN)/python -m tests.soak --smoke --seconds 300
 
+chaos: compat-setup crash-setup ## ten minutes of transactions on a broker that dies; SECONDS=60, SEED=1, TARGET=kafka for a control
+	$(BIN)/python -m tests.chaos --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED)) $(if $(TARGET),--target $(TARGET))
+
 # In this order: what fails soonest comes first. Targets that a clone does not have are left out.
-NIGHTLY := test differential compat compat-suites crash scale load soak-smoke
+NIGHTLY := test differential compat compat-suites crash scale load chaos soak-smoke
 nightly: $(filter $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile),$(NIGHTLY)) ## every long suite, then five minutes of soak
 
 bench: compat-setup ## Penstock against Apache Kafka on this machine: about 10 minutes, wants it idle

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from kio.schema.errors import ErrorCode
 
+from tests.support import strace
 from tests.support.batches import Record, batch, values
 from tests.support.fixtures import PENSTOCK_CONFIG
 from tests.support.penstock_process import PenstockProcess
@@ -39,30 +40,14 @@ def broker(tmp_path: Path) -> Iterator[PenstockProcess]:
         process.kill9()
 
 
-class Strace:
-    """strace on all threads of a running process, for the length of a `with` block."""
+class Strace(strace.Strace):
+    """A test that cannot have it is skipped."""
 
-    def __init__(self, pid: int, output: Path, *options: str) -> None:
-        self._output = output
-        command = ["strace", "-f", "-y", "-o", str(output), *options, "-p", str(pid)]
-        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-
-    def __enter__(self) -> Strace:
-        assert self._process.stderr is not None
-        line = self._process.stderr.readline()
-        if "attached" not in line:
-            self._process.kill()
-            pytest.skip(f"strace cannot attach here: {line}")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.terminate()
-        self._process.wait()
-        assert self._process.stderr is not None
-        self._process.stderr.close()
-
-    def lines(self) -> list[str]:
-        return self._output.read_text(errors="replace").splitlines()
+    def __enter__(self) -> strace.Strace:
+        try:
+            return super().__enter__()
+        except strace.CannotAttach as error:
+            pytest.skip(f"strace cannot attach here: {error}")
 
 
 CALL = re.compile(r"^(?P<thread>\d+)\s+(?P<name>\w+)\((?P<args>.*)$")
@@ -108,10 +93,10 @@ def test_a_completed_sync_before_each_answer(broker: PenstockProcess, tmp_path: 
     calls = "trace=pwritev,pwritev2,pwrite64,fdatasync,fsync,syncfs,write,writev,sendto,sendmsg"
     with RawClient(broker.host, broker.port) as client:
         topic = client.create_topic(partitions=2)
-        with Strace(broker.pid, tmp_path / "trace", "-e", calls) as strace:
+        with Strace(broker.pid, tmp_path / "trace", "-e", calls) as traced:
             for number in range(20):
                 client.appended(topic, values(f"v{number}"), partition=number % 2)
-        writes, answers = check_order(strace.lines())
+        writes, answers = check_order(traced.lines())
     assert writes >= 20
     assert answers >= 20
 

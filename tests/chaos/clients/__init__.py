@@ -1,0 +1,1 @@
+"""Clients with transactions, all behind one interface: `transactional.TransactionalClient`."""
