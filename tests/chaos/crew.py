@@ -81,6 +81,11 @@ class Crew:
                 start_new_session=True,
             )
 
+    def has_begun(self) -> bool:
+        """Whether every client has noted something."""
+        files = [self.directory / f"{client.name}.{client.life}.jsonl" for client in self.clients]
+        return all(file.exists() and file.stat().st_size for file in files)
+
     def kill(self, number: int) -> None:
         client = self.clients[number % len(self.clients)]
         client.signal(signal.SIGKILL)

@@ -88,19 +88,19 @@ DECK: Final = (
 
 
 class Planned(NamedTuple):
-    at: float
+    rest: float  # seconds of peace before it
     fault: Fault
     client: int  # which one, counted round the crew
     seconds: float  # how long it lasts, where it lasts
 
 
-def faults(
-    random: Random, seconds: float, *, gap: tuple[float, float], without: tuple[Fault, ...]
-) -> Iterator[Planned]:
-    """Windows are dealt first, so that a short run has them, too."""
+REST_SECONDS: Final = (3.0, 7.0)
+
+
+def faults(random: Random, without: tuple[Fault, ...] = ()) -> Iterator[Planned]:
+    """Without end. Windows are dealt first, so that a short run has them, too."""
     deck = [fault for fault in WINDOWS if fault not in without]
-    at = gap[0]
-    while at < seconds:
+    while True:
         if not deck:
             deck = [fault for fault in DECK if fault not in without]
             random.shuffle(deck)
@@ -108,8 +108,7 @@ def faults(
         lasts = random.uniform(0.5, 4.0)
         if fault is Fault.STOP_CLIENT and random.random() < 0.5:
             lasts = TRANSACTION_TIMEOUT_MS / 1000 * random.uniform(0.9, 1.3)  # its transaction may time out
-        yield Planned(at, fault, random.randrange(1000), lasts)
-        at += random.uniform(*gap)
+        yield Planned(random.uniform(*REST_SECONDS), fault, random.randrange(1000), lasts)
 
 
 @dataclass(frozen=True, slots=True)

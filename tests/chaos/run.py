@@ -15,12 +15,13 @@ from tests.chaos.brokers import TXN_OFFSET_COMMIT, make_broker
 from tests.chaos.crew import Crew
 from tests.chaos.ending import fence_all, fetch_offsets, read_all, settle
 from tests.chaos.nemesis import Nemesis
-from tests.chaos.plan import TOPICS, WINDOWS, Fault, Minimum, Planned, Role, faults
+from tests.chaos.plan import TOPICS, WINDOWS, Fault, Minimum, Role, faults
 from tests.support.broker_process import BrokerProcess
 from tests.support.group_client import wait_for_coordinator
 from tests.support.raw_client import RawClient
+from tests.support.waiting import wait_until
 
-GAPS = {"penstock": (3.0, 8.0), "kafka": (6.0, 14.0)}  # in seconds; Kafka takes longer to start
+START_SECONDS = 60.0
 SHOWN_MAX = 20
 
 
@@ -54,7 +55,9 @@ class Chaos:
         seconds: float,
         roles: tuple[Role, ...],
         without: tuple[Fault, ...] = (),
+        minimum: Minimum | None = None,
     ) -> None:
+        self._minimum = Minimum.of(seconds) if minimum is None else minimum
         self._target = target
         self._without = without
         self._seed = seed
@@ -81,6 +84,7 @@ class Chaos:
                 for topic, partitions in TOPICS.items():
                     raw.create_topic(topic, partitions=partitions)
             self._crew.start()
+            wait_until(self._crew.has_begun, what="every client has begun", within_s=START_SECONDS)
             self._make_chaos()
             self._crew.dismiss()
             self._end()
@@ -91,18 +95,18 @@ class Chaos:
         return self._result(history)
 
     def _make_chaos(self) -> None:
+        """For the given time, and until the windows have had their turn if that takes longer."""
         began = time.monotonic()
-        plan = faults(Random(self._seed), self._seconds, gap=GAPS[self._target], without=self._without)
-        for planned in plan:
-            self._wait_until(began + planned.at)
-            if time.monotonic() > began + self._seconds:
-                return
-            self._strike(planned, began)
+        windows_left = len([window for window in WINDOWS if window not in self._without])
+        for planned in faults(Random(self._seed), self._without):
+            resting_until = time.monotonic() + planned.rest
+            if windows_left <= 0 and resting_until > began + self._seconds:
+                break
+            self._wait_until(resting_until)
+            print(f"{time.monotonic() - began:6.1f} s  {planned.fault}", flush=True)
+            self._nemesis.strike(planned)
+            windows_left -= 1
         self._wait_until(began + self._seconds)
-
-    def _strike(self, planned: Planned, began: float) -> None:
-        print(f"{time.monotonic() - began:6.1f} s  {planned.fault}", flush=True)
-        self._nemesis.strike(planned)
 
     def _wait_until(self, moment: float) -> None:
         while True:
@@ -125,13 +129,12 @@ class Chaos:
         counts = count(history)
         counts |= {str(fault): number for fault, number in sorted(self._nemesis.counts.items())}
         counts["kills of the broker"] = self._nemesis.kills
-        minimum = Minimum.of(self._seconds)
         wanted = {
-            "transactions committed": minimum.committed,
-            "transactions aborted": minimum.aborted,
+            "transactions committed": self._minimum.committed,
+            "transactions aborted": self._minimum.aborted,
         }
         if Fault.KILL_BROKER not in self._without:
-            wanted["kills of the broker"] = minimum.kills
+            wanted["kills of the broker"] = self._minimum.kills
         wanted |= {str(window): 1 for window in WINDOWS if window not in self._without}
         missing = {name: least for name, least in wanted.items() if counts.get(name, 0) < least}
         shortages = [f"{name}: {counts.get(name, 0)} of {least}" for name, least in missing.items()]

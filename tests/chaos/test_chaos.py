@@ -33,17 +33,27 @@ from tests.chaos.run import Chaos
 from tests.support.waiting import wait_until
 
 SHORT_SECONDS = 20.0
+SHORT_MINIMUM = Minimum(committed=20, aborted=5, kills=6)
+"""Little, since a busy machine may spend most of the time on starting brokers."""
 SEED = 7
 
 
-def planned(seed: int, seconds: float = 600.0, without: tuple[Fault, ...] = ()) -> list[Planned]:
-    return list(faults(Random(seed), seconds, gap=(3.0, 8.0), without=without))
+def planned(seed: int, count: int = 60, without: tuple[Fault, ...] = ()) -> list[Planned]:
+    return list(itertools.islice(faults(Random(seed), without), count))
 
 
 @pytest.mark.crash
 def test_nothing_is_lost_torn_or_seen_too_early(tmp_path: Path) -> None:
     without = () if shutil.which("strace") else (Fault.FAIL_FLUSH,)
-    chaos = Chaos(tmp_path, target="penstock", seed=SEED, seconds=SHORT_SECONDS, roles=SHORT_CREW, without=without)
+    chaos = Chaos(
+        tmp_path,
+        target="penstock",
+        seed=SEED,
+        seconds=SHORT_SECONDS,
+        roles=SHORT_CREW,
+        without=without,
+        minimum=SHORT_MINIMUM,
+    )
     try:
         if not chaos.start_broker():
             pytest.skip("the broker has no transactions")
@@ -58,26 +68,16 @@ def test_a_seed_decides_the_faults() -> None:
     assert planned(1) != planned(2)
 
 
-def test_ten_minutes_have_every_fault_and_enough_kills() -> None:
+def test_every_fault_comes_again_and_again_and_windows_come_first() -> None:
     for seed in range(20):
         found = [each.fault for each in planned(seed)]
-        assert set(found) == set(Fault) == set(DECK)
-        assert sum(fault is Fault.KILL_BROKER for fault in found) >= Minimum.of(600.0).kills
         assert set(found[:3]) == set(WINDOWS)
-
-
-def test_a_short_run_has_every_window() -> None:
-    assert all(set(WINDOWS) <= {each.fault for each in planned(seed, 20.0)} for seed in range(20))
+        assert set(found[3 : 3 + len(DECK)]) == set(Fault)
+        assert sum(fault is Fault.KILL_BROKER for fault in found) >= 12
 
 
 def test_what_is_left_out_does_not_come() -> None:
     assert not {each.fault for each in planned(1, without=TOO_MUCH_FOR_KAFKA)} & set(TOO_MUCH_FOR_KAFKA)
-
-
-def test_faults_come_one_after_the_other_within_the_time() -> None:
-    times = [each.at for each in planned(1)]
-    assert all(later - earlier >= 3.0 for earlier, later in itertools.pairwise(times))
-    assert times[-1] < 600.0
 
 
 def test_ten_minutes_want_what_was_promised() -> None:
