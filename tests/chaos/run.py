@@ -138,7 +138,10 @@ class Chaos:
         wanted |= {str(window): 1 for window in WINDOWS if window not in self._without}
         missing = {name: least for name, least in wanted.items() if counts.get(name, 0) < least}
         shortages = [f"{name}: {counts.get(name, 0)} of {least}" for name, least in missing.items()]
-        return Result(judge(history), counts, shortages)
+        verdict = judge(history)
+        counts["anomalies that the hole of V1 explains"] = len(verdict.known_hole)
+        counts["anomalies"] = len(verdict.anomalies)
+        return Result(verdict, counts, shortages)
 
 
 def count(history: History) -> dict[str, int]:

@@ -39,6 +39,7 @@ class Transactor:
         self._pause_seconds = pause_seconds
         self._next_offset = first_offset
         self._values = 0
+        self._producers = 0
         self._client: TransactionalClient | None = None
 
     def run(self, leaving: Callable[[], bool]) -> None:
@@ -53,6 +54,7 @@ class Transactor:
 
     def _ready(self) -> TransactionalClient:
         if self._client is None:
+            self._producers += 1
             self._client = self._make()
             self._client.start()
         return self._client
@@ -71,6 +73,7 @@ class Transactor:
             name=f"{self._recorder.client}/{number}",
             transactional_id=self._settings.transactional_id,
             generation=client.generation,
+            producer=self._producers,
         )
         wants_commit = self._random.random() >= ABORT_SHARE
         self._recorder.note(transaction)

@@ -259,17 +259,22 @@ def test_commits_at_the_same_time_may_come_in_either_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("generation", "first_took", "excused"),
-    [(Generation.V1, REPEATED_AFTER_NS, True), (Generation.V1, 5, False), (Generation.V2, REPEATED_AFTER_NS, False)],
+    ("generation", "first_took", "second_producer", "excused"),
+    [
+        (Generation.V1, REPEATED_AFTER_NS, 0, True),
+        (Generation.V1, REPEATED_AFTER_NS, 1, False),
+        (Generation.V1, 5, 0, False),
+        (Generation.V2, REPEATED_AFTER_NS, 0, False),
+    ],
 )
 def test_the_hole_of_the_first_generation_is_counted_apart(
-    generation: Generation, first_took: int, excused: bool
+    generation: Generation, first_took: int, second_producer: int, excused: bool
 ) -> None:
     """The first commit was slow, so it may have been sent twice, and the second one may have ended what came next."""
     script = Script()
     script.transaction("first", generation=generation, started=1, end_started=2, ended=2 + first_took)
     script.write("x", 0, "second")
-    script.transaction("second", End.ABORT, generation=generation, started=20)
+    script.transaction("second", End.ABORT, generation=generation, started=20, producer=second_producer)
     script.read((0, "x"))
     verdict = script.verdict()
     apart, counted = (verdict.known_hole, verdict.anomalies) if excused else (verdict.anomalies, verdict.known_hole)

@@ -3,8 +3,9 @@
 The first protocol generation has a hole of its own: its EndTxn names a producer and an epoch, not a transaction, so
 one that is delayed (the client gave up waiting and went on) ends whatever transaction of that producer is open when it
 arrives. No broker can tell. What this explains is counted apart: an anomaly of a V1 transaction, of a kind that a
-wrong end leads to, while an end of an earlier transaction of the same transactional id was unanswered or so slow that
-the client may have sent it again. Everything else is an anomaly, V1 or V2.
+wrong end leads to, after an end of an earlier transaction of the same producer that was unanswered or so slow that the
+client may have sent it again. A producer that took over the transactional id anew has another epoch, and late ends of
+the one before are fenced. Everything else is an anomaly, V1 or V2.
 """
 
 from __future__ import annotations
@@ -87,6 +88,10 @@ def _is_known_hole(history: History, anomaly: Anomaly) -> bool:
 
 
 def _end_may_be_late(earlier: Transaction, later: Transaction) -> bool:
-    if earlier.transactional_id != later.transactional_id or not earlier.end_started < later.started:
+    if _producer(earlier) != _producer(later) or not earlier.end_started < later.started:
         return False
     return earlier.outcome is Outcome.UNKNOWN or earlier.ended - earlier.end_started >= REPEATED_AFTER_NS
+
+
+def _producer(transaction: Transaction) -> tuple[str, str, int]:
+    return transaction.transactional_id, transaction.client, transaction.producer

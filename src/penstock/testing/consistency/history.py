@@ -100,11 +100,16 @@ class Write(Operation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transaction(Operation):
-    """From its begin (`started`) to the answer to its end (`ended`); `end_started` is when the end was asked for."""
+    """From its begin (`started`) to the answer to its end (`ended`); `end_started` is when the end was asked for.
+
+    `producer` counts how often the client took over the transactional id: with each, requests of the one before are
+    fenced.
+    """
 
     name: str
     transactional_id: str
     generation: Generation
+    producer: int = 0
     end: End | None = None
     end_started: int = NEVER
     outcome: Outcome = Outcome.UNKNOWN
