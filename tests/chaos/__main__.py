@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import secrets
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -32,6 +33,7 @@ def main() -> int:
     parser.add_argument("--target", choices=("penstock", "kafka"), default="penstock")
     parser.add_argument("--restart-kafka", action="store_true", help="stop and kill the control, too: it loses commits")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # clients and broker are ended on the way out
     directory = Path(tempfile.mkdtemp(prefix="penstock-chaos-"))
     print(f"seed {options.seed}, {options.seconds:.0f} s against {options.target} in {directory}", flush=True)
     roles = LONG_CREW if java_is_there() else tuple(role for role in LONG_CREW if role is not Role.JAVA)

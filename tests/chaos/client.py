@@ -1,8 +1,9 @@
-"""`python -m tests.chaos.client JSON`: one client of the workload, until SIGTERM."""
+"""`python -m tests.chaos.client JSON`: one client of the workload, until SIGTERM or the end of the run."""
 
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -98,11 +99,12 @@ def make_transactional(orders: Orders, settings: Settings) -> TransactionalClien
 def main() -> None:
     given = json.loads(sys.argv[1])
     orders = Orders(**{**given, "role": Role(given["role"]), "groups": tuple(given["groups"])})
-    left = []
+    left: list[bool] = []
     signal.signal(signal.SIGTERM, lambda *_: left.append(True))
+    parent = os.getppid()
     recorder = Recorder(Path(orders.directory) / f"{orders.identity}.jsonl", orders.identity)
     random = Random(f"{orders.seed} {orders.identity}")
-    make_worker(orders, recorder, random).run(lambda: bool(left))
+    make_worker(orders, recorder, random).run(lambda: bool(left) or os.getppid() != parent)
 
 
 if __name__ == "__main__":

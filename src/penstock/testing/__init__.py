@@ -1,1 +1,1 @@
-"""Shipped fakes of the world: clock, files that fail or forget, strategies."""
+"""Shipped fakes of the world (clock, files that fail or forget, strategies) and the consistency checker."""
