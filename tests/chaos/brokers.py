@@ -13,7 +13,7 @@ from tests.support.kafka_process import KafkaProcess
 from tests.support.penstock_process import PenstockProcess
 
 KAFKA_SETTINGS = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}
-END_TXN, TXN_OFFSET_COMMIT = 26, 28
+TXN_OFFSET_COMMIT = 28
 
 
 def is_stopped(pid: int) -> bool:
