@@ -7,52 +7,32 @@ not rebalance anybody. Records of kinds that we do not know, and records that do
 
 from __future__ import annotations
 
-import asyncio
 import logging
 
+from penstock.broker.coordinator_log import Breath, CoordinatorState
 from penstock.broker.groups import records
 from penstock.broker.groups.exchange import Now
 from penstock.broker.groups.group import Group, GroupLimits
 from penstock.broker.groups.offsets import GroupOffsets, OffsetChange
 from penstock.broker.groups.records import GroupKey, OffsetKey
-from penstock.broker.groups.shard import Shard, ShardState
-from penstock.broker.groups.wire import MalformedRecord
-from penstock.cluster.partition import Partition
-from penstock.model.batch import iter_headers
-from penstock.model.errors import ErrorCode, KafkaError
+from penstock.broker.groups.shard import Shard
+from penstock.broker.record_wire import MalformedRecord
+from penstock.model.errors import KafkaError
 from penstock.model.records import batch_records
-from penstock.storage.interface import LogState, ReadSlice
 
 log = logging.getLogger(__name__)
-
-READ_BYTES = 1 << 18
-RECORDS_PER_STEP = 100  # about half a millisecond
-
-
-class _Breath:
-    """Lets others run after every few records."""
-
-    def __init__(self) -> None:
-        self._count = 0
-
-    async def take(self) -> None:
-        self._count += 1
-        if self._count % RECORDS_PER_STEP == 0:
-            await asyncio.sleep(0)
 
 
 async def load(shard: Shard, limits: GroupLimits, now: Now) -> None:
     """Fill the shard and make it active; it fails if its log cannot be read to the end."""
     partition = shard.partition
     try:
-        if partition.failed or partition.log.state is not LogState.ONLINE:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log is {partition.log.state.value}")
-        last_values = await _read(partition)
+        last_values = await _read(shard)
     except (KafkaError, OSError) as error:
         log.error("%s-%d cannot be loaded: %r", partition.topic, partition.index, error)
         shard.fail()
         return
-    breath = _Breath()
+    breath = Breath()
     unknown = 0
     for key, value in last_values.items():
         unknown += not _restore(shard, key, value, limits, now)
@@ -62,39 +42,25 @@ async def load(shard: Shard, limits: GroupLimits, now: Now) -> None:
             shard.groups[group_id] = Group(group_id, limits, now)
     if unknown:
         log.warning("%s-%d: %d records were not understood", partition.topic, partition.index, unknown)
-    shard.state = ShardState.ACTIVE
+    shard.state = CoordinatorState.ACTIVE
 
 
-async def _read(partition: Partition) -> dict[bytes, bytes]:
+async def _read(shard: Shard) -> dict[bytes, bytes]:
     """The last value of each key that is not a tombstone."""
     values: dict[bytes, bytes] = {}
-    breath = _Breath()
-    offset = partition.log_start
-    end = partition.high_watermark
-    while offset < end:
-        piece = await _read_piece(partition, offset)
-        for position, header in iter_headers(piece.records):
-            if header.is_control:
+    breath = Breath()
+    async for buffer, position, header in shard.batches():
+        if header.is_control:
+            continue
+        for record in batch_records(buffer, header, position):
+            if record.key is None:
                 continue
-            for record in batch_records(piece.records, header, position):
-                if record.key is None:
-                    continue
-                if record.value is None:
-                    values.pop(record.key, None)
-                else:
-                    values[record.key] = record.value
-                await breath.take()
-        if piece.next_offset <= offset:
-            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"nothing can be read at offset {offset} of {end}")
-        offset = piece.next_offset
+            if record.value is None:
+                values.pop(record.key, None)
+            else:
+                values[record.key] = record.value
+            await breath.take()
     return values
-
-
-async def _read_piece(partition: Partition, offset: int) -> ReadSlice:
-    try:
-        return partition.read(offset, READ_BYTES, one_batch_at_least=True, wait=False)
-    except BlockingIOError:
-        return await asyncio.to_thread(partition.read, offset, READ_BYTES, one_batch_at_least=True, wait=True)
 
 
 def _restore(shard: Shard, key: bytes, value: bytes, limits: GroupLimits, now: Now) -> bool:

@@ -1,42 +1,28 @@
 """One partition of `__consumer_offsets` and the groups that live in it.
 
-The shard owns their state in memory, appends their records, and says when a record is on disk. What it does not do is
-wait: whoever writes gives a function that is called with the outcome, in the order of the log.
-
-If an append is refused nothing was written, and the writer is told. If a flush fails the log is offline for good and
-what is in memory may be more than what is on disk: everything is dropped and everybody who waits is told
-COORDINATOR_NOT_AVAILABLE, as is everyone who comes later; a restart recovers.
+The shard owns their state in memory and appends their records (`broker.coordinator_log`).
 """
 
 from __future__ import annotations
 
-import enum
 import logging
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
+from penstock.broker.coordinator_log import CoordinatorLog, Outcome
 from penstock.broker.groups import records
 from penstock.broker.groups.exchange import Delivery, Effects, GroupRecord, Now
 from penstock.broker.groups.group import Group
 from penstock.broker.groups.offsets import GroupOffsets, OffsetChange
 from penstock.cluster.partition import Partition
-from penstock.model.batch import read_header
 from penstock.model.batch_builder import NewRecord, build_batch
-from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.errors import ErrorCode
 
 log = logging.getLogger(__name__)
 
-Outcome = Callable[[ErrorCode], None]
 Clockwork = Callable[[], Now]
 
 
-class ShardState(enum.Enum):
-    LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-    ACTIVE = ErrorCode.NONE
-    FAILED = ErrorCode.COORDINATOR_NOT_AVAILABLE
-
-
-class Shard:
+class Shard(CoordinatorLog):
     """Groups and offsets of one partition. `deliver` brings an answer to its ticket."""
 
     def __init__(
@@ -47,61 +33,24 @@ class Shard:
         deliver: Callable[[Delivery], None],
         changed: Callable[[Group], None],
     ) -> None:
-        self.partition = partition
-        self.state = ShardState.LOADING
+        super().__init__(partition)
         self.groups: dict[str, Group] = {}
         self.offsets: dict[str, GroupOffsets] = {}
         self._now = now
         self._deliver = deliver
         self._changed = changed
-        self._unflushed: deque[tuple[int, Outcome]] = deque()
-
-    def check(self) -> None:
-        """Raise unless requests can be served."""
-        if self.state is not ShardState.ACTIVE:
-            raise KafkaError(self.state.value)
 
     # --- the log -----------------------------------------------------------------------------------------------------
 
     def write(
         self, new_records: Sequence[NewRecord], outcome: Outcome, appended: Callable[[], None] | None = None
     ) -> None:
-        """Append one batch; `outcome` is called once it is on disk, or with why it will never be.
-
-        `appended` is called in between, only if the batch was taken.
-        """
+        """Append one batch, as `append_batch` does."""
         wall_ms = self._now().wall_ms
-        batch = build_batch(new_records, timestamp=wall_ms)
-        try:
-            last_offset = self.partition.append_trusted(batch, read_header(batch), wall_ms).last_offset
-        except KafkaError as error:
-            if self.partition.failed:
-                self.fail()
-            log.warning("%s-%d refused %d bytes: %r", self.partition.topic, self.partition.index, len(batch), error)
-            outcome(error.code)
-            return
-        if appended is not None:
-            appended()
-        self._unflushed.append((last_offset, outcome))
-        if self.partition.when_flushed(last_offset, self._flushed):
-            self._flushed()
+        self.append_batch(build_batch(new_records, timestamp=wall_ms), wall_ms, outcome, appended)
 
-    def _flushed(self) -> None:
-        if self.partition.failed:
-            self.fail()
-            return
-        end = self.partition.high_watermark
-        while self._unflushed and self._unflushed[0][0] < end:
-            self._unflushed.popleft()[1](ErrorCode.NONE)
-
-    def fail(self) -> None:
-        """Forget everything: the log has failed, or its topic is gone."""
-        if self.state is not ShardState.FAILED:
-            self.state = ShardState.FAILED
-            log.error("%s-%d failed, its groups are unavailable", self.partition.topic, self.partition.index)
-            self.abandon(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        while self._unflushed:
-            self._unflushed.popleft()[1](ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    def forget_all(self) -> None:
+        self.abandon(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     def abandon(self, code: ErrorCode) -> None:
         """Answer everybody who waits in a group, and forget the groups."""

@@ -15,6 +15,7 @@ import logging
 import uuid
 from collections.abc import Iterator
 
+from penstock.broker.coordinator_log import CoordinatorState
 from penstock.broker.groups.exchange import Delivery, Now
 from penstock.broker.groups.group import Group, GroupLimits, GroupState
 from penstock.broker.groups.loading import load
@@ -22,7 +23,7 @@ from penstock.broker.groups.offsets import OffsetChange
 from penstock.broker.groups.placement import partition_of
 from penstock.broker.groups.records import KEY_STRING_BYTES_MAX
 from penstock.broker.groups.schedule import Schedule
-from penstock.broker.groups.shard import Shard, ShardState
+from penstock.broker.groups.shard import Shard
 from penstock.cluster.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import Topic, TopicChange, TopicTable
@@ -68,7 +69,7 @@ class Shards:
 
     def __iter__(self) -> Iterator[Shard]:
         """Those that can be asked."""
-        return (shard for shard in tuple(self._shards) if shard is not None and shard.state is ShardState.ACTIVE)
+        return (shard for shard in tuple(self._shards) if shard is not None and shard.state is CoordinatorState.ACTIVE)
 
     def now(self) -> Now:
         return Now(self._clock.monotonic_ms(), self._clock.now_ms())
@@ -100,7 +101,7 @@ class Shards:
         for shard in self._shards:
             if shard is not None:
                 shard.abandon(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-                shard.state = ShardState.FAILED
+                shard.state = CoordinatorState.FAILED
 
     def _open(self, topic: Topic) -> None:
         for index in range(topic.partition_count):
@@ -112,12 +113,12 @@ class Shards:
                 continue
             shard = Shard(partition, now=self.now, deliver=_deliver, changed=self._changed)
             if partition.high_watermark == partition.log_start and not partition.failed:
-                shard.state = ShardState.ACTIVE
+                shard.state = CoordinatorState.ACTIVE
             self._shards.append(shard)
 
     async def _load(self) -> None:
         for shard in self._shards:
-            if shard is None or shard.state is not ShardState.LOADING:
+            if shard is None or shard.state is not CoordinatorState.LOADING:
                 continue
             await load(shard, self._limits, self.now())
             for group in tuple(shard.groups.values()):
@@ -157,7 +158,7 @@ class Shards:
 
     def check_loaded(self) -> None:
         """For what asks about all groups."""
-        if any(shard is not None and shard.state is ShardState.LOADING for shard in self._shards):
+        if any(shard is not None and shard.state is CoordinatorState.LOADING for shard in self._shards):
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 
     def create(self, shard: Shard, group_id: str) -> Group:
@@ -212,7 +213,7 @@ class Shards:
         retention_ms = self._settings.offsets_retention_minutes * 60_000
         for shard in self:
             for count, group in enumerate(tuple(shard.groups.values()), 1):
-                if group.state is not GroupState.DEAD and shard.state is ShardState.ACTIVE:
+                if group.state is not GroupState.DEAD and shard.state is CoordinatorState.ACTIVE:
                     _sweep_group(shard, group, self._clock.now_ms(), retention_ms)
                 if count % GROUPS_PER_STEP == 0:
                     await asyncio.sleep(0)
@@ -234,7 +235,7 @@ class Shards:
                 topic = self._topics.get(name)
                 if topic is None or committed.topic_id not in (NO_TOPIC_ID, topic.topic_id):
                     lost.append(OffsetChange(name, partition, None))
-            if lost and shard.state is ShardState.ACTIVE:
+            if lost and shard.state is CoordinatorState.ACTIVE:
                 shard.change_offsets(group_id, lost, _no_matter)
 
 

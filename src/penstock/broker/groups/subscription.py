@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from penstock.broker.groups.wire import MalformedRecord, Reader
+from penstock.broker.record_wire import MalformedRecord, Reader
 
 CONSUMER = "consumer"
 

@@ -1,4 +1,4 @@
-"""Reading and writing the primitive types of Kafka's record schemas: the few that `__consumer_offsets` needs.
+"""Reading and writing the primitive types of Kafka's record schemas: the few that a coordinator needs.
 
 Fixed versions write int16 and int32 lengths, flexible ones unsigned varints of length + 1 and tagged fields at the end.
 A reader never looks beyond its bytes: whatever is short or absurd is a `MalformedRecord`.
@@ -89,6 +89,14 @@ class Reader:
         if not 0 <= count <= len(self._data) - self._position:
             raise MalformedRecord(f"an array of {count}")
         return count
+
+    def nullable_count(self) -> int:
+        """The same of an array that may be null, which counts as empty."""
+        position = self._position
+        if self._length(INT32) == -1:
+            return 0
+        self._position = position
+        return self.count()
 
     def tagged_fields(self) -> dict[int, bytes]:
         if not self._flexible:

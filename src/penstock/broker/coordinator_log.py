@@ -1,0 +1,125 @@
+"""The partition of an internal topic in which a coordinator keeps its state: appended to, and read back at the start.
+
+Nobody waits here: whoever writes gives a function that is called with the outcome, in the order of the log. If an
+append is refused nothing was written, and the writer is told. If a flush fails the log is offline for good, and what
+the coordinator has in memory may be more than what is on disk: it is told, and everybody who waits is told
+COORDINATOR_NOT_AVAILABLE, as is everyone who comes later; a restart recovers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+
+from penstock.cluster.partition import Partition
+from penstock.model.batch import BatchHeader, Buffer, iter_headers, read_header
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.storage.interface import LogState, ReadSlice
+
+log = logging.getLogger(__name__)
+
+Outcome = Callable[[ErrorCode], None]
+READ_BYTES = 1 << 18
+
+
+class CoordinatorState(enum.Enum):
+    """The value is what is answered meanwhile."""
+
+    LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    ACTIVE = ErrorCode.NONE
+    FAILED = ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+class CoordinatorLog:
+    """The base of a shard: one partition, and what lives in it."""
+
+    def __init__(self, partition: Partition) -> None:
+        self.partition = partition
+        self.state = CoordinatorState.LOADING
+        self._unflushed: deque[tuple[int, Outcome]] = deque()
+
+    def check(self) -> None:
+        """Raise unless requests can be served."""
+        if self.state is not CoordinatorState.ACTIVE:
+            raise KafkaError(self.state.value)
+
+    def forget_all(self) -> None:
+        """The log has failed: nothing in memory counts any more. Called once, before those who wait are told."""
+        raise NotImplementedError
+
+    def append_batch(
+        self, batch: bytearray, now_ms: int, outcome: Outcome, appended: Callable[[], None] | None = None
+    ) -> None:
+        """Append one batch; `outcome` is called once it is on disk, or with why it will never be.
+
+        `appended` is called in between, only if the batch was taken.
+        """
+        try:
+            last_offset = self.partition.append_trusted(batch, read_header(batch), now_ms).last_offset
+        except KafkaError as error:
+            if self.partition.failed:
+                self.fail()
+            log.warning("%s-%d refused %d bytes: %r", self.partition.topic, self.partition.index, len(batch), error)
+            outcome(error.code)
+            return
+        if appended is not None:
+            appended()
+        self._unflushed.append((last_offset, outcome))
+        if self.partition.when_flushed(last_offset, self._flushed):
+            self._flushed()
+
+    def _flushed(self) -> None:
+        if self.partition.failed:
+            self.fail()
+            return
+        end = self.partition.high_watermark
+        while self._unflushed and self._unflushed[0][0] < end:
+            self._unflushed.popleft()[1](ErrorCode.NONE)
+
+    def fail(self) -> None:
+        """The log has failed, or its topic is gone."""
+        if self.state is not CoordinatorState.FAILED:
+            self.state = CoordinatorState.FAILED
+            log.error("%s-%d failed, what it holds is unavailable", self.partition.topic, self.partition.index)
+            self.forget_all()
+        while self._unflushed:
+            self._unflushed.popleft()[1](ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+    async def batches(self) -> AsyncIterator[tuple[Buffer, int, BatchHeader]]:
+        """All batches of the log: buffer, position, header. KafkaError or OSError if they cannot be read."""
+        partition = self.partition
+        if partition.failed or partition.log.state is not LogState.ONLINE:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log is {partition.log.state.value}")
+        offset = partition.log_start
+        end = partition.high_watermark
+        while offset < end:
+            piece = await self._read(offset)
+            for position, header in iter_headers(piece.records):
+                yield piece.records, position, header
+            if piece.next_offset <= offset:
+                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"nothing can be read at offset {offset} of {end}")
+            offset = piece.next_offset
+
+    async def _read(self, offset: int) -> ReadSlice:
+        read = self.partition.read
+        try:
+            return read(offset, READ_BYTES, one_batch_at_least=True, wait=False)
+        except BlockingIOError:
+            return await asyncio.to_thread(read, offset, READ_BYTES, one_batch_at_least=True, wait=True)
+
+
+class Breath:
+    """Lets others run after every few records: decoding is Python, and the event loop has others to serve."""
+
+    RECORDS_PER_STEP = 100  # about half a millisecond
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    async def take(self) -> None:
+        self._count += 1
+        if self._count % self.RECORDS_PER_STEP == 0:
+            await asyncio.sleep(0)

@@ -1,0 +1,241 @@
+"""One transactional id as it is stored, and what every request makes of it.
+
+Values are never changed: a step gives the next value, to be stored before anybody is told of it, or a KafkaError, and
+then nothing has happened. Nothing here waits, writes or looks at a clock: time comes as an argument.
+
+Epochs. A request is right if it has the epoch of the id, and fences its sender (PRODUCER_FENCED) if not. Clients of the
+second protocol generation (KIP-890, version 2 below) get a new epoch with the end of every transaction, already in the
+prepare record and in the markers, so that nothing they sent for one transaction can touch the next. Epochs end at
+32,767, which no client ever sees: after 32,766 the id goes on with a new producer id and epoch 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from penstock.broker.transactions.states import AT_REST, PREPARED, TransactionState, is_step
+from penstock.model.errors import ErrorCode, KafkaError
+
+NO_PRODUCER_ID = -1
+NO_EPOCH = -1
+EPOCH_MAX = 0x7FFF
+SECOND_GENERATION = 2  # the first level of `transaction.version` that raises epochs at the end of each transaction
+
+
+class TopicPartition(NamedTuple):
+    topic: str
+    partition: int
+
+
+class ProducerIdentity(NamedTuple):
+    producer_id: int
+    epoch: int
+
+
+def is_exhausted(epoch: int) -> bool:
+    """The last epoch that a client may have: the one above is for fencing it."""
+    return epoch >= EPOCH_MAX - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transaction:
+    """What `__transaction_state` has of one transactional id."""
+
+    transactional_id: str
+    producer_id: int
+    epoch: int = NO_EPOCH
+    last_epoch: int = NO_EPOCH
+    """The epoch before the last InitProducerId or EndTxn v5, by which a repeated one is known."""
+    previous_producer_id: int = NO_PRODUCER_ID
+    next_producer_id: int = NO_PRODUCER_ID
+    """With which the id goes on when the transaction that is being ended is complete."""
+    timeout_ms: int = -1
+    state: TransactionState = TransactionState.EMPTY
+    partitions: frozenset[TopicPartition] = frozenset()
+    start_ms: int = -1
+    update_ms: int = -1
+    version: int = 0
+    """Which generation of the protocol its client spoke last: a level of the feature `transaction.version`."""
+
+    @property
+    def identity(self) -> ProducerIdentity:
+        return ProducerIdentity(self.producer_id, self.epoch)
+
+    @property
+    def is_exhausted(self) -> bool:
+        return is_exhausted(self.epoch)
+
+    def is_overdue(self, now_ms: int) -> bool:
+        return self.state is TransactionState.ONGOING and now_ms - self.start_ms > self.timeout_ms
+
+    def is_unused(self, now_ms: int, expiration_ms: int) -> bool:
+        return self.state in AT_REST and now_ms - self.update_ms >= expiration_ms
+
+    # --- InitProducerId ----------------------------------------------------------------------------------------------
+
+    def check_offered(self, offered: ProducerIdentity | None) -> None:
+        """KIP-360: a producer that goes on after an error says who it was. PRODUCER_FENCED if another came since."""
+        if offered is None or self.epoch == NO_EPOCH or offered.producer_id == self.producer_id:
+            return
+        if offered.producer_id == self.previous_producer_id and is_exhausted(offered.epoch):
+            return  # the answer with the new producer id was lost
+        raise KafkaError(ErrorCode.PRODUCER_FENCED)
+
+    def needs_new_id(self, offered: ProducerIdentity | None) -> bool:
+        """Whether `initialised` takes a new producer id."""
+        return self.is_exhausted and (offered is None or offered.epoch == self.epoch)
+
+    def initialised(
+        self, timeout_ms: int, offered: ProducerIdentity | None, now_ms: int, new_producer_id: int = NO_PRODUCER_ID
+    ) -> Transaction:
+        """At rest: the next epoch, or a new producer id. Ongoing: `fenced`, to be aborted before the client's retry."""
+        self.check_offered(offered)
+        if self.state in PREPARED:
+            raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
+        if self.state is TransactionState.ONGOING:
+            return self.fenced()
+        producer_id = self.producer_id
+        if self.needs_new_id(offered):
+            assert new_producer_id != NO_PRODUCER_ID
+            producer_id, epoch = new_producer_id, 0
+            last_epoch = NO_EPOCH if offered is None else self.epoch
+        else:
+            epoch, last_epoch = self._next_epoch(offered)
+        return self._step(
+            TransactionState.EMPTY,
+            now_ms,
+            producer_id=producer_id,
+            epoch=epoch,
+            last_epoch=last_epoch,
+            timeout_ms=timeout_ms,
+            partitions=frozenset(),
+            start_ms=-1,
+        )
+
+    def _next_epoch(self, offered: ProducerIdentity | None) -> tuple[int, int]:
+        """The new epoch, and the one before it if it may be offered again."""
+        if offered is None:
+            return self.epoch + 1, NO_EPOCH
+        if self.epoch == NO_EPOCH or offered.epoch == self.epoch:
+            return self.epoch + 1, self.epoch
+        if offered.epoch == self.last_epoch:
+            return self.epoch, self.last_epoch  # the same request again
+        raise KafkaError(ErrorCode.PRODUCER_FENCED)
+
+    def fenced(self) -> Transaction:
+        """An ongoing transaction whose client is shut out by a higher epoch, so that it can be aborted."""
+        return self._step(
+            TransactionState.PREPARE_EPOCH_FENCE, self.update_ms, epoch=self.epoch + 1, last_epoch=NO_EPOCH
+        )
+
+    # --- partitions --------------------------------------------------------------------------------------------------
+
+    def check_sender(self, sender: ProducerIdentity) -> None:
+        if sender.producer_id != self.producer_id:
+            raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        if sender.epoch != self.epoch:
+            raise KafkaError(ErrorCode.PRODUCER_FENCED)
+        if self.state in PREPARED:
+            raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
+
+    def with_partitions(
+        self, sender: ProducerIdentity, partitions: Iterable[TopicPartition], now_ms: int, version: int
+    ) -> Transaction:
+        """Itself if all of them are in the transaction already."""
+        self.check_sender(sender)
+        added = self.partitions.union(partitions)
+        is_ongoing = self.state is TransactionState.ONGOING
+        if is_ongoing and len(added) == len(self.partitions):
+            return self
+        return self._step(
+            TransactionState.ONGOING,
+            now_ms,
+            partitions=added,
+            start_ms=self.start_ms if is_ongoing else now_ms,
+            version=version,
+        )
+
+    # --- the end -----------------------------------------------------------------------------------------------------
+
+    def is_end_repeated(self, sender: ProducerIdentity) -> bool:
+        """Second generation: this EndTxn was heard before, and its answer with the new epoch was lost."""
+        if sender.producer_id == self.producer_id:
+            return sender.epoch + 1 == self.epoch
+        is_previous = sender.producer_id == self.previous_producer_id
+        return is_previous and sender.epoch == EPOCH_MAX - 1 and self.epoch == 0
+
+    def ended(
+        self,
+        sender: ProducerIdentity,
+        *,
+        commit: bool,
+        now_ms: int,
+        version: int,
+        new_producer_id: int = NO_PRODUCER_ID,
+    ) -> Transaction:
+        """Prepared to commit or abort; itself if that has happened already. A new producer id if it is exhausted."""
+        raises_epoch = version >= SECOND_GENERATION
+        is_repeated = raises_epoch and self.is_end_repeated(sender)
+        if sender.producer_id != self.producer_id and not is_repeated:
+            raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        if sender.epoch != self.epoch and not is_repeated:
+            raise KafkaError(ErrorCode.PRODUCER_FENCED)
+        if self.state is TransactionState.ONGOING:
+            if is_repeated:
+                raise KafkaError(ErrorCode.PRODUCER_FENCED)
+            return self.prepared(commit=commit, now_ms=now_ms, version=version, new_producer_id=new_producer_id)
+        if self.state in PREPARED:
+            is_same = commit == (self.state is TransactionState.PREPARE_COMMIT)
+            raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS if is_same else ErrorCode.INVALID_TXN_STATE)
+        done = TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT
+        if self.state is done and (is_repeated or not raises_epoch):
+            return self
+        if raises_epoch and not commit and not is_repeated:  # an abort of nothing
+            return self.prepared(commit=False, now_ms=now_ms, version=version, new_producer_id=new_producer_id)
+        raise KafkaError(ErrorCode.INVALID_TXN_STATE)
+
+    def prepared(
+        self, *, commit: bool, now_ms: int, version: int, new_producer_id: int = NO_PRODUCER_ID
+    ) -> Transaction:
+        """The decision, which nothing can change any more once it is stored."""
+        epoch, last_epoch = self.epoch, self.last_epoch
+        next_producer_id = NO_PRODUCER_ID
+        if version >= SECOND_GENERATION:
+            if self.is_exhausted and self.state is not TransactionState.PREPARE_EPOCH_FENCE:
+                next_producer_id = new_producer_id
+            epoch, last_epoch = min(epoch + 1, EPOCH_MAX), epoch
+        return self._step(
+            TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT,
+            now_ms,
+            epoch=epoch,
+            last_epoch=last_epoch,
+            next_producer_id=next_producer_id,
+            start_ms=now_ms if self.state in AT_REST else self.start_ms,
+            version=version,
+        )
+
+    def completed(self, now_ms: int) -> Transaction:
+        """Every marker is on disk."""
+        is_commit = self.state is TransactionState.PREPARE_COMMIT
+        producer_id, epoch = self.producer_id, self.epoch
+        if self.next_producer_id != NO_PRODUCER_ID:
+            producer_id, epoch = self.next_producer_id, 0
+        return self._step(
+            TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT,
+            now_ms,
+            producer_id=producer_id,
+            epoch=epoch,
+            next_producer_id=NO_PRODUCER_ID,
+            partitions=frozenset(),
+        )
+
+    def dead(self, now_ms: int) -> Transaction:
+        return self._step(TransactionState.DEAD, now_ms)
+
+    def _step(self, state: TransactionState, now_ms: int, **changes: object) -> Transaction:
+        if not is_step(self.state, state):
+            raise AssertionError(f"{self.transactional_id}: no step from {self.state.name} to {state.name}")
+        changes.setdefault("previous_producer_id", self.producer_id)
+        return replace(self, state=state, update_ms=now_ms, **changes)  # type: ignore[arg-type]
