@@ -17,7 +17,7 @@ from typing import Final
 from penstock.broker.groups import records
 from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.groups.records import CommittedOffset, GroupKey, GroupValue, MemberValue, OffsetKey
-from penstock.broker.groups.wire import MalformedRecord
+from penstock.broker.record_wire import MalformedRecord
 from penstock.model.batch import check_batch
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.ids import NO_TOPIC_ID
