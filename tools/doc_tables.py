@@ -1,4 +1,4 @@
-"""The tables in docs/ that the code already knows: settings and Kafka APIs.
+"""The tables in docs/ that the code already knows: settings, Kafka APIs, the states of a transaction.
 
 Each stands between two comments, `<!-- settings -->` and `<!-- end of settings -->`; the text around them is written
 by hand.
@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from penstock.broker.transactions.states import STEPS, TransactionState
 from penstock.config.explanations import explanations
 from penstock.config.settings import Settings
 from penstock.protocol.kafka.apis import APIS, NEVER, Api
@@ -62,9 +63,18 @@ def _flexible(api: Api) -> str:
     return "never" if api.flexible == NEVER else f"v{api.flexible}"
 
 
+def transaction_states() -> str:
+    """The states of a transactional id and the steps between them, as a diagram."""
+    lines = ["```mermaid", "stateDiagram-v2", f"    [*] --> {TransactionState.EMPTY.shown_name}: InitProducerId"]
+    for before, steps in STEPS.items():
+        lines += [f"    {before.shown_name} --> {after.shown_name}: {why}" for after, why in steps.items()]
+    return "\n".join([*lines, f"    {TransactionState.DEAD.shown_name} --> [*]", "```"])
+
+
 TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "settings": ("operations.md", settings_table),
     "apis": ("compatibility.md", api_table),
+    "transaction states": ("transactions.md", transaction_states),
 }
 
 

@@ -19,6 +19,7 @@ NEVER_FAIL = frozenset(
         ("list_config_resources", 0),
         *(("list_groups", version) for version in range(6)),
         ("list_partition_reassignments", 0),
+        ("list_transactions", 0), ("list_transactions", 1),
         *(("offset_fetch", version) for version in range(1, 10)),  # what is unknown has offset -1
     }
 )  # fmt: skip

@@ -12,11 +12,10 @@ from collections.abc import Mapping
 from tests.differential.known_documented import DOCUMENTED
 from tests.differential.known_row import ABSENT, SILENT, Holding, Known, refused
 
-_TRANSACTIONS, _SHARE = "AddPartitionsToTxn", "ShareGroupHeartbeat"
+_SHARE = "ShareGroupHeartbeat"
 
 NOT_THERE: Mapping[int, str] = {  # API key: the line of docs/compatibility.md that says why
     **dict.fromkeys((17, 36, 50, 51), "SaslHandshake"),
-    **dict.fromkeys((24, 25, 26, 27, 28, 65, 66), _TRANSACTIONS),
     **dict.fromkeys((29, 30, 31), "DescribeAcls"),
     **dict.fromkeys((38, 39, 40, 41), "CreateDelegationToken"),
     **dict.fromkeys((64, 80, 81), "UnregisterBroker"),
@@ -122,6 +121,14 @@ REQUESTS: tuple[Known, ...] = (
         kafka=SILENT,
         penstock=Holding("responses", throttle_time=0),
         row="a resource twice in one AlterConfigs",
+    ),
+    Known(
+        script="malformed-add-partitions-to-txn",
+        step="add_partitions_to_txn v[45]: *",
+        path="",
+        kafka=SILENT,
+        penstock=Holding("results_by_transaction", throttle_time=0, error_code=0),
+        row="AddPartitionsToTxn v4 without a transaction is never answered",
     ),
     *(
         Known(

@@ -30,7 +30,7 @@ NOTHING = (None, "", -1)  # no address and no size: that is compared
 
 TIMES = frozenset(
     {"timestamp", "base_timestamp", "max_timestamp", "log_append_time", "last_timestamp", "last_fetch_timestamp",
-     "last_caught_up_timestamp", "start_timestamp"}
+     "last_caught_up_timestamp", "start_timestamp", "transaction_start_time"}
 )  # fmt: skip
 MADE_UP_BEFORE = 1_750_000_000_000
 """Times before this are no broker's: a script made them up, and they are compared."""
@@ -50,6 +50,9 @@ ADDRESSES: Mapping[str, str] = {
 MESSAGES = frozenset({"error_message", "batch_index_error_message"})
 
 UNORDERED: Mapping[tuple[str, str], tuple[str, ...]] = {  # (API, list): what names a row; Kafka's order is a hash map's
+    ("add_partitions_to_txn", "results_by_partition"): ("partition_index",),
+    ("add_partitions_to_txn", "results_by_topic_v3_and_below"): ("name",),
+    ("add_partitions_to_txn", "topic_results"): ("name",),
     ("alter_client_quotas", "entity"): ("entity_type",),
     ("alter_client_quotas", "entries"): ("entity",),
     ("alter_replica_log_dirs", "partitions"): ("partition_index",),
@@ -71,22 +74,27 @@ UNORDERED: Mapping[tuple[str, str], tuple[str, ...]] = {  # (API, list): what na
     ("describe_log_dirs", "partitions"): ("partition_index",),
     ("describe_log_dirs", "topics"): ("name",),
     ("describe_producers", "active_producers"): ("producer_id",),
+    ("describe_transactions", "topics"): ("topic",),
     ("join_group", "members"): ("member_id",),
     ("list_config_resources", "config_resources"): ("resource_type", "resource_name"),
     ("list_groups", "groups"): ("group_id",),
     ("list_offsets", "partitions"): ("partition_index",),
     ("list_offsets", "topics"): ("name",),
+    ("list_transactions", "transaction_states"): ("transactional_id",),
     ("metadata", "topics"): ("name", "topic_id"),
     ("offset_fetch", "partitions"): ("partition_index",),
     ("offset_fetch", "topics"): ("name", "topic_id"),
     ("produce", "partition_responses"): ("index",),
     ("produce", "responses"): ("name", "topic_id"),
+    ("txn_offset_commit", "topics"): ("name",),
+    ("write_txn_markers", "partitions"): ("partition_index",),
+    ("write_txn_markers", "topics"): ("name",),
 }
 
 OWN = "~"
 """Stands for what the names of a script begin with, so that one version's answers read like another's."""
 
-SHARED = frozenset({"topics", "groups", "config_resources", "entries"})
+SHARED = frozenset({"topics", "groups", "config_resources", "entries", "transaction_states"})
 """Lists of all that a broker has; rows of other scripts (their names begin with x-) are left out."""
 
 
@@ -147,7 +155,7 @@ class Normaliser:
     def _foreign(self, row: Any) -> bool:
         if not isinstance(row, dict):
             return False
-        named = row.get("name") or row.get("group_id") or row.get("resource_name") or ""
+        named = row.get("name") or row.get("group_id") or row.get("resource_name") or row.get("transactional_id") or ""
         return isinstance(named, str) and named.startswith("x-") and not named.startswith(self._mine)
 
 

@@ -19,6 +19,7 @@ from penstock.broker.producer_ids import ProducerIds
 from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.record_worker import RecordWorker
 from penstock.broker.telemetry.telemetry import ClientTelemetry
+from penstock.broker.transactions.coordinator import TransactionCoordinator
 from penstock.cluster.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
@@ -61,12 +62,20 @@ class AdminBroker:
         metrics = BrokerMetrics()
         quotas = Quotas(store=self.store, controller=controller, clock=SystemClock(), probe=metrics.quotas)
         quotas.load()
+        groups = GroupCoordinator(**parts)
+        producer_ids = ProducerIds(_no_block)
+        transactions = TransactionCoordinator(
+            **parts | {"settings": self.settings.transactions},
+            producer_ids=producer_ids,
+            on_offsets_ended=groups.end_transaction,
+        )
         broker = Broker(
             node_id=self.settings.node.id,
             cluster_id=self.store.cluster_id,
             engine=self.logs,
-            groups=GroupCoordinator(**parts),
-            producer_ids=ProducerIds(_no_block),
+            groups=groups,
+            producer_ids=producer_ids,
+            transactions=transactions,
             fetch_sessions=FetchSessions(),
             quotas=quotas,
             telemetry=ClientTelemetry(

@@ -15,6 +15,7 @@ from penstock.broker.producer_ids import ProducerIds
 from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.record_worker import RecordWorker
 from penstock.broker.telemetry.telemetry import ClientTelemetry
+from penstock.broker.transactions.coordinator import TransactionCoordinator
 from penstock.cluster.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
@@ -38,6 +39,7 @@ class Broker:
     controller: Controller
     groups: GroupCoordinator
     producer_ids: ProducerIds
+    transactions: TransactionCoordinator
     fetch_sessions: FetchSessions
     quotas: Quotas
     telemetry: ClientTelemetry

@@ -51,11 +51,11 @@ class CoordinatorLog:
         raise NotImplementedError
 
     def append_batch(
-        self, batch: bytearray, now_ms: int, outcome: Outcome, appended: Callable[[], None] | None = None
+        self, batch: bytearray, now_ms: int, outcome: Outcome, appended: Callable[[int], None] | None = None
     ) -> None:
         """Append one batch; `outcome` is called once it is on disk, or with why it will never be.
 
-        `appended` is called in between, only if the batch was taken.
+        `appended` is called in between with the last offset, only if the batch was taken.
         """
         try:
             last_offset = self.partition.append_trusted(batch, read_header(batch), now_ms).last_offset
@@ -66,10 +66,17 @@ class CoordinatorLog:
             outcome(error.code)
             return
         if appended is not None:
-            appended()
+            appended(last_offset)
         self._unflushed.append((last_offset, outcome))
         if self.partition.when_flushed(last_offset, self._flushed):
             self._flushed()
+
+    def when_flushed(self, outcome: Outcome) -> bool:
+        """True if everything that was appended is on disk; if not, `outcome` is called when it is, or never will be."""
+        if not self._unflushed:
+            return True
+        self._unflushed.append((self._unflushed[-1][0], outcome))
+        return False
 
     def _flushed(self) -> None:
         if self.partition.failed:

@@ -6,6 +6,7 @@ Plain TCP to the first bootstrap address that answers; no retries, no other brok
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
@@ -32,8 +33,8 @@ class KafkaConnection:
     ) -> None:
         self._socket.close()
 
-    def call(self, request: Any) -> Any:
-        """Send a request of kio's and wait for the answer to it."""
+    def call(self, request: Any, decode: Callable[[bytes, int], Any] | None = None) -> Any:
+        """Send a request of kio's and wait for the answer to it, which is kio's unless another reads it."""
         from penstock.protocol.kafka.messages import encode, response_reader
 
         schema = type(request)
@@ -53,7 +54,8 @@ class KafkaConnection:
             message = f"{self._address} does not answer this request ({error})"
             hint = "check that it is a Kafka port of Penstock or of Kafka 3.7 or newer"
             raise CommandError(message, ExitCode.UNREACHABLE, hint=hint) from error
-        return response_reader(key, version)(body, 5)[0]  # correlation id, and no tagged fields
+        start = 5  # correlation id, and no tagged fields
+        return response_reader(key, version)(body, start)[0] if decode is None else decode(body, start)
 
     def _receive(self, count: int) -> bytes:
         data = bytearray()

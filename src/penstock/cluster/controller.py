@@ -26,7 +26,7 @@ from penstock.config.settings import Settings
 from penstock.config.topic_configs import check_together
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId, TopicId
-from penstock.model.topic_name import CONSUMER_OFFSETS, INTERNAL_NAMES, check_topic_name
+from penstock.model.topic_name import CONSUMER_OFFSETS, INTERNAL_NAMES, TRANSACTION_STATE, check_topic_name
 from penstock.runtime.turns import Turns
 from penstock.storage.interface import LogConfig, LogEngine
 from penstock.storage.metadata import MetadataStore, TopicRow
@@ -213,8 +213,12 @@ class Controller:
         existing = self._topics.get(name)
         if existing is not None:
             return existing
-        count = self._settings.groups.offsets_topic_partitions if name == CONSUMER_OFFSETS else 50
-        checked = CheckedTopic(name=name, partition_count=count, replication_factor=1, configs=_INTERNAL_CONFIGS)
+        settings = self._settings
+        counts = {
+            CONSUMER_OFFSETS: settings.groups.offsets_topic_partitions,
+            TRANSACTION_STATE: settings.transactions.topic_partitions,
+        }
+        checked = CheckedTopic(name=name, partition_count=counts[name], replication_factor=1, configs=_INTERNAL_CONFIGS)
         row = self._row(checked, internal=True)
         await self._durably(self._store.create_topics, [(row, checked.configs)])
         topic = _topic(row, checked.configs)

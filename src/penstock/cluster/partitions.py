@@ -7,7 +7,7 @@ The table follows the topic table, and brings finished flush rounds to the parti
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from penstock.cluster.partition import Partition
 from penstock.cluster.topics import Topic, TopicChange, TopicTable
@@ -28,6 +28,8 @@ class PartitionTable:
         self._by_name: dict[str, Places] = {}
         self._by_id: dict[int, Places] = {}  # by the integer of the id: a UUID hashes in Python, slowly
         self._offline: set[PartitionId] = set()
+        self.on_opened: Callable[[Partition], None] | None = None
+        """Told of every log that is opened from now on: it may hold transactions that nobody has ended."""
         self._unopened: set[PartitionId] = set()  # of those, the ones whose log could not be opened: that may pass
         topics.subscribe(self._follow)
         for topic in topics.all():
@@ -106,6 +108,8 @@ class PartitionTable:
         partition = places[index] = Partition(
             topic.name, partition_id, log, self.leader_epoch(topic), internal=topic.internal
         )
+        if self.on_opened is not None:
+            self.on_opened(partition)
         return partition
 
     def _open_again(self) -> None:

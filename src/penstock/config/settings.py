@@ -272,6 +272,15 @@ class GroupSettings(Section):
     """Most groups on this node."""
 
 
+class TransactionSettings(Section):
+    timeout_max_ms: Count = 900_000
+    """Longest timeout a producer may ask for; a transaction that is open for longer than its timeout is aborted."""
+    id_expiration_ms: Count = 604_800_000
+    """A transactional id that was not used for so long is forgotten."""
+    topic_partitions: Annotated[int, Field(ge=1, le=1_000)] = 50
+    """Partitions of __transaction_state when it is created."""
+
+
 class LimitSettings(Section):
     """The limits that an operator may move; `model.limits` has their reasons."""
 
@@ -341,6 +350,7 @@ class Settings(Section):
     storage: StorageSettings = StorageSettings()
     topics: TopicSettings = TopicSettings()
     groups: GroupSettings = GroupSettings()
+    transactions: TransactionSettings = TransactionSettings()
     limits: LimitSettings = LimitSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     logging: LoggingSettings = LoggingSettings()

@@ -8,7 +8,8 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import TOPIC_NAME_LENGTH_MAX
 
 CONSUMER_OFFSETS = "__consumer_offsets"
-INTERNAL_NAMES = frozenset({CONSUMER_OFFSETS, "__transaction_state", "__share_group_state"})
+TRANSACTION_STATE = "__transaction_state"
+INTERNAL_NAMES = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, "__share_group_state"})
 """Topics that belong to the broker: users may read and configure them, but not create, delete or resize them."""
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")

@@ -21,6 +21,7 @@ from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.quotas.throttle import enforce_quotas
 from penstock.broker.record_worker import RecordWorker
 from penstock.broker.telemetry.telemetry import SWEEP_INTERVAL_MS, ClientTelemetry
+from penstock.broker.transactions.coordinator import TransactionCoordinator
 from penstock.cluster.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
@@ -135,6 +136,16 @@ class Node:
         async def next_block(size: int) -> int:
             return await asyncio.to_thread(storage.metadata.next_producer_id_block, size)
 
+        producer_ids = ProducerIds(next_block)
+        transactions = TransactionCoordinator(
+            settings=settings.transactions,
+            partitions=partitions,
+            topics=topics,
+            controller=controller,
+            clock=clock,
+            producer_ids=producer_ids,
+            on_offsets_ended=groups.end_transaction,
+        )
         record_worker = RecordWorker(unpacked_bytes_max=settings.limits.decompressed_bytes_max)
         self._stack.callback(record_worker.close)
         telemetry = ClientTelemetry(
@@ -150,7 +161,8 @@ class Node:
             partitions=partitions,
             controller=controller,
             groups=groups,
-            producer_ids=ProducerIds(next_block),
+            producer_ids=producer_ids,
+            transactions=transactions,
             fetch_sessions=FetchSessions(settings.limits.fetch_sessions_max),
             quotas=quotas,
             telemetry=telemetry,
@@ -189,6 +201,8 @@ class Node:
         self._stack.push_async_callback(sweep.stop)
         await broker.groups.start()
         self._stack.push_async_callback(broker.groups.stop)
+        await broker.transactions.start()
+        self._stack.push_async_callback(broker.transactions.stop)
         host, port = self.settings.kafka.host, self.settings.kafka.port
         try:
             await listener.start(kafka_socket)

@@ -58,6 +58,14 @@ def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> No
     metrics.add_gauge(
         "penstock_quota_entities", "Users, client ids and addresses with quotas", lambda: len(broker.quotas)
     )
+    transactions = broker.transactions
+    metrics.add_gauge("penstock_transactional_ids", "Transactional ids", lambda: transactions.id_count)
+    metrics.add_gauge("penstock_open_transactions", "Transactions that are open", lambda: len(transactions.open()))
+    metrics.add_gauge(
+        "penstock_oldest_transaction_seconds",
+        "How long the oldest open transaction has been open",
+        lambda: transactions.oldest_seconds,
+    )
     telemetry = broker.telemetry
     metrics.add_gauge(
         "penstock_telemetry_clients", "Clients that have asked what to push", lambda: telemetry.client_count

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from time import perf_counter
 
-from penstock.model.batch import BatchHeader, read_header, stamp, stamp_log_append_time
+from penstock.model.batch import CONTROL_BIT, BatchHeader, read_header, stamp, stamp_log_append_time
 from penstock.model.control_record import Marker, build_marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.runtime.files import File
@@ -67,7 +67,7 @@ class LogWriter(LogReader):
         config = self._config
         size = len(batch)
         check_batch_fits(config, header, size, now_ms)
-        is_idempotent = header.producer_id >= 0 and header.base_sequence >= 0  # markers have no sequence
+        is_idempotent = header.producer_id >= 0 and not header.attributes & CONTROL_BIT
         if is_idempotent:
             seen = self._producers.check(header)
             if seen is not None:

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 
-from penstock.model.batch import BatchHeader, read_header, stamp, stamp_log_append_time
+from penstock.model.batch import CONTROL_BIT, BatchHeader, read_header, stamp, stamp_log_append_time
 from penstock.model.control_record import Marker, build_marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
@@ -117,7 +117,7 @@ class MemoryLog:
         config = self._config
         size = len(batch)
         check_batch_fits(config, header, size, now_ms)
-        is_idempotent = header.producer_id >= 0 and header.base_sequence >= 0  # markers have no sequence
+        is_idempotent = header.producer_id >= 0 and not header.attributes & CONTROL_BIT
         if is_idempotent:
             seen = self._producers.check(header)
             if seen is not None:

@@ -90,10 +90,12 @@ class Producers:
                     ErrorCode.INVALID_PRODUCER_EPOCH,
                     f"epoch {header.producer_epoch}, the current one is {producer.epoch}",
                 )
-            if first != 0:
+            if first > 0:
                 raise _out_of_order(header, "a new epoch begins with 0")
             self._check_transaction(header)
             return None
+        if first < 0:
+            return None  # offsets that a transaction commits: the coordinator writes them, each once
         batches = producer.batches
         expected = (batches[-1].last_sequence + 1) & _SEQUENCE_MASK if batches else 0
         if first == expected:
@@ -151,6 +153,8 @@ class Producers:
             self.transactions.begin(header.producer_id, base_offset)
         producer.last_timestamp_ms = header.max_timestamp
         producer.seen_ms = seen_ms
+        if header.base_sequence < 0:
+            return
         delta = header.last_offset_delta
         last_sequence = (header.base_sequence + delta) & _SEQUENCE_MASK
         last_offset = base_offset + delta

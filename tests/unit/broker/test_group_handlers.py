@@ -18,6 +18,7 @@ from penstock.broker.producer_ids import ProducerIds
 from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.record_worker import RecordWorker
 from penstock.broker.telemetry.telemetry import ClientTelemetry
+from penstock.broker.transactions.coordinator import TransactionCoordinator
 from penstock.net.flow_control import FlowControl
 from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.apis import APIS
@@ -45,6 +46,7 @@ class Door:
 
         self.world = world
         metrics = BrokerMetrics()
+        producer_ids = ProducerIds(next_block)
         self.broker = Broker(
             settings=world.settings,
             node_id=1,
@@ -55,7 +57,16 @@ class Door:
             partitions=world.partitions,
             controller=world.controller,
             groups=world.groups,
-            producer_ids=ProducerIds(next_block),
+            producer_ids=producer_ids,
+            transactions=TransactionCoordinator(
+                settings=world.settings.transactions,
+                partitions=world.partitions,
+                topics=world.topics,
+                controller=world.controller,
+                clock=world.clock,
+                producer_ids=producer_ids,
+                on_offsets_ended=world.groups.end_transaction,
+            ),
             fetch_sessions=FetchSessions(),
             quotas=Quotas(store=world.store, controller=world.controller, clock=world.clock, probe=metrics.quotas),
             telemetry=ClientTelemetry(

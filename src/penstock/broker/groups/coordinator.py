@@ -15,10 +15,12 @@ from penstock.broker.groups.offsets import OffsetChange, Table
 from penstock.broker.groups.records import KEY_STRING_BYTES_MAX, GroupValue
 from penstock.broker.groups.shard import Shard, offset_write_error
 from penstock.broker.groups.shards import Shards
+from penstock.broker.transactions.transaction import ProducerIdentity, TopicPartition
 from penstock.cluster.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
 from penstock.config.settings import Settings
+from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.observability.exposition import LagSample
 from penstock.runtime.clock import Clock
@@ -141,6 +143,38 @@ class GroupCoordinator:
             if group is None:
                 self.shards.create(shard, group_id)
             await self._written(shard, group_id, changes)
+
+    async def commit_in_transaction(
+        self,
+        group_id: str,
+        who: Identity,
+        generation: int,
+        changes: list[OffsetChange],
+        producer: ProducerIdentity,
+    ) -> None:
+        """Store offsets that count when the producer's transaction commits."""
+        shard = await self.shards.to_write(group_id)
+        group = shard.groups.get(group_id)
+        if group is not None:
+            group.check_pending_commit(who, generation, self.shards.now())
+        elif generation >= 0:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+        else:
+            self.shards.create(shard, group_id)
+        outcome = _Outcome()
+        shard.add_pending(group_id, changes, producer, outcome.came)
+        await outcome.wait()
+
+    async def place_of(self, group_id: str) -> TopicPartition:
+        return await self.shards.place_of(group_id)
+
+    def end_transaction(self, partition: int, marker: Marker) -> None:
+        self.shards.end_transaction(partition, marker)
+
+    def is_pending(self, group_id: str, topic: str, partition: int) -> bool:
+        """Whether an open transaction may still change what a group has committed there."""
+        shard = self.shards.shard(group_id)
+        return shard is not None and shard.pending.is_pending(group_id, topic, partition)
 
     async def _written(self, shard: Shard, group_id: str, changes: list[OffsetChange]) -> None:
         outcome = _Outcome()

@@ -320,6 +320,17 @@ class Group(Rebalance):
 
     # --- offsets, deletion -------------------------------------------------------------------------------------------
 
+    def check_pending_commit(self, who: Identity, generation: int, now: Now) -> None:
+        """The same inside a transaction: a client that does not say who it is was fenced by its transactional id."""
+        if self.state is DEAD:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        if generation < 0 and (self.state is EMPTY or (not who.member_id and who.instance_id is None)):
+            return
+        member = self.members.check(who.member_id, who.instance_id)
+        if generation != self.generation:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+        self._expect_heartbeat(member, now)
+
     def check_commit(self, who: Identity, generation: int, now: Now) -> None:
         """Whether an offset commit is from whom it says; it also counts as a sign of life."""
         if self.state is DEAD:

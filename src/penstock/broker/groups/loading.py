@@ -14,9 +14,12 @@ from penstock.broker.groups import records
 from penstock.broker.groups.exchange import Now
 from penstock.broker.groups.group import Group, GroupLimits
 from penstock.broker.groups.offsets import GroupOffsets, OffsetChange
+from penstock.broker.groups.pending_offsets import PendingOffset
 from penstock.broker.groups.records import GroupKey, OffsetKey
 from penstock.broker.groups.shard import Shard
 from penstock.broker.record_wire import MalformedRecord
+from penstock.model.batch import BatchHeader
+from penstock.model.control_record import Marker, parse_marker
 from penstock.model.errors import KafkaError
 from penstock.model.records import batch_records
 
@@ -27,16 +30,18 @@ async def load(shard: Shard, limits: GroupLimits, now: Now) -> None:
     """Fill the shard and make it active; it fails if its log cannot be read to the end."""
     partition = shard.partition
     try:
-        last_values = await _read(shard)
+        replay = await _read(shard)
     except (KafkaError, OSError) as error:
         log.error("%s-%d cannot be loaded: %r", partition.topic, partition.index, error)
         shard.fail()
         return
     breath = Breath()
     unknown = 0
-    for key, value in last_values.items():
-        unknown += not _restore(shard, key, value, limits, now)
+    for key, (_, value) in replay.values.items():
+        if value is not None:
+            unknown += not _restore(shard, key, value, limits, now)
         await breath.take()
+    unknown += _restore_pending(shard, replay)
     for group_id in shard.offsets:
         if group_id not in shard.groups:  # offsets of a consumer that assigns partitions by itself
             shard.groups[group_id] = Group(group_id, limits, now)
@@ -45,22 +50,59 @@ async def load(shard: Shard, limits: GroupLimits, now: Now) -> None:
     shard.state = CoordinatorState.ACTIVE
 
 
-async def _read(shard: Shard) -> dict[bytes, bytes]:
-    """The last value of each key that is not a tombstone."""
-    values: dict[bytes, bytes] = {}
+class _Replay:
+    """The records of a log in their order: the last of each key counts, in transactions when they have committed."""
+
+    def __init__(self) -> None:
+        self.values: dict[bytes, tuple[int, bytes | None]] = {}  # offset and value, None for a tombstone
+        self.open: dict[int, list[tuple[int, bytes, bytes | None]]] = {}  # by producer id
+
+    def add(self, header: BatchHeader, offset: int, key: bytes, value: bytes | None) -> None:
+        if header.is_transactional:
+            self.open.setdefault(header.producer_id, []).append((offset, key, value))
+        else:
+            self.values[key] = offset, value
+
+    def end(self, marker: Marker) -> None:
+        for offset, key, value in self.open.pop(marker.producer_id, ()):
+            if marker.is_commit and offset > self.values.get(key, (-1, None))[0]:
+                self.values[key] = offset, value
+
+
+async def _read(shard: Shard) -> _Replay:
+    replay = _Replay()
     breath = Breath()
     async for buffer, position, header in shard.batches():
         if header.is_control:
+            marker = parse_marker(memoryview(buffer)[position : position + header.size_bytes], header)
+            if marker is not None:
+                replay.end(marker)
             continue
         for record in batch_records(buffer, header, position):
-            if record.key is None:
-                continue
-            if record.value is None:
-                values.pop(record.key, None)
-            else:
-                values[record.key] = record.value
+            if record.key is not None:
+                replay.add(header, header.last_offset, record.key, record.value)
             await breath.take()
-    return values
+    return replay
+
+
+def _restore_pending(shard: Shard, replay: _Replay) -> int:
+    """What open transactions have committed so far; how many records were not understood."""
+    unknown = 0
+    for producer_id, items in replay.open.items():
+        for offset, key, value in items:
+            try:
+                what = records.decode_key(key)
+                if not isinstance(what, OffsetKey) or value is None:
+                    raise MalformedRecord("not an offset")
+                change = OffsetChange(what.topic, what.partition, records.decode_offset(value))
+            except MalformedRecord:
+                unknown += 1
+                continue
+            shard.pending.add(producer_id, PendingOffset(offset, what.group_id, change))
+            overtaken_at = replay.values.get(key, (-1, None))[0]
+            if overtaken_at > offset:
+                shard.pending.overtaken(what.group_id, [change], overtaken_at)
+    return unknown
 
 
 def _restore(shard: Shard, key: bytes, value: bytes, limits: GroupLimits, now: Now) -> bool:

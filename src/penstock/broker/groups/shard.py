@@ -13,6 +13,8 @@ from penstock.broker.groups import records
 from penstock.broker.groups.exchange import Delivery, Effects, GroupRecord, Now
 from penstock.broker.groups.group import Group
 from penstock.broker.groups.offsets import GroupOffsets, OffsetChange
+from penstock.broker.groups.pending_offsets import PendingOffset, PendingOffsets
+from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.cluster.partition import Partition
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.errors import ErrorCode
@@ -36,6 +38,7 @@ class Shard(CoordinatorLog):
         super().__init__(partition)
         self.groups: dict[str, Group] = {}
         self.offsets: dict[str, GroupOffsets] = {}
+        self.pending = PendingOffsets()
         self._now = now
         self._deliver = deliver
         self._changed = changed
@@ -43,13 +46,26 @@ class Shard(CoordinatorLog):
     # --- the log -----------------------------------------------------------------------------------------------------
 
     def write(
-        self, new_records: Sequence[NewRecord], outcome: Outcome, appended: Callable[[], None] | None = None
+        self,
+        new_records: Sequence[NewRecord],
+        outcome: Outcome,
+        appended: Callable[[int], None] | None = None,
+        producer: ProducerIdentity | None = None,
     ) -> None:
-        """Append one batch, as `append_batch` does."""
+        """Append one batch, as `append_batch` does; of a producer's transaction if that is given."""
         wall_ms = self._now().wall_ms
-        self.append_batch(build_batch(new_records, timestamp=wall_ms), wall_ms, outcome, appended)
+        producer_id, epoch = (-1, -1) if producer is None else producer
+        batch = build_batch(
+            new_records,
+            timestamp=wall_ms,
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            transactional=producer is not None,
+        )
+        self.append_batch(batch, wall_ms, outcome, appended)
 
     def forget_all(self) -> None:
+        self.pending.clear()
         self.abandon(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     def abandon(self, code: ErrorCode) -> None:
@@ -98,7 +114,7 @@ class Shard(CoordinatorLog):
         removals = [] if offsets is None else offsets.removals()
         tombstone = NewRecord(records.group_key(group.group_id), None)
 
-        def appended() -> None:
+        def appended(_: int) -> None:
             del self.groups[group.group_id]
             group.abandon(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
@@ -112,7 +128,7 @@ class Shard(CoordinatorLog):
         changes: list[OffsetChange],
         outcome: Outcome,
         further: Iterable[NewRecord] = (),
-        also_appended: Callable[[], None] | None = None,
+        also_appended: Callable[[int], None] | None = None,
     ) -> None:
         """Commit or remove offsets; they are visible when `outcome` is called."""
         offsets = self.offsets.get(group_id)
@@ -120,10 +136,11 @@ class Shard(CoordinatorLog):
             offsets = self.offsets[group_id] = GroupOffsets()
         table = offsets
 
-        def appended() -> None:
+        def appended(last_offset: int) -> None:
             table.appended(changes)
+            self.pending.overtaken(group_id, changes, last_offset)
             if also_appended is not None:
-                also_appended()
+                also_appended(last_offset)
 
         def written(code: ErrorCode) -> None:
             if code is ErrorCode.NONE:
@@ -133,6 +150,24 @@ class Shard(CoordinatorLog):
             outcome(code)
 
         self.write([*offset_records(group_id, changes), *further], written, appended)
+
+    def add_pending(
+        self, group_id: str, changes: list[OffsetChange], producer: ProducerIdentity, outcome: Outcome
+    ) -> None:
+        """Offsets that count when the producer's transaction commits."""
+
+        def appended(last_offset: int) -> None:
+            for change in changes:
+                self.pending.add(producer.producer_id, PendingOffset(last_offset, group_id, change))
+
+        self.write(offset_records(group_id, changes), outcome, appended, producer)
+
+    def end_pending(self, producer_id: int, *, commit: bool) -> None:
+        """A producer's transaction has ended here, and that is on disk."""
+        for group_id, changes in self.pending.end(producer_id, commit=commit).items():
+            offsets = self.offsets.setdefault(group_id, GroupOffsets())
+            for change in changes:
+                offsets.load(change)
 
 
 def offset_records(group_id: str, changes: Iterable[OffsetChange]) -> list[NewRecord]:

@@ -24,10 +24,12 @@ from penstock.broker.groups.placement import partition_of
 from penstock.broker.groups.records import KEY_STRING_BYTES_MAX
 from penstock.broker.groups.schedule import Schedule
 from penstock.broker.groups.shard import Shard
+from penstock.broker.transactions.transaction import TopicPartition
 from penstock.cluster.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import Topic, TopicChange, TopicTable
 from penstock.config.settings import GroupSettings
+from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_TOPIC_ID
 from penstock.model.topic_name import CONSUMER_OFFSETS
@@ -156,6 +158,17 @@ class Shards:
         shard.check()
         return shard
 
+    async def place_of(self, group_id: str) -> TopicPartition:
+        """The partition that a transaction has to have among its own to commit offsets of this group."""
+        shard = await self.to_write(group_id)
+        return TopicPartition(CONSUMER_OFFSETS, shard.partition.index)
+
+    def end_transaction(self, partition: int, marker: Marker) -> None:
+        """A marker in one of our partitions is on disk."""
+        shard = self._shards[partition] if partition < len(self._shards) else None
+        if shard is not None and shard.state is CoordinatorState.ACTIVE:
+            shard.end_pending(marker.producer_id, commit=marker.is_commit)
+
     def check_loaded(self) -> None:
         """For what asks about all groups."""
         if any(shard is not None and shard.state is CoordinatorState.LOADING for shard in self._shards):
@@ -245,7 +258,8 @@ def _sweep_group(shard: Shard, group: Group, now_ms: int, retention_ms: int) -> 
     if expired:
         log.info("group %s: %d offsets expired", group.group_id, len(expired))
         shard.change_offsets(group.group_id, expired, _no_matter)
-    if group.state is GroupState.EMPTY and not group.pending and (offsets is None or not offsets.latest):
+    is_bare = (offsets is None or not offsets.latest) and not shard.pending.has_group(group.group_id)
+    if group.state is GroupState.EMPTY and not group.pending and is_bare:
         shard.delete(group, _no_matter)
 
 

@@ -230,6 +230,8 @@ class _Fetch:
 
     def _is_too_little(self) -> bool:
         """Whether what came since the last look cannot be enough, so that reading it all again is not worth it."""
+        if self._request.isolation == READ_COMMITTED:
+            return False  # a small marker may show much that was there before
         if self._stored_bytes < 0 or any(partition.failed for partition in self._waits_on):
             return False
         stored_bytes = sum(partition.log.size_bytes for partition in self._waits_on)

@@ -1,10 +1,12 @@
-"""FindCoordinator v0-6: who coordinates a group. On a single node: this one, under the address the client came in on.
+"""FindCoordinator v0-6: who coordinates a group or a transaction.
+
+On a single node: this one, under the address the client came in on.
 
 Versions:
 - v0 groups only; v1 a key type: 0 group, 1 transaction, 2 share group (v6).
 - v4 several keys at once, each with its own error.
 
-There are no transactions and share groups yet: those types are refused at once, with nothing a client would retry.
+There are no share groups yet: that type is refused at once, with nothing a client would retry.
 """
 
 from __future__ import annotations
@@ -14,19 +16,19 @@ from penstock.broker.call import Call, Endpoint
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity, field
 
-GROUP, SHARE = 0, 2  # Kafka has no words for the latter, either
+GROUP, TRANSACTION, SHARE = 0, 1, 2  # Kafka has no words for the latter, either
 NOWHERE = Endpoint("", -1)
 
 
 async def handle(broker: Broker, call: Call) -> Entity:
     code, message = ErrorCode.NONE, ""
     key_type = field(call.request, "key_type", GROUP)
-    if key_type != GROUP:
+    if key_type not in (GROUP, TRANSACTION):
         code = ErrorCode.INVALID_REQUEST
         message = "" if key_type == SHARE else f"coordinators of type {key_type} do not exist here"
     else:
         try:
-            await broker.groups.prepare()
+            await (broker.groups if key_type == GROUP else broker.transactions).prepare()
         except KafkaError as error:
             code, message = ErrorCode.COORDINATOR_NOT_AVAILABLE, str(error)
     is_found = code is ErrorCode.NONE

@@ -2,15 +2,15 @@
 
 Versions:
 - v2 null topics ask for everything, and errors are on top; v1 has them in each partition.
-- v5 leader epochs, v7 require_stable (nothing is ever unstable without transactions), v8 several groups,
-  v9 member id and epoch (which classic groups do not check), v10 topic ids.
+- v5 leader epochs, v7 require_stable (UNSTABLE_OFFSET_COMMIT where an open transaction may change the offset),
+  v8 several groups, v9 member id and epoch (which classic groups do not check), v10 topic ids.
 
 What was never committed is offset -1 without an error, whether the group, the topic or the partition is unknown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from penstock.broker.broker import Broker
 from penstock.broker.call import Call
@@ -19,7 +19,7 @@ from penstock.broker.groups.records import CommittedOffset
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP, NO_TOPIC_ID
-from penstock.protocol.kafka.messages import Entity
+from penstock.protocol.kafka.messages import Entity, field
 
 _NEVER = CommittedOffset(-1, NO_EPOCH, "", NO_TIMESTAMP)
 
@@ -44,8 +44,9 @@ def _fetch(broker: Broker, call: Call, request: Entity) -> tuple[ErrorCode, list
         committed = broker.groups.committed(request.group_id)
     except KafkaError as error:
         return error.code, []
+    is_unstable = _unstable(broker, call, request.group_id)
     if request.topics is None:
-        return ErrorCode.NONE, _everything(broker, call, committed)
+        return ErrorCode.NONE, _everything(broker, call, committed, is_unstable)
     topics = []
     for wanted in request.topics:
         code, topic = ErrorCode.NONE, None
@@ -56,16 +57,25 @@ def _fetch(broker: Broker, call: Call, request: Entity) -> tuple[ErrorCode, list
             topic = broker.topics.get_by_id(wanted.topic_id)
             code = ErrorCode.UNKNOWN_TOPIC_ID if topic is None else ErrorCode.NONE
             offsets = {} if topic is None else committed.get(topic.name, {})
-        topics.append(_topic(call, wanted, topic, wanted.partition_indexes, offsets, code))
+        name = wanted.name if call.version < 10 else "" if topic is None else topic.name
+        unstable = {index for index in wanted.partition_indexes if is_unstable(name, index)}
+        topics.append(_topic(call, wanted, topic, wanted.partition_indexes, offsets, code, unstable))
     return ErrorCode.NONE, topics
 
 
-def _everything(broker: Broker, call: Call, committed: Table) -> list[Entity]:
+def _unstable(broker: Broker, call: Call, group_id: str) -> Callable[[str, int], bool]:
+    if not field(call.request, "require_stable", False):
+        return lambda topic, partition: False
+    return lambda topic, partition: broker.groups.is_pending(group_id, topic, partition)
+
+
+def _everything(broker: Broker, call: Call, committed: Table, is_unstable: Callable[[str, int], bool]) -> list[Entity]:
     topics = []
     for name, offsets in committed.items():
         topic = broker.topics.get(name)
         if topic is not None or call.version < 10:  # without a topic there is no id to say
-            topics.append(_topic(call, _Named(name, topic), topic, offsets, offsets, ErrorCode.NONE))
+            unstable = {index for index in offsets if is_unstable(name, index)}
+            topics.append(_topic(call, _Named(name, topic), topic, offsets, offsets, ErrorCode.NONE, unstable))
     return topics
 
 
@@ -84,12 +94,13 @@ def _topic(
     indexes: Iterable[int],
     offsets: dict[int, CommittedOffset],
     code: ErrorCode,
+    unstable: Collection[int] = (),
 ) -> Entity:
     reply = call.reply
     partition = reply.OffsetFetchResponsePartitions if call.version >= 8 else reply.OffsetFetchResponsePartition
     partitions = []
     for index in indexes:
-        found = offsets.get(index, _NEVER)
+        found = _NEVER if index in unstable else offsets.get(index, _NEVER)
         if topic is not None and found.topic_id not in (NO_TOPIC_ID, topic.topic_id):
             found = _NEVER  # committed for a topic of the same name that is gone
         partitions.append(
@@ -98,7 +109,7 @@ def _topic(
                 committed_offset=found.offset,
                 committed_leader_epoch=found.leader_epoch,
                 metadata=found.metadata,
-                error_code=code,
+                error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT if index in unstable else code,
             )
         )
     build = reply.OffsetFetchResponseTopics if call.version >= 8 else reply.OffsetFetchResponseTopic

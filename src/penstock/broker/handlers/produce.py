@@ -24,6 +24,8 @@ from penstock.broker.broker import Broker
 from penstock.broker.produce_lane import UNUSUAL_BITS, ZSTD_VERSION, ProduceLane
 from penstock.broker.produce_refusal import named_records, refuse
 from penstock.broker.record_checks import LoopBudget, RecordCheck, Verdict
+from penstock.broker.transactions.produce import ADDING_VERSION, is_unknown_start, join_transaction
+from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.cluster.partition import Partition
 from penstock.config.settings import Validation
 from penstock.model.batch import (
@@ -64,13 +66,13 @@ def handle(
     request = decode(frame, position, header.version)
     if request.acks not in (-1, 0, 1):
         return [encode_response(_refuse_all(request, ErrorCode.INVALID_REQUIRED_ACKS), header.version)]
-    produce = _Produce(broker, header)
+    produce = _Produce(broker, header, request.transactional_id)
     try:
         for data in request.partitions:
             produce.admit(data, request.transactional_id)
     except KafkaError as error:
         return produce.refuse_all(request, error)
-    if produce.unchecked:
+    if produce.unchecked or produce.must_wait_for_end():
         return produce.answer_later(answered=request.acks != 0)
     produce.append()
     if request.acks == 0:
@@ -106,14 +108,17 @@ class _Produce:
     """One request between its arrival and its answer."""
 
     __slots__ = (
-        "_broker", "_budget", "_client_id", "_errors_left", "_parts", "_pending", "_results", "_version",
-        "_waiting", "_written", "unchecked",
+        "_broker", "_budget", "_client_id", "_errors_left", "_failure", "_has_transactional", "_parts", "_pending",
+        "_results", "_transactional_id", "_version", "_waiting", "_written", "unchecked",
     )  # fmt: skip
 
-    def __init__(self, broker: Broker, header: RequestHeader) -> None:
+    def __init__(self, broker: Broker, header: RequestHeader, transactional_id: str | None) -> None:
         self._broker = broker
         self._version = header.version
         self._client_id = header.client_id
+        self._transactional_id = transactional_id
+        self._has_transactional = False
+        self._failure: ErrorCode | None = None  # of the coordinator
         self._budget = LoopBudget()
         self._parts: list[_Part] = []
         self.unchecked: list[_Part] = []
@@ -172,12 +177,13 @@ class _Produce:
 
     def _check_unusual(self, part: _Part, transactional_id: str | None) -> None:
         if part.header.is_transactional:
-            # Until transactions exist nobody can have begun one.
-            code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-            raise KafkaError(code if transactional_id is None else ErrorCode.INVALID_TXN_STATE)
-        check_stamped_batch(part.partition.log.config, part.header, self._broker.clock.now_ms())
-        part.batch = without_log_append_time(part.batch, part.header)
-        part.header = read_header(part.batch)
+            if transactional_id is None:
+                raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+            self._has_transactional = True
+        if part.header.is_log_append_time:
+            check_stamped_batch(part.partition.log.config, part.header, self._broker.clock.now_ms())
+            part.batch = without_log_append_time(part.batch, part.header)
+            part.header = read_header(part.batch)
 
     def _must_validate(self, config: LogConfig) -> bool:
         return config.cleanup_compact or self._broker.settings.topics.validation is Validation.RECORDS
@@ -203,6 +209,44 @@ class _Produce:
             unpacked_bytes_max=settings.limits.decompressed_bytes_max,
         )
 
+    # --- transactions ------------------------------------------------------------------------------------------------
+
+    def must_wait_for_end(self) -> bool:
+        """The transaction before is still being ended: a moment later this one can begin."""
+        name = self._transactional_id
+        return self._has_transactional and name is not None and self._broker.transactions.is_ending(name)
+
+    def _join_transaction(self) -> None:
+        parts = [part for part in self._parts if part.error is None and part.header.is_transactional]
+        senders = {ProducerIdentity(part.header.producer_id, part.header.producer_epoch) for part in parts}
+        if not parts:
+            return
+        try:
+            if len(senders) > 1:
+                raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+            is_settled = join_transaction(
+                self._broker.transactions,
+                self._version,
+                self._transactional_id or "",
+                senders.pop(),
+                [part.partition for part in parts],
+                self._stored,
+            )
+        except KafkaError as error:
+            for part in parts:
+                part.decide(error)
+            return
+        self._waiting += not is_settled
+        for part in parts:
+            if self._version >= ADDING_VERSION and is_unknown_start(part.partition, part.header):
+                part.decide(KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
+
+    def _stored(self, code: ErrorCode) -> None:
+        """The coordinator's record is on disk, or never will be."""
+        if code is not ErrorCode.NONE:
+            self._failure = ErrorCode.KAFKA_STORAGE_ERROR
+        self._flushed()
+
     def answer_later(self, *, answered: bool) -> Later:
         """The frame's memory is used again when this call has returned."""
         for part in self._parts:
@@ -222,6 +266,8 @@ class _Produce:
         return await answer.wait() if isinstance(answer, Pending) else answer
 
     async def _check_and_append(self) -> None:
+        if self._has_transactional and self._transactional_id is not None:
+            await self._broker.transactions.wait_for_end(self._transactional_id)
         checks = [part.check for part in self.unchecked if part.check is not None]
         try:
             verdicts = await self._broker.record_worker.check(checks)
@@ -235,6 +281,8 @@ class _Produce:
 
     def append(self) -> None:
         """Everything that was admitted, in the order of the request."""
+        if self._has_transactional:
+            self._join_transaction()
         now_ms = self._broker.clock.now_ms()
         for part in self._parts:
             if part.error is None:
@@ -299,15 +347,17 @@ class _Produce:
 
     def _flushed(self) -> None:
         self._waiting -= 1
-        if not self._waiting:
-            assert self._pending is not None
+        if not self._waiting and self._pending is not None:
             self._pending.complete(self._body())
 
     def _body(self) -> Buffers:
         for index, partition, last_offset in self._written:
+            failure = self._failure
             if partition.high_watermark <= last_offset:  # woken by a failure, not by the flush
+                failure = partition.failure
+            if failure is not None:
                 result = self._results[index]
-                self._results[index] = PartitionResult(result.topic, result.partition, partition.failure, -1, -1, -1)
+                self._results[index] = PartitionResult(result.topic, result.partition, failure, -1, -1, -1)
         return [encode_response(self._results, self._version)]
 
 

@@ -202,10 +202,11 @@ class Transaction:
         """The decision, which nothing can change any more once it is stored."""
         epoch, last_epoch = self.epoch, self.last_epoch
         next_producer_id = NO_PRODUCER_ID
-        if version >= SECOND_GENERATION:
-            if self.is_exhausted and self.state is not TransactionState.PREPARE_EPOCH_FENCE:
+        is_fenced = self.state is TransactionState.PREPARE_EPOCH_FENCE  # whose epoch is raised already
+        if version >= SECOND_GENERATION and not is_fenced:
+            if self.is_exhausted:
                 next_producer_id = new_producer_id
-            epoch, last_epoch = min(epoch + 1, EPOCH_MAX), epoch
+            epoch, last_epoch = epoch + 1, epoch
         return self._step(
             TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT,
             now_ms,

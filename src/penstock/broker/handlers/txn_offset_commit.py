@@ -1,0 +1,99 @@
+"""TxnOffsetCommit v0-5: offsets that count when the transaction commits.
+
+Behaviour:
+- Member, generation and instance are checked if the client says them (KIP-447, v3+).
+- The group's partition of `__consumer_offsets` has to be in the transaction: added by AddOffsetsToTxn, or, from v5 on,
+  by this request itself.
+
+Versions:
+- v4 says TRANSACTION_ABORTABLE where it was INVALID_TXN_STATE before.
+"""
+
+from __future__ import annotations
+
+from penstock.broker.broker import Broker
+from penstock.broker.call import Call
+from penstock.broker.groups.group import Identity
+from penstock.broker.groups.offsets import OffsetChange
+from penstock.broker.groups.records import CommittedOffset
+from penstock.broker.handlers.add_partitions_to_txn import SECOND_GENERATION
+from penstock.broker.transactions.produce import has_begun, verify_partition
+from penstock.broker.transactions.transaction import ProducerIdentity
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP
+from penstock.protocol.kafka.messages import Entity, field
+
+Codes = dict[tuple[str, int], ErrorCode]
+
+
+async def handle(broker: Broker, call: Call) -> Entity:
+    codes: Codes = {}
+    changes = _collect(broker, call, codes)
+    if changes:
+        try:
+            await _commit(broker, call, changes)
+        except KafkaError as error:
+            code = _shown(error.code, call.version)
+            codes.update({(change.topic, change.partition): code for change in changes})
+    topics = [
+        call.reply.TxnOffsetCommitResponseTopic(
+            name=topic.name,
+            partitions=[
+                call.reply.TxnOffsetCommitResponsePartition(
+                    partition_index=item.partition_index, error_code=codes[topic.name, item.partition_index]
+                )
+                for item in topic.partitions
+            ],
+        )
+        for topic in call.request.topics
+    ]
+    return call.reply.TxnOffsetCommitResponse(throttle_time=0, topics=topics)
+
+
+def _collect(broker: Broker, call: Call, codes: Codes) -> list[OffsetChange]:
+    """What can be committed; a code for each partition."""
+    changes = []
+    now_ms = broker.clock.now_ms()
+    for wanted in call.request.topics:
+        topic = broker.topics.get(wanted.name)
+        for item in wanted.partitions:
+            metadata = item.committed_metadata or ""
+            code = ErrorCode.NONE
+            if topic is None or not 0 <= item.partition_index < topic.partition_count:
+                code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            elif len(metadata) > broker.settings.groups.offset_metadata_bytes_max:
+                code = ErrorCode.OFFSET_METADATA_TOO_LARGE
+            codes[wanted.name, item.partition_index] = code
+            if topic is not None and code is ErrorCode.NONE:
+                leader_epoch = field(item, "committed_leader_epoch", NO_EPOCH)
+                committed = CommittedOffset(
+                    item.committed_offset, leader_epoch, metadata, now_ms, NO_TIMESTAMP, topic.topic_id
+                )
+                changes.append(OffsetChange(wanted.name, item.partition_index, committed))
+    return changes
+
+
+async def _commit(broker: Broker, call: Call, changes: list[OffsetChange]) -> None:
+    request = call.request
+    sender = ProducerIdentity(request.producer_id, request.producer_epoch)
+    if not request.group_id:
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+    place = await broker.groups.place_of(request.group_id)
+    partition = broker.partitions.get(place.topic, place.partition)
+    if call.version < 5:
+        verify_partition(broker.transactions, request.transactional_id, sender, partition)
+    elif not has_begun(partition, sender):
+        await broker.transactions.add_partitions(request.transactional_id, sender, [place], SECOND_GENERATION)
+    await broker.groups.commit_in_transaction(
+        request.group_id,
+        Identity(field(request, "member_id", ""), field(request, "group_instance_id")),
+        field(request, "generation_id", -1),
+        changes,
+        sender,
+    )
+
+
+def _shown(code: ErrorCode, version: int) -> ErrorCode:
+    if code is ErrorCode.TRANSACTION_ABORTABLE and version < 4:
+        return ErrorCode.INVALID_TXN_STATE
+    return ErrorCode.INVALID_PRODUCER_EPOCH if code is ErrorCode.PRODUCER_FENCED else code

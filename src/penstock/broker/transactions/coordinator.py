@@ -1,0 +1,416 @@
+"""The transaction coordinator of this node: what handlers ask it, one method for each kind of request.
+
+A request finds its transaction's shard, asks what the request makes of it (`transactions.transaction`), and waits until
+that is on disk. The end of a transaction goes on without the client:
+
+    prepared, on disk  →  a marker in every partition, on disk  →  complete, on disk
+
+Whoever comes for the next transaction meanwhile waits a moment for the end instead of being sent away at once
+(CONCURRENT_TRANSACTIONS), which would cost a client 20 to 100 ms.
+
+Failures are KafkaErrors; how their codes differ by API and version is up to the handlers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Iterator
+
+from penstock.broker.coordinator_log import CoordinatorState, Outcome
+from penstock.broker.groups.placement import partition_of
+from penstock.broker.producer_ids import ProducerIds
+from penstock.broker.transactions.markers import MarkerWriter, OnOffsetsEnded
+from penstock.broker.transactions.shard import TransactionShard
+from penstock.broker.transactions.states import AT_REST, PREPARED, TransactionState
+from penstock.broker.transactions.transaction import (
+    NO_PRODUCER_ID,
+    SECOND_GENERATION,
+    ProducerIdentity,
+    TopicPartition,
+    Transaction,
+)
+from penstock.cluster.controller import Controller
+from penstock.cluster.partition import Partition
+from penstock.cluster.partitions import PartitionTable
+from penstock.cluster.topics import Topic, TopicChange, TopicTable
+from penstock.config.settings import TransactionSettings
+from penstock.model.control_record import Marker
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.topic_name import TRANSACTION_STATE
+from penstock.protocol.kafka.primitives import MalformedRequest
+from penstock.runtime.clock import Clock
+from penstock.runtime.pauses import pause_at
+
+log = logging.getLogger(__name__)
+
+ID_BYTES_MAX = 0x7FFF  # what a length in the key of its record can say
+HOLD_SECONDS = 0.2  # how long a request waits for the end of the transaction before it
+SWEEP_SECONDS = 1.0
+EXPIRY_SWEEPS = 600  # an unused id lives for days: looking for them need not be often
+
+
+class TransactionCoordinator:
+    """All transactional ids of the node."""
+
+    def __init__(
+        self,
+        *,
+        settings: TransactionSettings,
+        partitions: PartitionTable,
+        topics: TopicTable,
+        controller: Controller,
+        clock: Clock,
+        producer_ids: ProducerIds,
+        on_offsets_ended: OnOffsetsEnded,
+    ) -> None:
+        self._settings = settings
+        self._partitions = partitions
+        self._topics = topics
+        self._controller = controller
+        self._clock = clock
+        self._producer_ids = producer_ids
+        self.markers = MarkerWriter(partitions, clock, on_offsets_ended)
+        self._shards: list[TransactionShard | None] = []  # None: its log could not even be opened
+        self._ending: dict[str, list[asyncio.Future[None]]] = {}  # by transactional id, with those who wait for it
+        self._loading: asyncio.Task[None] | None = None
+        self._sweeping: asyncio.Task[None] | None = None
+        self._running = False
+
+    # --- life --------------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Begin to serve. Loading goes on in the background; `loaded` waits for it."""
+        self._running = True
+        self._topics.subscribe(self._topic_changed)
+        topic = self._topics.get(TRANSACTION_STATE)
+        if topic is not None:
+            self._open(topic)
+        self._loading = asyncio.create_task(self._load(), name="transactions: load")
+        self._sweeping = asyncio.create_task(self._sweep_for_ever(), name="transactions: timeouts")
+
+    async def loaded(self) -> None:
+        if self._loading is not None:
+            await asyncio.shield(self._loading)
+
+    async def stop(self) -> None:
+        """Those who wait are told to look for the coordinator again; transactions live on in the log."""
+        self._running = False
+        self._topics.unsubscribe(self._topic_changed)
+        tasks = [task for task in (self._loading, self._sweeping) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for transactional_id in tuple(self._ending):
+            self._end_is_over(transactional_id)
+
+    def _topic_changed(self, change: TopicChange) -> None:
+        if change.created is not None and change.created.name == TRANSACTION_STATE and not self._shards:
+            self._open(change.created)
+
+    def _open(self, topic: Topic) -> None:
+        for index in range(topic.partition_count):
+            try:
+                partition = self._partitions.get(topic.name, index)
+            except KafkaError as error:
+                log.error("%s-%d cannot be opened: %r", topic.name, index, error)
+                self._shards.append(None)
+                continue
+            shard = TransactionShard(partition)
+            if partition.high_watermark == partition.log_start and not partition.failed:
+                shard.state = CoordinatorState.ACTIVE
+            self._shards.append(shard)
+
+    async def _load(self) -> None:
+        for shard in self._shards:
+            if shard is None or shard.state is not CoordinatorState.LOADING:
+                continue
+            await shard.load()
+            for value in tuple(shard.transactions.values()):
+                if value.state in PREPARED:
+                    self._ending.setdefault(value.transactional_id, [])
+                    self._finish(shard, value)
+        self._partitions.on_opened = self.abort_unknown
+        for partition in self._partitions.opened():
+            self.abort_unknown(partition)
+
+    def abort_unknown(self, partition: Partition) -> None:
+        """What is open in a log and in no transaction that is known here ends: nobody else would ever end it.
+
+        The marker has the next epoch, so that its producer, should it be alive, hears of it and begins anew.
+        """
+        if partition.topic == TRANSACTION_STATE:
+            return
+        place = TopicPartition(partition.topic, partition.index)
+        for found in partition.log.open_transactions():
+            if not self._is_known(found.producer_id, place):
+                epoch = min(found.producer_epoch + 1, 0x7FFF)
+                coordinator_epoch = max(found.coordinator_epoch, 0)
+                marker = Marker(found.producer_id, epoch, coordinator_epoch, is_commit=False)
+                self.markers.abort_unknown(partition, marker)
+
+    def _is_known(self, producer_id: int, place: TopicPartition) -> bool:
+        if any(shard is None or shard.state is not CoordinatorState.ACTIVE for shard in self._shards):
+            return True  # as far as can be told
+        return any(value.producer_id == producer_id and place in value.partitions for value in self.all_transactions())
+
+    # --- finding -----------------------------------------------------------------------------------------------------
+
+    async def prepare(self) -> None:
+        """Make sure that transactions can live here: FindCoordinator is about to promise it."""
+        if not self._shards and self._running:
+            await self._controller.ensure_internal_topic(TRANSACTION_STATE)
+
+    def shard_of(self, transactional_id: str) -> TransactionShard | None:
+        """None if there is no topic yet. KafkaError while it cannot be asked."""
+        if len(transactional_id.encode()) > ID_BYTES_MAX:
+            raise MalformedRequest(f"a transactional id of {len(transactional_id)} characters")  # as Kafka reads it
+        if not self._running:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        if not self._shards:
+            return None
+        shard = self._shards[partition_of(transactional_id, len(self._shards))]
+        if shard is None:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        shard.check()
+        return shard
+
+    def find(self, transactional_id: str) -> tuple[TransactionShard, Transaction]:
+        """KafkaError INVALID_REQUEST or INVALID_PRODUCER_ID_MAPPING, as every request but InitProducerId says it."""
+        if not transactional_id:
+            raise KafkaError(ErrorCode.INVALID_REQUEST)
+        shard = self.shard_of(transactional_id)
+        value = None if shard is None else shard.transactions.get(transactional_id)
+        if shard is None or value is None:
+            raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        return shard, value
+
+    async def _find_at_rest(self, transactional_id: str) -> tuple[TransactionShard, Transaction]:
+        """The same, when the end of the transaction before is complete, or has taken too long."""
+        self.find(transactional_id)
+        await self.wait_for_end(transactional_id)
+        return self.find(transactional_id)
+
+    def all_transactions(self) -> Iterator[Transaction]:
+        for shard in self._shards:
+            if shard is not None and shard.state is CoordinatorState.ACTIVE:
+                yield from shard.transactions.values()
+
+    def open(self) -> list[Transaction]:
+        """Those that have begun and are not complete."""
+        return [value for value in self.all_transactions() if value.state not in AT_REST]
+
+    @property
+    def oldest_seconds(self) -> float:
+        starts = [value.start_ms for value in self.open()]
+        return max(0.0, (self._clock.now_ms() - min(starts)) / 1000) if starts else 0.0
+
+    @property
+    def id_count(self) -> int:
+        return sum(len(shard.transactions) for shard in self._shards if shard is not None)
+
+    @property
+    def is_loading(self) -> bool:
+        return any(shard is not None and shard.state is CoordinatorState.LOADING for shard in self._shards)
+
+    # --- InitProducerId ----------------------------------------------------------------------------------------------
+
+    async def init_producer_id(
+        self, transactional_id: str, timeout_ms: int, offered: ProducerIdentity | None
+    ) -> ProducerIdentity:
+        if not transactional_id:
+            raise KafkaError(ErrorCode.INVALID_REQUEST)
+        if not 0 < timeout_ms <= self._settings.timeout_max_ms:
+            raise KafkaError(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
+        await self.prepare()
+        shard = self.shard_of(transactional_id)
+        if shard is None:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        await self.wait_for_end(transactional_id)
+        value = await self._value_to_init(shard, transactional_id, timeout_ms, offered)
+        if value.state is TransactionState.PREPARE_EPOCH_FENCE:
+            await self._abort_fenced(shard, value)
+            raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
+        await self._stored(shard, value)
+        return value.identity
+
+    async def _value_to_init(
+        self, shard: TransactionShard, transactional_id: str, timeout_ms: int, offered: ProducerIdentity | None
+    ) -> Transaction:
+        new_id = NO_PRODUCER_ID
+        while True:
+            value = shard.transactions.get(transactional_id)
+            if value is not None:
+                value.check_offered(offered)
+            if value is not None and not (value.state in AT_REST and value.needs_new_id(offered)):
+                break
+            if new_id != NO_PRODUCER_ID:
+                break
+            new_id = await self._new_producer_id()
+        if value is None:
+            value = Transaction(transactional_id=transactional_id, producer_id=new_id)
+        return value.initialised(timeout_ms, offered, self._clock.now_ms(), new_id)
+
+    async def _new_producer_id(self) -> int:
+        try:
+            return await self._producer_ids.next()
+        except OSError as error:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE) from error
+
+    # --- partitions --------------------------------------------------------------------------------------------------
+
+    async def add_partitions(
+        self, transactional_id: str, sender: ProducerIdentity, partitions: Iterable[TopicPartition], version: int
+    ) -> None:
+        shard, value = await self._find_at_rest(transactional_id)
+        after = value.with_partitions(sender, partitions, self._clock.now_ms(), version)
+        if after is not value:
+            await self._stored(shard, after)
+
+    def add_at_once(
+        self,
+        transactional_id: str,
+        sender: ProducerIdentity,
+        partitions: Iterable[TopicPartition],
+        version: int,
+        outcome: Outcome,
+    ) -> bool:
+        """The same without waiting: True if they are in it and that is on disk; if not, `outcome` tells when."""
+        shard, value = self.find(transactional_id)
+        after = value.with_partitions(sender, partitions, self._clock.now_ms(), version)
+        if after is value:
+            return shard.when_flushed(outcome)
+        shard.store(after, self._clock.now_ms(), outcome)
+        return False
+
+    async def wait_for_end(self, transactional_id: str) -> None:
+        """Until the transaction before is over, or has taken too long to end."""
+        waiting = self._ending.get(transactional_id)
+        if waiting is not None:
+            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            waiting.append(future)
+            await asyncio.wait([future], timeout=HOLD_SECONDS)
+
+    def is_ending(self, transactional_id: str) -> bool:
+        return transactional_id in self._ending
+
+    def verify(self, transactional_id: str, sender: ProducerIdentity, place: TopicPartition) -> None:
+        """KafkaError TRANSACTION_ABORTABLE if the partition was not added."""
+        _, value = self.find(transactional_id)
+        value.check_sender(sender)
+        if value.state is not TransactionState.ONGOING or place not in value.partitions:
+            raise KafkaError(ErrorCode.TRANSACTION_ABORTABLE)
+
+    # --- the end -----------------------------------------------------------------------------------------------------
+
+    async def end(
+        self, transactional_id: str, sender: ProducerIdentity, *, commit: bool, version: int
+    ) -> ProducerIdentity:
+        """The producer id and epoch with which the client goes on. The decision is on disk then."""
+        shard, value = self.find(transactional_id)
+        new_id = NO_PRODUCER_ID
+        if version >= SECOND_GENERATION and value.is_exhausted:
+            new_id = await self._new_producer_id()
+            shard, value = self.find(transactional_id)
+        after = value.ended(sender, commit=commit, now_ms=self._clock.now_ms(), version=version, new_producer_id=new_id)
+        if after is value:
+            return value.identity
+        await self._prepare_end(shard, after)
+        return after.completed(after.update_ms).identity
+
+    async def _abort_fenced(self, shard: TransactionShard, fenced: Transaction) -> None:
+        prepared = fenced.prepared(commit=False, now_ms=self._clock.now_ms(), version=fenced.version)
+        await self._prepare_end(shard, prepared)
+
+    async def _prepare_end(self, shard: TransactionShard, prepared: Transaction) -> None:
+        """Once it is stored the end goes on, whether or not the client is still there to hear of it."""
+        self._ending.setdefault(prepared.transactional_id, [])
+
+        def stored(code: ErrorCode) -> None:
+            if code is ErrorCode.NONE:
+                pause_at("prepared")
+                self._finish(shard, prepared)
+            else:
+                self._end_is_over(prepared.transactional_id)
+
+        await self._stored(shard, prepared, stored)
+
+    def _finish(self, shard: TransactionShard, prepared: Transaction) -> None:
+        """Markers, then the last record; nobody waits but who wants the id for the next transaction."""
+        is_commit = prepared.state is TransactionState.PREPARE_COMMIT
+        marker = Marker(prepared.producer_id, prepared.epoch, shard.epoch, is_commit)
+
+        def marked() -> None:
+            pause_at("marked")
+            if shard.state is CoordinatorState.ACTIVE:
+                now_ms = self._clock.now_ms()
+                shard.store(prepared.completed(now_ms), now_ms, completed)
+
+        def completed(code: ErrorCode) -> None:
+            if code is not ErrorCode.NONE:
+                log.error("%s: its end is not stored (%s)", prepared.transactional_id, code.name)
+            self._end_is_over(prepared.transactional_id)
+
+        self.markers.write(prepared.partitions, marker, marked)
+
+    def _end_is_over(self, transactional_id: str) -> None:
+        for future in self._ending.pop(transactional_id, []):
+            if not future.done():
+                future.set_result(None)
+
+    async def _stored(
+        self, shard: TransactionShard, value: Transaction, then: Callable[[ErrorCode], None] | None = None
+    ) -> None:
+        future: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
+
+        def outcome(code: ErrorCode) -> None:
+            if then is not None:
+                then(code)
+            if not future.done():
+                future.set_result(code)
+
+        shard.store(value, self._clock.now_ms(), outcome)
+        code = await future
+        if code is not ErrorCode.NONE:
+            raise KafkaError(_write_error(code))
+
+    # --- what nobody asks for ----------------------------------------------------------------------------------------
+
+    async def _sweep_for_ever(self) -> None:
+        sweeps = 0
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            await self.abort_overdue()
+            sweeps += 1
+            if sweeps % EXPIRY_SWEEPS == 0:
+                self.forget_unused()
+
+    async def abort_overdue(self) -> None:
+        """End transactions that were open for longer than their clients allowed."""
+        now_ms = self._clock.now_ms()
+        for value in [value for value in self.all_transactions() if value.is_overdue(now_ms)]:
+            try:
+                shard, current = self.find(value.transactional_id)
+                if current is value:
+                    log.warning(
+                        "%s: aborted, it was open for more than %d ms", value.transactional_id, value.timeout_ms
+                    )
+                    await self._abort_fenced(shard, value.fenced())
+            except KafkaError as error:
+                log.warning("%s is overdue and cannot be aborted now: %r", value.transactional_id, error)
+
+    def forget_unused(self) -> None:
+        now_ms = self._clock.now_ms()
+        for shard in self._shards:
+            if shard is None or shard.state is not CoordinatorState.ACTIVE:
+                continue
+            for value in tuple(shard.transactions.values()):
+                if value.is_unused(now_ms, self._settings.id_expiration_ms):
+                    shard.remove(value, now_ms, lambda code: None)
+
+
+def _write_error(code: ErrorCode) -> ErrorCode:
+    """As Kafka maps what a failed write of the coordinator means to a client."""
+    if code in (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE):
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+    return ErrorCode.COORDINATOR_NOT_AVAILABLE

@@ -1,0 +1,146 @@
+"""kill -9 at every step of the end of a transaction, and in the middle of one: what was decided happens."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kio.schema.errors import ErrorCode
+
+from penstock.model.topic_name import TRANSACTION_STATE
+from penstock.runtime.pauses import PAUSES, VARIABLE
+from penstock.storage.interface import AbortedTransaction
+from tests.support.committed_reader import committed_in
+from tests.support.penstock_process import PenstockProcess
+from tests.support.raw_client import RawClient, unique_name
+from tests.support.transaction_client import V1, V2, TransactionClient
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.feature("K-07", "X-02")
+
+
+class PausingProcess(PenstockProcess):
+    """Stops itself when it comes to a named place."""
+
+    pause_at: str | None = None
+
+    def environment(self) -> dict[str, str]:
+        extra = {} if self.pause_at is None else {VARIABLE: self.pause_at}
+        return {name: value for name, value in os.environ.items() if name != VARIABLE} | extra
+
+    def wait_for_pause(self) -> None:
+        def stopped() -> bool:
+            return Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
+
+        wait_until(stopped, what="the broker to stop itself")
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Iterator[PausingProcess]:
+    broker = PausingProcess(tmp_path)
+    try:
+        yield broker
+    finally:
+        if broker.running:
+            broker.kill9()
+
+
+def connect(process: PausingProcess) -> RawClient:
+    return RawClient(process.host, process.port)
+
+
+def restart(process: PausingProcess, pause_at: str | None = None) -> RawClient:
+    if process.running:
+        process.kill9()
+    process.pause_at = pause_at
+    process.start()
+    return connect(process)
+
+
+def committed(client: RawClient, topic: str, partition: int) -> list[str]:
+    answer = client.fetch(topic, 0, partition=partition, isolation_level=1)
+    assert answer.error_code == ErrorCode.none
+    aborted = [AbortedTransaction(each.producer_id, each.first_offset) for each in answer.aborted_transactions or ()]
+    return [(record.value or b"").decode() for record in committed_in(answer.records, aborted)]
+
+
+def is_settled(client: RawClient, topic: str) -> bool:
+    answers = [client.fetch(topic, 0, partition=index, isolation_level=1) for index in (0, 1)]
+    return all(answer.last_stable_offset == answer.high_watermark for answer in answers)
+
+
+@pytest.mark.parametrize("generation", [V1, V2])
+@pytest.mark.parametrize("commit", [True, False])
+@pytest.mark.parametrize("window", PAUSES)
+def test_a_kill_in_each_window_of_the_end(process: PausingProcess, window: str, commit: bool, generation: int) -> None:
+    client = restart(process, window)
+    topic = client.create_topic(partitions=2)
+    tx = TransactionClient(client, unique_name("tx"), generation).init()
+    tx.send(topic, "a", partition=0)
+    tx.send(topic, "b", partition=1)
+    client.send("end_txn", 5 if generation == V2 else 4, transactional_id=tx.transactional_id,
+                     producer_id=tx.producer_id, producer_epoch=tx.epoch, committed=commit)  # fmt: skip
+    process.wait_for_pause()
+    client = restart(process)
+    wait_until(lambda: is_settled(client, topic), what="the end of the transaction")
+    expected = [["a"], ["b"]] if commit else [[], []]
+    assert [committed(client, topic, index) for index in (0, 1)] == expected
+    tx.client = client
+    tx.wait_for("CompleteCommit" if commit else "CompleteAbort")
+    again = tx.end_answer(commit=commit)  # the client has not heard of it
+    assert again.error_code == ErrorCode.none
+    if generation == V2:
+        tx._take(again.producer_id, again.producer_epoch)
+    tx.send(topic, "next", partition=0)
+    tx.commit()
+    wait_until(lambda: committed(client, topic, 0)[-1:] == ["next"], what="the next transaction")
+
+
+@pytest.mark.parametrize("generation", [V1, V2])
+def test_what_was_open_stays_open_and_commits(process: PausingProcess, generation: int) -> None:
+    client = restart(process)
+    topic = client.create_topic(partitions=2)
+    tx = TransactionClient(client, unique_name("tx"), generation).init()
+    tx.send(topic, "a", partition=0)
+    tx.client = client = restart(process)
+    assert tx.describe().transaction_state == "Ongoing"
+    assert client.fetch(topic, 0, isolation_level=1).last_stable_offset == 0
+    tx.send(topic, "b", partition=0)
+    tx.send(topic, "c", partition=1)
+    tx.commit()
+    wait_until(lambda: is_settled(client, topic), what="the commit")
+    assert [committed(client, topic, index) for index in (0, 1)] == [["a", "b"], ["c"]]
+
+
+def test_the_clock_of_an_open_transaction_runs_on(process: PausingProcess) -> None:
+    client = restart(process)
+    topic = client.create_topic(partitions=2)
+    tx = TransactionClient(client, unique_name("tx"), V2, timeout=3_000).init()
+    tx.send(topic, "a")
+    began = time.monotonic()
+    tx.client = client = restart(process)
+    tx.wait_for("CompleteAbort")
+    assert time.monotonic() - began < 10
+    assert committed(client, topic, 0) == []
+
+
+def test_open_transactions_that_nobody_knows_are_aborted(process: PausingProcess) -> None:
+    """The coordinator's topic is lost: what is open in the partitions must not block their readers for ever."""
+    client = restart(process)
+    topic = client.create_topic(partitions=2)
+    tx = TransactionClient(client, unique_name("tx"), V2).init()
+    tx.send(topic, "a")
+    process.kill9()
+    lost = list((process.data_directory / "topics" / TRANSACTION_STATE).glob("*/*/*"))
+    assert lost
+    for path in lost:
+        path.unlink()
+    client = restart(process)
+    wait_until(lambda: is_settled(client, topic), what="the abort")
+    assert committed(client, topic, 0) == []
+    stale = TransactionClient(client, tx.transactional_id, V2)
+    stale.producer_id, stale.epoch = tx.producer_id, tx.epoch
+    assert stale.produce(topic, "b") == ErrorCode.invalid_producer_id_mapping
