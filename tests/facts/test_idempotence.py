@@ -5,7 +5,7 @@ from kio.schema.errors import ErrorCode
 
 from tests.support import batches
 from tests.support.batches import idempotent
-from tests.support.raw_client import RawClient, unique_name
+from tests.support.raw_client import RawClient
 
 pytestmark = pytest.mark.feature("X-02", "F-01")
 
@@ -162,20 +162,3 @@ def test_init_producer_id_ignores_an_offered_id_without_a_transactional_id(clien
     )
     assert answer.error_code == ErrorCode.none
     assert (answer.producer_id != old_id, answer.producer_epoch) == (True, 0)
-
-
-@pytest.mark.usefixtures("penstock_only")
-@pytest.mark.parametrize("version", range(6))
-def test_a_transactional_id_is_refused_at_once(client: RawClient, version: int) -> None:
-    """Until transactions exist, InitProducerId with a transactional id is INVALID_REQUEST, never retried."""
-    answer = client.call("init_producer_id", version, transactional_id=unique_name("txn"), transaction_timeout=60_000)
-    assert answer.error_code == ErrorCode.invalid_request
-
-
-@pytest.mark.usefixtures("penstock_only")
-@pytest.mark.parametrize("version", range(1, 7))
-def test_a_transaction_coordinator_is_refused_at_once(client: RawClient, version: int) -> None:
-    """Until transactions exist, FindCoordinator for a transaction is INVALID_REQUEST, never retried."""
-    answer = client.call("find_coordinator", version, key="txn", key_type=1, coordinator_keys=["txn"])
-    code = answer.coordinators[0].error_code if version >= 4 else answer.error_code
-    assert code == ErrorCode.invalid_request

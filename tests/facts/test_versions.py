@@ -11,7 +11,7 @@ from tests.support.wire import API_KEYS, encode_header, frame, response_schema
 
 pytestmark = pytest.mark.feature("F-01")
 
-# The ranges of Kafka 4.3 for the APIs of a single-node broker without transactions, SASL and ACLs.
+# The ranges of Kafka 4.3 for the APIs of a single-node broker without SASL and ACLs.
 RANGES = {
     "produce": (0, 13),
     "fetch": (4, 18),
@@ -31,6 +31,13 @@ RANGES = {
     "delete_topics": (1, 6),
     "delete_records": (0, 2),
     "init_producer_id": (0, 5),
+    "add_partitions_to_txn": (0, 5),
+    "add_offsets_to_txn": (0, 4),
+    "end_txn": (0, 5),
+    "write_txn_markers": (1, 2),
+    "txn_offset_commit": (0, 5),
+    "describe_transactions": (0, 0),
+    "list_transactions": (0, 2),
     "offset_for_leader_epoch": (2, 4),
     "describe_configs": (1, 4),
     "alter_configs": (0, 2),
@@ -153,8 +160,6 @@ def test_unknown_key_or_version_closes_the_connection(client: RawClient, api_key
 @pytest.mark.parametrize(
     "api",
     [
-        "add_partitions_to_txn",
-        "end_txn",
         "sasl_handshake",
         "describe_acls",
         "consumer_group_heartbeat",
@@ -186,7 +191,6 @@ def test_finalized_features_are_complete_in_versions_3_and_4(client: RawClient) 
     assert finalized(3) == finalized(4)
 
 
-@pytest.mark.usefixtures("kafka_only")
 def test_transaction_version_feature(client: RawClient) -> None:
     """`transaction.version` 0–2 is supported in v4 only and finalized at 2 in both."""
     for version in (3, 4):
@@ -196,14 +200,6 @@ def test_transaction_version_feature(client: RawClient) -> None:
         assert ("transaction.version" in supported) == (version == 4)
         assert finalized["transaction.version"].max_version_level == 2
         assert answer.finalized_features_epoch >= 0
-
-
-@pytest.mark.usefixtures("penstock_only")
-def test_no_transaction_feature_before_transactions_exist(client: RawClient) -> None:
-    """A broker without transactions does not claim a transaction version."""
-    answer = client.call("api_versions", 4, **SOFTWARE)
-    names = {feature.name for feature in (*answer.supported_features, *answer.finalized_features)}
-    assert "transaction.version" not in names
 
 
 @pytest.mark.parametrize("api", [name for name in RANGES if name != "update_features"])

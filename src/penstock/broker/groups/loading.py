@@ -65,7 +65,7 @@ class _Replay:
 
     def end(self, marker: Marker) -> None:
         for offset, key, value in self.open.pop(marker.producer_id, ()):
-            if marker.is_commit and offset > self.values.get(key, (-1, None))[0]:
+            if marker.is_commit and offset >= self.values.get(key, (-1, None))[0]:
                 self.values[key] = offset, value
 
 

@@ -50,7 +50,7 @@ class PendingOffsets:
         counting: dict[str, list[OffsetChange]] = {}
         for pending in self._by_producer.pop(producer_id, ()):
             place = pending.place
-            if commit and pending.log_offset > self._latest.get(place, -1):
+            if commit and pending.log_offset >= self._latest.get(place, -1):
                 self._latest[place] = pending.log_offset
                 counting.setdefault(pending.group_id, []).append(pending.change)
             self._waiting[place] -= 1
