@@ -16,18 +16,19 @@ import uuid
 from collections.abc import Iterator
 
 from penstock.broker.coordinator_log import CoordinatorState
+from penstock.broker.coordinator_shards import CoordinatorShards
 from penstock.broker.groups.exchange import Delivery, Now
 from penstock.broker.groups.group import Group, GroupLimits, GroupState
 from penstock.broker.groups.loading import load
 from penstock.broker.groups.offsets import OffsetChange
-from penstock.broker.groups.placement import partition_of
 from penstock.broker.groups.records import KEY_STRING_BYTES_MAX
 from penstock.broker.groups.schedule import Schedule
 from penstock.broker.groups.shard import Shard
 from penstock.broker.transactions.transaction import TopicPartition
 from penstock.cluster.controller import Controller
+from penstock.cluster.partition import Partition
 from penstock.cluster.partitions import PartitionTable
-from penstock.cluster.topics import Topic, TopicChange, TopicTable
+from penstock.cluster.topics import TopicChange, TopicTable
 from penstock.config.settings import GroupSettings
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
@@ -55,23 +56,21 @@ class Shards:
         self._settings = settings
         self._partitions = partitions
         self._topics = topics
-        self._controller = controller
         self._clock = clock
         self._limits = GroupLimits(
             initial_rebalance_delay_ms=settings.initial_rebalance_delay_ms,
             members_max=settings.members_max,
             new_member_id=lambda name: f"{name}-{uuid.uuid4()}",
         )
-        self._shards: list[Shard | None] = []  # None: its log could not even be opened
+        self._shards = CoordinatorShards(CONSUMER_OFFSETS, partitions, controller, self._new_shard)
         self._schedule = Schedule()
         self._timer: asyncio.TimerHandle | None = None
         self._loading: asyncio.Task[None] | None = None
         self._sweeping: asyncio.Task[None] | None = None
-        self._running = False
 
     def __iter__(self) -> Iterator[Shard]:
         """Those that can be asked."""
-        return (shard for shard in tuple(self._shards) if shard is not None and shard.state is CoordinatorState.ACTIVE)
+        return iter(self._shards)
 
     def now(self) -> Now:
         return Now(self._clock.monotonic_ms(), self._clock.now_ms())
@@ -79,11 +78,11 @@ class Shards:
     # --- life --------------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        self._running = True
+        self._shards.running = True
         self._topics.subscribe(self._topic_changed)
         topic = self._topics.get(CONSUMER_OFFSETS)
         if topic is not None:
-            self._open(topic)
+            self._shards.open(topic)
             self._loading = asyncio.create_task(self._load(), name="groups: load")
         self._sweeping = asyncio.create_task(self._sweep_for_ever(), name="groups: expiry")
 
@@ -92,7 +91,7 @@ class Shards:
             await asyncio.shield(self._loading)
 
     async def stop(self) -> None:
-        self._running = False
+        self._shards.running = False
         self._topics.unsubscribe(self._topic_changed)
         tasks = [task for task in (self._loading, self._sweeping) if task is not None]
         for task in tasks:
@@ -100,28 +99,15 @@ class Shards:
         await asyncio.gather(*tasks, return_exceptions=True)
         if self._timer is not None:
             self._timer.cancel()
-        for shard in self._shards:
-            if shard is not None:
-                shard.abandon(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-                shard.state = CoordinatorState.FAILED
+        for shard in self._shards.present():
+            shard.abandon(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            shard.state = CoordinatorState.FAILED
 
-    def _open(self, topic: Topic) -> None:
-        for index in range(topic.partition_count):
-            try:
-                partition = self._partitions.get(topic.name, index)
-            except KafkaError as error:
-                log.error("%s-%d cannot be opened: %r", topic.name, index, error)
-                self._shards.append(None)
-                continue
-            shard = Shard(partition, now=self.now, deliver=_deliver, changed=self._changed)
-            if partition.high_watermark == partition.log_start and not partition.failed:
-                shard.state = CoordinatorState.ACTIVE
-            self._shards.append(shard)
+    def _new_shard(self, partition: Partition) -> Shard:
+        return Shard(partition, now=self.now, deliver=_deliver, changed=self._changed)
 
     async def _load(self) -> None:
-        for shard in self._shards:
-            if shard is None or shard.state is not CoordinatorState.LOADING:
-                continue
+        for shard in self._shards.loading():
             await load(shard, self._limits, self.now())
             for group in tuple(shard.groups.values()):
                 shard.apply(group, group.trim(self.now()))
@@ -131,8 +117,7 @@ class Shards:
 
     async def prepare(self) -> None:
         """Make sure that the topic of the groups exists. Raises KafkaError if it cannot be made."""
-        if not self._shards and self._running:
-            await self._controller.ensure_internal_topic(CONSUMER_OFFSETS)
+        await self._shards.prepare()
 
     async def to_write(self, group_id: str) -> Shard:
         await self.prepare()
@@ -148,15 +133,7 @@ class Shards:
 
     def shard(self, group_id: str) -> Shard | None:
         """Where a group lives; None as long as no group has lived anywhere."""
-        if not self._running:
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        if not self._shards:
-            return None
-        shard = self._shards[partition_of(group_id, len(self._shards))]
-        if shard is None:
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        shard.check()
-        return shard
+        return self._shards.holder(group_id)
 
     async def place_of(self, group_id: str) -> TopicPartition:
         """The partition that a transaction has to have among its own to commit offsets of this group."""
@@ -165,13 +142,13 @@ class Shards:
 
     def end_transaction(self, partition: int, marker: Marker) -> None:
         """A marker in one of our partitions is on disk."""
-        shard = self._shards[partition] if partition < len(self._shards) else None
+        shard = self._shards.all[partition] if partition < len(self._shards.all) else None
         if shard is not None and shard.state is CoordinatorState.ACTIVE:
             shard.end_pending(marker.producer_id, commit=marker.is_commit)
 
     def check_loaded(self) -> None:
         """For what asks about all groups."""
-        if any(shard is not None and shard.state is CoordinatorState.LOADING for shard in self._shards):
+        if self._shards.is_loading:
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 
     def create(self, shard: Shard, group_id: str) -> Group:
@@ -184,7 +161,7 @@ class Shards:
 
     @property
     def group_count(self) -> int:
-        return sum(len(shard.groups) for shard in self._shards if shard is not None)
+        return sum(len(shard.groups) for shard in self._shards.present())
 
     # --- time --------------------------------------------------------------------------------------------------------
 
@@ -197,7 +174,7 @@ class Shards:
             self._timer.cancel()
             self._timer = None
         next_ms = self._schedule.next_ms()
-        if next_ms is not None and self._running:
+        if next_ms is not None and self._shards.running:
             delay_ms = max(0, next_ms - self._clock.monotonic_ms())
             self._timer = asyncio.get_running_loop().call_later(delay_ms / 1000, self.tick)
 
@@ -205,7 +182,7 @@ class Shards:
         """Let every group do what has become due."""
         now = self.now()
         for group in tuple(self._schedule.due(now.monotonic_ms)):
-            shard = self._shards[partition_of(group.group_id, len(self._shards))]
+            shard = self._shards.place(group.group_id)
             if group.state is GroupState.DEAD or shard is None:
                 continue
             try:
@@ -232,8 +209,7 @@ class Shards:
                     await asyncio.sleep(0)
 
     def _topic_changed(self, change: TopicChange) -> None:
-        if change.created is not None and change.created.name == CONSUMER_OFFSETS and not self._shards:
-            self._open(change.created)
+        self._shards.created(change.created)
         if change.deleted is not None:
             for shard in self:
                 for group_id, offsets in tuple(shard.offsets.items()):

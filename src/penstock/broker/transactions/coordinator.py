@@ -18,7 +18,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 
 from penstock.broker.coordinator_log import CoordinatorState, Outcome
-from penstock.broker.groups.placement import partition_of
+from penstock.broker.coordinator_shards import CoordinatorShards
 from penstock.broker.producer_ids import ProducerIds
 from penstock.broker.transactions.markers import MarkerWriter, OnOffsetsEnded
 from penstock.broker.transactions.shard import TransactionShard
@@ -33,7 +33,7 @@ from penstock.broker.transactions.transaction import (
 from penstock.cluster.controller import Controller
 from penstock.cluster.partition import Partition
 from penstock.cluster.partitions import PartitionTable
-from penstock.cluster.topics import Topic, TopicChange, TopicTable
+from penstock.cluster.topics import TopicChange, TopicTable
 from penstock.config.settings import TransactionSettings
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
@@ -67,25 +67,23 @@ class TransactionCoordinator:
         self._settings = settings
         self._partitions = partitions
         self._topics = topics
-        self._controller = controller
         self._clock = clock
         self._producer_ids = producer_ids
         self.markers = MarkerWriter(partitions, clock, on_offsets_ended)
-        self._shards: list[TransactionShard | None] = []  # None: its log could not even be opened
+        self._shards = CoordinatorShards(TRANSACTION_STATE, partitions, controller, TransactionShard)
         self._ending: dict[str, list[asyncio.Future[None]]] = {}  # by transactional id, with those who wait for it
         self._loading: asyncio.Task[None] | None = None
         self._sweeping: asyncio.Task[None] | None = None
-        self._running = False
 
     # --- life --------------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Begin to serve. Loading goes on in the background; `loaded` waits for it."""
-        self._running = True
+        self._shards.running = True
         self._topics.subscribe(self._topic_changed)
         topic = self._topics.get(TRANSACTION_STATE)
         if topic is not None:
-            self._open(topic)
+            self._shards.open(topic)
         self._loading = asyncio.create_task(self._load(), name="transactions: load")
         self._sweeping = asyncio.create_task(self._sweep_for_ever(), name="transactions: timeouts")
 
@@ -95,7 +93,7 @@ class TransactionCoordinator:
 
     async def stop(self) -> None:
         """Those who wait are told to look for the coordinator again; transactions live on in the log."""
-        self._running = False
+        self._shards.running = False
         self._topics.unsubscribe(self._topic_changed)
         tasks = [task for task in (self._loading, self._sweeping) if task is not None]
         for task in tasks:
@@ -105,26 +103,10 @@ class TransactionCoordinator:
             self._end_is_over(transactional_id)
 
     def _topic_changed(self, change: TopicChange) -> None:
-        if change.created is not None and change.created.name == TRANSACTION_STATE and not self._shards:
-            self._open(change.created)
-
-    def _open(self, topic: Topic) -> None:
-        for index in range(topic.partition_count):
-            try:
-                partition = self._partitions.get(topic.name, index)
-            except KafkaError as error:
-                log.error("%s-%d cannot be opened: %r", topic.name, index, error)
-                self._shards.append(None)
-                continue
-            shard = TransactionShard(partition)
-            if partition.high_watermark == partition.log_start and not partition.failed:
-                shard.state = CoordinatorState.ACTIVE
-            self._shards.append(shard)
+        self._shards.created(change.created)
 
     async def _load(self) -> None:
-        for shard in self._shards:
-            if shard is None or shard.state is not CoordinatorState.LOADING:
-                continue
+        for shard in self._shards.loading():
             await shard.load()
             for value in tuple(shard.transactions.values()):
                 if value.state in PREPARED:
@@ -150,7 +132,7 @@ class TransactionCoordinator:
                 self.markers.abort_unknown(partition, marker)
 
     def _is_known(self, producer_id: int, place: TopicPartition) -> bool:
-        if any(shard is None or shard.state is not CoordinatorState.ACTIVE for shard in self._shards):
+        if len(list(self._shards)) < len(self._shards.all):
             return True  # as far as can be told
         return any(value.producer_id == producer_id and place in value.partitions for value in self.all_transactions())
 
@@ -158,22 +140,13 @@ class TransactionCoordinator:
 
     async def prepare(self) -> None:
         """Make sure that transactions can live here: FindCoordinator is about to promise it."""
-        if not self._shards and self._running:
-            await self._controller.ensure_internal_topic(TRANSACTION_STATE)
+        await self._shards.prepare()
 
     def shard_of(self, transactional_id: str) -> TransactionShard | None:
         """None if there is no topic yet. KafkaError while it cannot be asked."""
         if len(transactional_id.encode()) > ID_BYTES_MAX:
             raise MalformedRequest(f"a transactional id of {len(transactional_id)} characters")  # as Kafka reads it
-        if not self._running:
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        if not self._shards:
-            return None
-        shard = self._shards[partition_of(transactional_id, len(self._shards))]
-        if shard is None:
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        shard.check()
-        return shard
+        return self._shards.holder(transactional_id)
 
     def find(self, transactional_id: str) -> tuple[TransactionShard, Transaction]:
         """KafkaError INVALID_REQUEST or INVALID_PRODUCER_ID_MAPPING, as every request but InitProducerId says it."""
@@ -193,8 +166,7 @@ class TransactionCoordinator:
 
     def all_transactions(self) -> Iterator[Transaction]:
         for shard in self._shards:
-            if shard is not None and shard.state is CoordinatorState.ACTIVE:
-                yield from shard.transactions.values()
+            yield from shard.transactions.values()
 
     def open(self) -> list[Transaction]:
         """Those that have begun and are not complete."""
@@ -207,11 +179,11 @@ class TransactionCoordinator:
 
     @property
     def id_count(self) -> int:
-        return sum(len(shard.transactions) for shard in self._shards if shard is not None)
+        return sum(len(shard.transactions) for shard in self._shards.present())
 
     @property
     def is_loading(self) -> bool:
-        return any(shard is not None and shard.state is CoordinatorState.LOADING for shard in self._shards)
+        return self._shards.is_loading
 
     # --- InitProducerId ----------------------------------------------------------------------------------------------
 
@@ -402,8 +374,6 @@ class TransactionCoordinator:
     def forget_unused(self) -> None:
         now_ms = self._clock.now_ms()
         for shard in self._shards:
-            if shard is None or shard.state is not CoordinatorState.ACTIVE:
-                continue
             for value in tuple(shard.transactions.values()):
                 if value.is_unused(now_ms, self._settings.id_expiration_ms):
                     shard.remove(value, now_ms, lambda code: None)
