@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.broker.broker import Broker
+from penstock.broker.transactions.coordinator import TransactionCoordinator
 from penstock.config.settings import StorageEngine
 from penstock.net.listener import Listener
 from penstock.observability.exposition import LagSample, LogSample
@@ -37,6 +38,16 @@ def connect_listener_probe(listener: Listener, metrics: BrokerMetrics) -> None:
     )
 
 
+def _connect_transactions(transactions: TransactionCoordinator, metrics: BrokerMetrics) -> None:
+    metrics.add_gauge("penstock_transactional_ids", "Transactional ids", lambda: transactions.id_count)
+    metrics.add_gauge("penstock_open_transactions", "Transactions that are open", lambda: len(transactions.open()))
+    metrics.add_gauge(
+        "penstock_oldest_transaction_seconds",
+        "How long the oldest open transaction has been open",
+        lambda: transactions.oldest_seconds,
+    )
+
+
 def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> None:
     """Gauges that are read at a scrape, and the checks behind /health/ready."""
     partitions = broker.partitions
@@ -58,14 +69,7 @@ def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> No
     metrics.add_gauge(
         "penstock_quota_entities", "Users, client ids and addresses with quotas", lambda: len(broker.quotas)
     )
-    transactions = broker.transactions
-    metrics.add_gauge("penstock_transactional_ids", "Transactional ids", lambda: transactions.id_count)
-    metrics.add_gauge("penstock_open_transactions", "Transactions that are open", lambda: len(transactions.open()))
-    metrics.add_gauge(
-        "penstock_oldest_transaction_seconds",
-        "How long the oldest open transaction has been open",
-        lambda: transactions.oldest_seconds,
-    )
+    _connect_transactions(broker.transactions, metrics)
     telemetry = broker.telemetry
     metrics.add_gauge(
         "penstock_telemetry_clients", "Clients that have asked what to push", lambda: telemetry.client_count
