@@ -87,7 +87,7 @@ chaos: compat-setup crash-setup ## ten minutes of transactions on a broker that 
 NIGHTLY := test differential compat compat-suites crash scale load chaos soak-smoke
 nightly: $(filter $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile),$(NIGHTLY)) ## every long suite, then five minutes of soak
 
-bench: compat-setup ## Penstock against Apache Kafka on this machine: about 10 minutes, wants it idle
+bench: compat-setup ## Penstock against Apache Kafka on this machine: about 20 minutes, wants it idle
 	$(BIN)/python -m bench --fsync-kafka
 
 bench-quick: setup ## the same work in a minute, Penstock alone

@@ -27,6 +27,8 @@ DISTURBING = 0.3
 MAIN_FIGURES = (
     "messages_per_s",
     "requests_per_s",
+    "transactions_per_s",
+    "share",
     "bytes_per_s",
     "seconds",
     "rss_mb",

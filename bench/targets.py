@@ -29,6 +29,8 @@ SECONDS = Unit(name="s", digits=2)
 GIGABYTES_A_SECOND = Unit(name="GB/s", scale=1e-9, digits=2)
 MEGABYTES = Unit(name="MB")
 COUNT = Unit(name="")
+SHARE = Unit(name="×", digits=2)
+TRANSACTIONS_A_SECOND = Unit(name="tx/s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +72,18 @@ RATIOS = (
     _less("RSS idle", "memory_idle", "rss_mb", MEGABYTES, 0.25, 0.15),
     _less("RSS after the load above", "memory_loaded", "rss_mb", MEGABYTES, 0.25, 0.15),
     _more("produce to 1,000 partitions at once", "partitions", "requests_per_s", REQUESTS_A_SECOND, 1, 3),
+    _less("one transaction at a time, begin to commit: p50", "transaction_alone", "p50_ms", MILLISECONDS, 1, 0.5),
+    *(
+        _more(
+            f"transactions of 16 producers, messages in each: {count}",
+            f"transactions_{count}",
+            "transactions_per_s",
+            TRANSACTIONS_A_SECOND,
+            1,
+            3,
+        )
+        for count in (1, 10, 100)
+    ),
 )
 
 
@@ -113,6 +127,22 @@ LIMITS = (
         MESSAGES_A_SECOND,
         "≥ 50,000 msg/s",
         lambda rate: rate >= 50_000,
+    ),
+    _limit(
+        "16 transactional producers against 16 idempotent ones",
+        "transactions_share",
+        "share",
+        SHARE,
+        "≥ 0.5 ×",
+        lambda share: share >= 0.5,
+    ),
+    _limit(
+        "a producer beside 1,000 open transactions against before",
+        "transactions_open",
+        "share",
+        SHARE,
+        "≥ 0.9 ×",
+        lambda share: share >= 0.9,
     ),
     _limit("RSS idle", "memory_idle", "rss_mb", MEGABYTES, "< 256 MB", lambda size: size < 256),
 )

@@ -39,7 +39,7 @@ class Wire:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def send(self, frame: bytes | memoryview) -> None:
+    def send(self, frame: bytes | bytearray | memoryview) -> None:
         self.socket.sendall(frame)
 
     def receive(self) -> bytearray:

@@ -10,6 +10,7 @@ from bench.work.latency import acknowledge, end_to_end
 from bench.work.partitions import partitions, partitions_wide
 from bench.work.produce import produce_batches, produce_client, produce_single
 from bench.work.run import Run, Work
+from bench.work.transactions import transaction_alone, transactions_of, transactions_open, transactions_share
 
 LOAD: dict[str, Work] = {
     "produce_batches": produce_batches,
@@ -20,6 +21,15 @@ LOAD: dict[str, Work] = {
 }
 """After these the memory of a broker counts as that of one under load."""
 
+TRANSACTIONS: dict[str, Work] = {
+    "transaction_alone": transaction_alone,
+    "transactions_1": transactions_of(1),
+    "transactions_10": transactions_of(10),
+    "transactions_100": transactions_of(100),
+    "transactions_share": transactions_share,
+    "transactions_open": transactions_open,
+}
+
 CROWDS: dict[str, Work] = {
     "produce_client": produce_client,
     "partitions": partitions,
@@ -27,6 +37,6 @@ CROWDS: dict[str, Work] = {
     "connections": connections,
 }
 
-WORK: dict[str, Work] = {**LOAD, **CROWDS}
+WORK: dict[str, Work] = {**LOAD, **TRANSACTIONS, **CROWDS}
 
-__all__ = ["CROWDS", "LOAD", "WORK", "Run", "Work"]
+__all__ = ["CROWDS", "LOAD", "TRANSACTIONS", "WORK", "Run", "Work"]

@@ -8,6 +8,8 @@ from bench.rivals import Penstock
 from bench.rounds import Options, medians, works
 from bench.spread import Figures
 from bench.work import WORK, Run
+from tests.support.raw_client import RawClient
+from tests.support.transaction_client import V2, TransactionClient
 
 CONNECTIONS = 300
 MAIN_FIGURE = {
@@ -20,6 +22,12 @@ MAIN_FIGURE = {
     "partitions": "requests_per_s",
     "partitions_wide": "requests_per_s",
     "connections": "requests_per_s",
+    "transaction_alone": "transactions_per_s",
+    "transactions_1": "transactions_per_s",
+    "transactions_10": "transactions_per_s",
+    "transactions_100": "transactions_per_s",
+    "transactions_share": "share",
+    "transactions_open": "share",
 }
 
 
@@ -47,6 +55,15 @@ def test_connections_are_counted_and_weighed(broker: Penstock) -> None:
     assert (figures["held"], figures["errors"]) == (CONNECTIONS, 0)
     assert 0 < figures["set_up_p50_ms"] <= figures["set_up_p99_ms"]
     assert "kib_per_connection" in figures
+
+
+@pytest.mark.feature("K-07")
+def test_transactions_of_the_benchmark_are_real_ones(broker: Penstock) -> None:
+    figures = measure("transactions_10", broker)
+    with RawClient(*broker.address) as client:
+        for number in range(16):
+            TransactionClient(client, f"bench-transactions-10-{number}", V2).wait_for("CompleteCommit")
+    assert figures["messages_per_s"] == pytest.approx(10 * figures["transactions_per_s"])
 
 
 def test_memory_after_the_load_is_taken_before_the_crowds(broker: Penstock) -> None:

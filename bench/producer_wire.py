@@ -1,0 +1,122 @@
+"""What a producer with an id sends: the second generation of the transaction protocol, as Java clients of 4.x speak it.
+
+Produce v12 adds the partition to the transaction by itself, EndTxn v5 gives the next epoch. A Produce frame is built
+once; only its producer's numbers and the checksum over them are written anew for each request.
+"""
+
+from __future__ import annotations
+
+import datetime
+import struct
+import time
+from typing import Any, NamedTuple
+
+import kio.index
+from crc32c import crc32c
+from kio.static.constants import EntityType
+
+from bench.wire import Wire, batch_of
+from penstock.model.batch import CRC_START, TRANSACTIONAL_BIT
+
+CONCURRENT_TRANSACTIONS = 51
+_NOT_YET = (14, 15, 16, CONCURRENT_TRANSACTIONS)  # the coordinator is loading, not there, elsewhere, or at the last end
+_READY_S = 60.0
+_TRANSACTION_TIMEOUT = datetime.timedelta(minutes=10)
+_FIND_COORDINATOR, _FIND_COORDINATOR_VERSION = 10, 2
+_INIT_PRODUCER_ID, _INIT_PRODUCER_ID_VERSION = 22, 1
+_PRODUCE_HEAD = struct.pack(">hhihB", 0, 12, 1, -1, 0)
+_END_HEAD = struct.pack(">hhihB", 26, 5, 1, -1, 0)
+_INT32 = struct.Struct(">i")
+_CRC_AT, _ATTRIBUTES_AT, _NUMBERS_AT = 17, 21, 43  # in a batch
+_CRC = struct.Struct(">I")
+_NUMBERS = struct.Struct(">qhi")  # producer id, epoch, sequence
+_ERROR = struct.Struct(">h")
+_ANSWER_HEAD_BYTES = 4 + 1  # correlation id, tags
+_END_ANSWER = struct.Struct(">ihqh")  # throttle time, error, producer id, epoch
+
+
+class Identity(NamedTuple):
+    producer_id: int
+    epoch: int
+
+
+def init_producer_id(wire: Wire, transactional_id: str | None) -> Identity:
+    """Asked for until there is a coordinator."""
+    deadline = time.monotonic() + _READY_S
+    while time.monotonic() < deadline:
+        code = 0 if transactional_id is None else _find_coordinator(wire, transactional_id)
+        if not code:
+            answer = _init_producer_id(wire, transactional_id)
+            code = answer.error_code
+            if not code:
+                return Identity(answer.producer_id, answer.producer_epoch)
+        if code not in _NOT_YET:
+            raise RuntimeError(f"InitProducerId was refused: error {code}")
+        time.sleep(0.05)
+    raise RuntimeError("there is no transaction coordinator")
+
+
+def _find_coordinator(wire: Wire, transactional_id: str) -> int:
+    module: Any = kio.index.load_payload_module(_FIND_COORDINATOR, _FIND_COORDINATOR_VERSION, EntityType.request)
+    request = module.FindCoordinatorRequest(key=transactional_id, key_type=1)
+    return int(wire.ask(_FIND_COORDINATOR, _FIND_COORDINATOR_VERSION, request).error_code)
+
+
+def _init_producer_id(wire: Wire, transactional_id: str | None) -> Any:
+    module: Any = kio.index.load_payload_module(_INIT_PRODUCER_ID, _INIT_PRODUCER_ID_VERSION, EntityType.request)
+    request = module.InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout=_TRANSACTION_TIMEOUT)
+    return wire.ask(_INIT_PRODUCER_ID, _INIT_PRODUCER_ID_VERSION, request)
+
+
+class ProduceFrame:
+    """One batch for one partition, acks=all, to be sent again and again with other numbers."""
+
+    def __init__(
+        self, topic: str, partition: int, messages: int, message_bytes: int, transactional_id: str | None
+    ) -> None:
+        batch = bytearray(batch_of(messages, message_bytes))
+        if transactional_id is not None:
+            batch[_ATTRIBUTES_AT + 1] |= TRANSACTIONAL_BIT
+        body = bytearray(_PRODUCE_HEAD + _compact(transactional_id))
+        body += struct.pack(">hiB", -1, 30_000, 2) + _compact(topic)
+        body += struct.pack(">Bi", 2, partition) + _unsigned(len(batch) + 1)
+        start = len(body) + _INT32.size
+        body += batch + b"\0\0\0"
+        self._frame = bytearray(_INT32.pack(len(body))) + body
+        self._batch = memoryview(self._frame)[start : start + len(batch)]
+        self._error_at = _ANSWER_HEAD_BYTES + 1 + len(_compact(topic)) + 1 + 4
+
+    def numbered(self, sender: Identity, sequence: int) -> bytearray:
+        """The same memory each time: to be sent before the next call."""
+        batch = self._batch
+        _NUMBERS.pack_into(batch, _NUMBERS_AT, *sender, sequence)
+        _CRC.pack_into(batch, _CRC_AT, crc32c(batch[CRC_START:]))
+        return self._frame
+
+    def error(self, answer: bytearray) -> int:
+        return int(_ERROR.unpack_from(answer, self._error_at)[0])
+
+
+def end_frame(transactional_id: str, sender: Identity, *, commit: bool = True) -> bytes:
+    body = _END_HEAD + _compact(transactional_id) + struct.pack(">qh?B", *sender, commit, 0)
+    return _INT32.pack(len(body)) + body
+
+
+def end_answer(answer: bytearray) -> tuple[int, Identity]:
+    """The error, and who the producer is from now on."""
+    _, error, producer_id, epoch = _END_ANSWER.unpack_from(answer, _ANSWER_HEAD_BYTES)
+    return error, Identity(producer_id, epoch)
+
+
+def _compact(text: str | None) -> bytes:
+    return b"\0" if text is None else _unsigned(len(text.encode()) + 1) + text.encode()
+
+
+def _unsigned(number: int) -> bytes:
+    """A variable-length unsigned number."""
+    result = bytearray()
+    while number > 0x7F:
+        result.append(number & 0x7F | 0x80)
+        number >>= 7
+    result.append(number)
+    return bytes(result)
