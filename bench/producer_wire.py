@@ -17,6 +17,7 @@ from kio.static.constants import EntityType
 
 from bench.wire import Wire, batch_of
 from penstock.model.batch import CRC_START, TRANSACTIONAL_BIT
+from penstock.protocol.kafka.primitives import write_unsigned_varint
 
 CONCURRENT_TRANSACTIONS = 51
 _NOT_YET = (14, 15, 16, CONCURRENT_TRANSACTIONS)  # the coordinator is loading, not there, elsewhere, or at the last end
@@ -79,7 +80,7 @@ class ProduceFrame:
             batch[_ATTRIBUTES_AT + 1] |= TRANSACTIONAL_BIT
         body = bytearray(_PRODUCE_HEAD + _compact(transactional_id))
         body += struct.pack(">hiB", -1, 30_000, 2) + _compact(topic)
-        body += struct.pack(">Bi", 2, partition) + _unsigned(len(batch) + 1)
+        body += struct.pack(">Bi", 2, partition) + write_unsigned_varint(len(batch) + 1)
         start = len(body) + _INT32.size
         body += batch + b"\0\0\0"
         self._frame = bytearray(_INT32.pack(len(body))) + body
@@ -109,14 +110,4 @@ def end_answer(answer: bytearray) -> tuple[int, Identity]:
 
 
 def _compact(text: str | None) -> bytes:
-    return b"\0" if text is None else _unsigned(len(text.encode()) + 1) + text.encode()
-
-
-def _unsigned(number: int) -> bytes:
-    """A variable-length unsigned number."""
-    result = bytearray()
-    while number > 0x7F:
-        result.append(number & 0x7F | 0x80)
-        number >>= 7
-    result.append(number)
-    return bytes(result)
+    return b"\0" if text is None else write_unsigned_varint(len(text.encode()) + 1) + text.encode()
