@@ -149,6 +149,20 @@ def test_the_same_end_again(client: RawClient, topic: str, producer: Producer, g
     assert tx.end_answer(commit=not commit).error_code == ErrorCode.invalid_txn_state
 
 
+def test_an_abort_of_nothing_waits_for_the_end_before_it(topic: str, producer: Producer) -> None:
+    """A client whose next transaction fails before anything of it was taken aborts while markers are being written."""
+    tx = producer(V2).init()
+    for number in range(10):
+        tx.send(topic, f"{number}")
+        tx.commit()
+        answers = [tx.end_answer(commit=False)]
+        while answers[-1].error_code == ErrorCode.concurrent_transactions:
+            answers.append(tx.end_answer(commit=False))
+        assert answers[-1].error_code == ErrorCode.none, answers
+        assert answers[-1].producer_epoch == tx.epoch + 1
+        tx.init(producer_id=tx.producer_id, producer_epoch=tx.epoch + 1)
+
+
 def test_strangers(client: RawClient, topic: str, producer: Producer) -> None:
     tx = producer(V1).init()
     nobody = producer(V1)

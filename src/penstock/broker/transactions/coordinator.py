@@ -159,7 +159,7 @@ class TransactionCoordinator:
         return shard, value
 
     async def _find_at_rest(self, transactional_id: str) -> tuple[TransactionShard, Transaction]:
-        """The same, when the end of the transaction before is complete, or has taken too long."""
+        """The same, when the end of a transaction that was decided is complete, or has taken too long."""
         self.find(transactional_id)
         await self.wait_for_end(transactional_id)
         return self.find(transactional_id)
@@ -279,7 +279,7 @@ class TransactionCoordinator:
         self, transactional_id: str, sender: ProducerIdentity, *, commit: bool, version: int
     ) -> ProducerIdentity:
         """The producer id and epoch with which the client goes on. The decision is on disk then."""
-        shard, value = self.find(transactional_id)
+        shard, value = await self._find_at_rest(transactional_id)
         new_id = NO_PRODUCER_ID
         if version >= SECOND_GENERATION and value.is_exhausted:
             new_id = await self._new_producer_id()

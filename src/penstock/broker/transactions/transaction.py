@@ -186,9 +186,8 @@ class Transaction:
             if is_repeated:
                 raise KafkaError(ErrorCode.PRODUCER_FENCED)
             return self.prepared(commit=commit, now_ms=now_ms, version=version, new_producer_id=new_producer_id)
-        if self.state in PREPARED:
-            is_same = commit == (self.state is TransactionState.PREPARE_COMMIT)
-            raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS if is_same else ErrorCode.INVALID_TXN_STATE)
+        if self.state in PREPARED:  # whatever is wanted now: it may be an abort of what would have come next
+            raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
         done = TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT
         if self.state is done and (is_repeated or not raises_epoch):
             return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -85,9 +86,9 @@ def test_while_markers_are_written_everybody_waits(state: TransactionState) -> N
     assert code_of(lambda: value.initialised(1000, None, 5)) is ErrorCode.CONCURRENT_TRANSACTIONS
     sender = ProducerIdentity(7, 0)
     assert code_of(lambda: value.with_partitions(sender, [A], 5, FIRST)) is ErrorCode.CONCURRENT_TRANSACTIONS
-    commits = state is S.PREPARE_COMMIT
-    assert code_of(lambda: end(value, 0, FIRST, commit=commits)) is ErrorCode.CONCURRENT_TRANSACTIONS
-    assert code_of(lambda: end(value, 0, FIRST, commit=not commits)) is ErrorCode.INVALID_TXN_STATE
+    for generation, commit in itertools.product((FIRST, SECOND), (True, False)):
+        code = code_of(lambda generation=generation, commit=commit: end(value, 0, generation, commit=commit))
+        assert code is ErrorCode.CONCURRENT_TRANSACTIONS
 
 
 def test_partitions_are_added_once_and_the_clock_starts_with_the_first() -> None:
