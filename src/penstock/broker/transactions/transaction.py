@@ -47,7 +47,7 @@ class Transaction:
     producer_id: int
     epoch: int = NO_EPOCH
     last_epoch: int = NO_EPOCH
-    """The epoch before the last InitProducerId or EndTxn v5, by which a repeated one is known."""
+    """The epoch before the last InitProducerId, EndTxn v5 or fence: its producer may go on by offering it."""
     previous_producer_id: int = NO_PRODUCER_ID
     next_producer_id: int = NO_PRODUCER_ID
     """With which the id goes on when the transaction that is being ended is complete."""
@@ -85,7 +85,9 @@ class Transaction:
 
     def needs_new_id(self, offered: ProducerIdentity | None) -> bool:
         """Whether `initialised` takes a new producer id."""
-        return self.is_exhausted and (offered is None or offered.epoch == self.epoch)
+        if offered is None or offered.epoch == self.epoch:
+            return self.is_exhausted
+        return self.epoch == EPOCH_MAX and offered.epoch == self.last_epoch  # fenced with the last epoch there is
 
     def initialised(
         self, timeout_ms: int, offered: ProducerIdentity | None, now_ms: int, new_producer_id: int = NO_PRODUCER_ID
@@ -100,7 +102,7 @@ class Transaction:
         if self.needs_new_id(offered):
             assert new_producer_id != NO_PRODUCER_ID
             producer_id, epoch = new_producer_id, 0
-            last_epoch = NO_EPOCH if offered is None else self.epoch
+            last_epoch = NO_EPOCH if offered is None else offered.epoch
         else:
             epoch, last_epoch = self._next_epoch(offered)
         return self._step(
@@ -121,13 +123,16 @@ class Transaction:
         if self.epoch == NO_EPOCH or offered.epoch == self.epoch:
             return self.epoch + 1, self.epoch
         if offered.epoch == self.last_epoch:
-            return self.epoch, self.last_epoch  # the same request again
+            return self.epoch, self.last_epoch  # the same request again, or its transaction was aborted for it
         raise KafkaError(ErrorCode.PRODUCER_FENCED)
 
     def fenced(self) -> Transaction:
-        """An ongoing transaction whose client is shut out by a higher epoch, so that it can be aborted."""
+        """An ongoing transaction whose client is shut out by a higher epoch, so that it can be aborted.
+
+        Unless another producer comes meanwhile, the client may go on (KIP-360, KIP-588): by the epoch that it had.
+        """
         return self._step(
-            TransactionState.PREPARE_EPOCH_FENCE, self.update_ms, epoch=self.epoch + 1, last_epoch=NO_EPOCH
+            TransactionState.PREPARE_EPOCH_FENCE, self.update_ms, epoch=self.epoch + 1, last_epoch=self.epoch
         )
 
     # --- partitions --------------------------------------------------------------------------------------------------

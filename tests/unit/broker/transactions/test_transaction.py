@@ -80,6 +80,27 @@ def test_an_ongoing_transaction_is_fenced_by_a_new_producer() -> None:
     assert fenced.prepared(commit=False, now_ms=6, version=FIRST).state is S.PREPARE_ABORT
 
 
+@pytest.mark.parametrize("version", [FIRST, SECOND])
+def test_the_producer_of_a_transaction_that_was_aborted_for_it_may_go_on(version: int) -> None:
+    aborted = ongoing(epoch=2).fenced().prepared(commit=False, now_ms=6, version=version).completed(7)
+    given = aborted.initialised(1000, ProducerIdentity(7, 2), 8)
+    assert (given.producer_id, given.epoch) == (7, 3)
+    other = aborted.initialised(1000, None, 8)
+    assert other.epoch == 4
+    assert code_of(lambda: other.initialised(1000, ProducerIdentity(7, 2), 9)) is ErrorCode.PRODUCER_FENCED
+
+
+def test_no_client_is_given_the_last_epoch() -> None:
+    last = ProducerIdentity(7, EPOCH_MAX - 1)
+    aborted = ongoing(last.epoch).fenced().prepared(commit=False, now_ms=6, version=FIRST).completed(7)
+    assert aborted.epoch == EPOCH_MAX
+    assert aborted.needs_new_id(last)
+    given = aborted.initialised(1000, last, 8, new_producer_id=9)
+    assert (given.producer_id, given.epoch) == (9, 0)
+    again = given.initialised(1000, last, 9)
+    assert (again.producer_id, again.epoch) == (9, 0)  # its answer was lost
+
+
 @pytest.mark.parametrize("state", sorted(PREPARED))
 def test_while_markers_are_written_everybody_waits(state: TransactionState) -> None:
     value = ready(state=state)
