@@ -159,10 +159,15 @@ class _Recovery:
             self.next_offset = last.base_offset
         else:
             self.next_offset = -1  # retention took all of it; what is there begins at or below the log start
+            self._drop([segment.base_offset for segment in result.segments], bases)
+            result.segments.clear()
 
     def _drop_expired(self, first_base: int, bases: list[int]) -> None:
         """Retention forgot these but was stopped before it could remove them."""
-        for base in [base for base in bases if base < first_base <= self.log_start]:
+        self._drop([base for base in bases if base < first_base <= self.log_start], bases)
+
+    def _drop(self, expired: Sequence[int], bases: list[int]) -> None:
+        for base in expired:
             bases.remove(base)
             self.files.remove(layout.log_path(self.directory, base))
 

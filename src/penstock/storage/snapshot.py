@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from struct import Struct
 from typing import NamedTuple
@@ -94,6 +95,8 @@ def decode_snapshot(data: Buffer) -> Snapshot:
                 aborted = AbortedSummary(*_ABORTED.unpack_from(data, position))
                 position += _ABORTED.size
             segments.append(SegmentEntry(base, end, size, Times(*times), aborted))
+        if any(one.base_offset >= following.base_offset for one, following in pairwise(segments)):
+            raise ValueError("its segments are not in order")
         (count,) = _COUNT.unpack_from(data, position)
         position += _COUNT.size
         epochs = [_EPOCH.unpack_from(data, position + _EPOCH.size * index) for index in range(count)]
