@@ -143,4 +143,4 @@ def test_open_transactions_that_nobody_knows_are_aborted(process: PausingProcess
     assert committed(client, topic, 0) == []
     stale = TransactionClient(client, tx.transactional_id, V2)
     stale.producer_id, stale.epoch = tx.producer_id, tx.epoch
-    assert stale.produce(topic, "b") == ErrorCode.invalid_producer_id_mapping
+    assert stale.produce(topic, "b") == ErrorCode.invalid_producer_epoch

@@ -232,17 +232,19 @@ class _Produce:
                 [part.partition for part in parts],
                 self._stored,
             )
+            self._waiting += not is_settled
+            if self._failure is not None:  # refused at once: a batch of which the coordinator knows nothing must not be
+                raise KafkaError(self._failure)
         except KafkaError as error:
             for part in parts:
                 part.decide(error)
             return
-        self._waiting += not is_settled
         for part in parts:
             if self._version >= ADDING_VERSION and is_unknown_start(part.partition, part.header):
                 part.decide(KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
 
     def _stored(self, code: ErrorCode) -> None:
-        """The coordinator's record is on disk, or never will be."""
+        """The coordinator's record is on disk, or never will be; perhaps known before it is counted as waited for."""
         if code is not ErrorCode.NONE:
             self._failure = ErrorCode.KAFKA_STORAGE_ERROR
         self._flushed()

@@ -17,7 +17,7 @@ from penstock.broker.groups.group import Identity
 from penstock.broker.groups.offsets import OffsetChange
 from penstock.broker.groups.records import CommittedOffset
 from penstock.broker.handlers.add_partitions_to_txn import SECOND_GENERATION
-from penstock.broker.transactions.produce import has_begun, verify_partition
+from penstock.broker.transactions.produce import verify_partition
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP
@@ -82,7 +82,7 @@ async def _commit(broker: Broker, call: Call, changes: list[OffsetChange]) -> No
     partition = broker.partitions.get(place.topic, place.partition)
     if call.version < 5:
         verify_partition(broker.transactions, request.transactional_id, sender, partition)
-    elif not has_begun(partition, sender):
+    else:
         await broker.transactions.add_partitions(request.transactional_id, sender, [place], SECOND_GENERATION)
     await broker.groups.commit_in_transaction(
         request.group_id,

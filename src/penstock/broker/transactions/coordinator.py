@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from penstock.broker.coordinator_log import CoordinatorState, Outcome
 from penstock.broker.coordinator_shards import CoordinatorShards
 from penstock.broker.producer_ids import ProducerIds
-from penstock.broker.transactions.markers import MarkerWriter, OnOffsetsEnded
+from penstock.broker.transactions.markers import RETRY_SECONDS, MarkerWriter, OnOffsetsEnded
 from penstock.broker.transactions.shard import TransactionShard
 from penstock.broker.transactions.states import AT_REST, PREPARED, TransactionState
 from penstock.broker.transactions.transaction import (
@@ -41,6 +41,7 @@ from penstock.model.topic_name import TRANSACTION_STATE
 from penstock.protocol.kafka.primitives import MalformedRequest
 from penstock.runtime.clock import Clock
 from penstock.runtime.pauses import pause_at
+from penstock.storage.interface import OpenTransaction
 
 log = logging.getLogger(__name__)
 
@@ -125,16 +126,21 @@ class TransactionCoordinator:
             return
         place = TopicPartition(partition.topic, partition.index)
         for found in partition.log.open_transactions():
-            if not self._is_known(found.producer_id, place):
+            if not self._is_known(found, place):
                 epoch = min(found.producer_epoch + 1, 0x7FFF)
                 coordinator_epoch = max(found.coordinator_epoch, 0)
                 marker = Marker(found.producer_id, epoch, coordinator_epoch, is_commit=False)
                 self.markers.abort_unknown(partition, marker)
 
-    def _is_known(self, producer_id: int, place: TopicPartition) -> bool:
+    def _is_known(self, found: OpenTransaction, place: TopicPartition) -> bool:
         if len(list(self._shards)) < len(self._shards.all):
             return True  # as far as can be told
-        return any(value.producer_id == producer_id and place in value.partitions for value in self.all_transactions())
+        return any(
+            value.producer_id == found.producer_id
+            and place in value.partitions
+            and value.has_batches_of(found.producer_epoch)
+            for value in self.all_transactions()
+        )
 
     # --- finding -----------------------------------------------------------------------------------------------------
 
@@ -201,7 +207,7 @@ class TransactionCoordinator:
         await self.wait_for_end(transactional_id)
         value = await self._value_to_init(shard, transactional_id, timeout_ms, offered)
         if value.state is TransactionState.PREPARE_EPOCH_FENCE:
-            await self._abort_fenced(shard, value)
+            await self._abort_open(shard.transactions[transactional_id])
             raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
         await self._stored(shard, value)
         return value.identity
@@ -232,28 +238,41 @@ class TransactionCoordinator:
     # --- partitions --------------------------------------------------------------------------------------------------
 
     async def add_partitions(
-        self, transactional_id: str, sender: ProducerIdentity, partitions: Iterable[TopicPartition], version: int
+        self, transactional_id: str, sender: ProducerIdentity, partitions: Collection[TopicPartition], version: int
     ) -> None:
-        shard, value = await self._find_at_rest(transactional_id)
-        after = value.with_partitions(sender, partitions, self._clock.now_ms(), version)
-        if after is not value:
-            await self._stored(shard, after)
+        """They are in the transaction, and that is on disk, when this returns."""
+        await self._find_at_rest(transactional_id)
+        future: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
+        if not self.add_at_once(transactional_id, sender, partitions, version, _resolving(future)):
+            await _success(future)
 
     def add_at_once(
         self,
         transactional_id: str,
         sender: ProducerIdentity,
-        partitions: Iterable[TopicPartition],
+        partitions: Collection[TopicPartition],
         version: int,
         outcome: Outcome,
     ) -> bool:
-        """The same without waiting: True if they are in it and that is on disk; if not, `outcome` tells when."""
+        """The same without waiting: True if they are in it and that is on disk; if not, `outcome` tells when.
+
+        `outcome` may be called before this returns: then nothing was written, and the partitions are not in it.
+        """
         shard, value = self.find(transactional_id)
         after = value.with_partitions(sender, partitions, self._clock.now_ms(), version)
         if after is value:
             return shard.when_flushed(outcome)
+        for place in after.partitions - value.partitions:
+            self._open_log(place)
         shard.store(after, self._clock.now_ms(), outcome)
         return False
+
+    def _open_log(self, place: TopicPartition) -> None:
+        """So that what a crash left open in it is aborted before the transaction writes there, not ended with it."""
+        try:
+            self._partitions.get(place.topic, place.partition)
+        except (KafkaError, OSError) as error:
+            log.warning("%s-%d cannot be opened now: %r", place.topic, place.partition, error)
 
     async def wait_for_end(self, transactional_id: str) -> None:
         """Until the transaction before is over, or has taken too long to end."""
@@ -281,7 +300,7 @@ class TransactionCoordinator:
         """The producer id and epoch with which the client goes on. The decision is on disk then."""
         shard, value = await self._find_at_rest(transactional_id)
         new_id = NO_PRODUCER_ID
-        if version >= SECOND_GENERATION and value.is_exhausted:
+        if version >= SECOND_GENERATION and value.is_exhausted and sender == value.identity:
             new_id = await self._new_producer_id()
             shard, value = self.find(transactional_id)
         after = value.ended(sender, commit=commit, now_ms=self._clock.now_ms(), version=version, new_producer_id=new_id)
@@ -290,9 +309,18 @@ class TransactionCoordinator:
         await self._prepare_end(shard, after)
         return after.completed(after.update_ms).identity
 
-    async def _abort_fenced(self, shard: TransactionShard, fenced: Transaction) -> None:
-        prepared = fenced.prepared(commit=False, now_ms=self._clock.now_ms(), version=fenced.version)
-        await self._prepare_end(shard, prepared)
+    async def _abort_open(self, value: Transaction) -> None:
+        """Shut the client of an ongoing transaction out, and abort it; nothing if it has ended meanwhile."""
+        new_id = NO_PRODUCER_ID
+        if value.version >= SECOND_GENERATION and value.is_exhausted:
+            new_id = await self._new_producer_id()
+        shard, current = self.find(value.transactional_id)
+        if current is value:
+            now_ms = self._clock.now_ms()
+            prepared = value.fenced().prepared(
+                commit=False, now_ms=now_ms, version=value.version, new_producer_id=new_id
+            )
+            await self._prepare_end(shard, prepared)
 
     async def _prepare_end(self, shard: TransactionShard, prepared: Transaction) -> None:
         """Once it is stored the end goes on, whether or not the client is still there to hear of it."""
@@ -314,14 +342,19 @@ class TransactionCoordinator:
 
         def marked() -> None:
             pause_at("marked")
+            complete()
+
+        def complete() -> None:
             if shard.state is CoordinatorState.ACTIVE:
                 now_ms = self._clock.now_ms()
                 shard.store(prepared.completed(now_ms), now_ms, completed)
 
         def completed(code: ErrorCode) -> None:
-            if code is not ErrorCode.NONE:
-                log.error("%s: its end is not stored (%s)", prepared.transactional_id, code.name)
-            self._end_is_over(prepared.transactional_id)
+            if code is not ErrorCode.NONE and shard.state is CoordinatorState.ACTIVE:
+                log.error("%s: its end is not stored (%s), trying again", prepared.transactional_id, code.name)
+                asyncio.get_running_loop().call_later(RETRY_SECONDS, complete)
+            else:
+                self._end_is_over(prepared.transactional_id)
 
         self.markers.write(prepared.partitions, marker, marked)
 
@@ -334,17 +367,15 @@ class TransactionCoordinator:
         self, shard: TransactionShard, value: Transaction, then: Callable[[ErrorCode], None] | None = None
     ) -> None:
         future: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
+        resolve = _resolving(future)
 
         def outcome(code: ErrorCode) -> None:
             if then is not None:
                 then(code)
-            if not future.done():
-                future.set_result(code)
+            resolve(code)
 
         shard.store(value, self._clock.now_ms(), outcome)
-        code = await future
-        if code is not ErrorCode.NONE:
-            raise KafkaError(_write_error(code))
+        await _success(future)
 
     # --- what nobody asks for ----------------------------------------------------------------------------------------
 
@@ -352,22 +383,21 @@ class TransactionCoordinator:
         sweeps = 0
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
-            await self.abort_overdue()
-            sweeps += 1
-            if sweeps % EXPIRY_SWEEPS == 0:
-                self.forget_unused()
+            try:
+                await self.abort_overdue()
+                sweeps += 1
+                if sweeps % EXPIRY_SWEEPS == 0:
+                    self.forget_unused()
+            except Exception:  # whatever is wrong with one of them, the others must not stay open for ever
+                log.exception("transactions: a look for overdue ones failed")
 
     async def abort_overdue(self) -> None:
         """End transactions that were open for longer than their clients allowed."""
         now_ms = self._clock.now_ms()
         for value in [value for value in self.all_transactions() if value.is_overdue(now_ms)]:
             try:
-                shard, current = self.find(value.transactional_id)
-                if current is value:
-                    log.warning(
-                        "%s: aborted, it was open for more than %d ms", value.transactional_id, value.timeout_ms
-                    )
-                    await self._abort_fenced(shard, value.fenced())
+                log.warning("%s: aborted, it was open for more than %d ms", value.transactional_id, value.timeout_ms)
+                await self._abort_open(value)
             except KafkaError as error:
                 log.warning("%s is overdue and cannot be aborted now: %r", value.transactional_id, error)
 
@@ -376,7 +406,22 @@ class TransactionCoordinator:
         for shard in self._shards:
             for value in tuple(shard.transactions.values()):
                 if value.is_unused(now_ms, self._settings.id_expiration_ms):
-                    shard.remove(value, now_ms, lambda code: None)
+                    shard.remove(value.dead(now_ms), now_ms, lambda code: None)
+
+
+def _resolving(future: asyncio.Future[ErrorCode]) -> Outcome:
+    def outcome(code: ErrorCode) -> None:
+        if not future.done():
+            future.set_result(code)
+
+    return outcome
+
+
+async def _success(future: asyncio.Future[ErrorCode]) -> None:
+    """KafkaError if what was to be stored is not."""
+    code = await future
+    if code is not ErrorCode.NONE:
+        raise KafkaError(_write_error(code))
 
 
 def _write_error(code: ErrorCode) -> ErrorCode:

@@ -2,7 +2,8 @@
 
 The decision is on disk before the first marker is written, and every marker is on disk before anybody is told that the
 end is complete. A partition that is gone needs no marker; one whose log has failed gets it when it can be written to
-again, which may be after a restart: until then the transaction stays prepared.
+again, which may be after a restart: until then the transaction stays prepared. So it does if the log has seen a later
+epoch of the producer, as after markers from outside (WriteTxnMarkers): nothing is claimed that is not there.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from penstock.runtime.pauses import pause_at
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 1.0
+FENCED_RETRY_SECONDS = 60.0
 _GONE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 _FENCED = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED)
 
@@ -59,6 +61,13 @@ class MarkerWriter:
         if partition.when_flushed(last_offset, on_disk):
             on_disk()
 
+    def outranking(self, place: TopicPartition, marker: Marker) -> Marker:
+        """This node's coordinator is the only one: whatever epoch a marker from outside had, its own is not lower."""
+        known = self._partitions.get(place.topic, place.partition).log.producer(marker.producer_id)
+        if known is None or known.coordinator_epoch <= marker.coordinator_epoch:
+            return marker
+        return marker._replace(coordinator_epoch=known.coordinator_epoch)
+
     def abort_unknown(self, partition: Partition, marker: Marker) -> None:
         """A transaction that is open in a log, but that no coordinator knows."""
         log.warning(
@@ -92,16 +101,16 @@ class _Ending:
             if count:
                 pause_at("marker")
             try:
-                self._writer.write_one(place, self._marker, lambda code, place=place: self._flushed(place, code))  # type: ignore[misc]
+                marker = self._writer.outranking(place, self._marker)
+                self._writer.write_one(place, marker, lambda code, place=place: self._flushed(place, code))  # type: ignore[misc]
             except KafkaError as error:
                 self._flushed(place, error.code)
 
     def _flushed(self, place: TopicPartition, code: ErrorCode) -> None:
-        if code in _FENCED:
-            log.warning("%s: %s, a later end of the same producer is there already", place, code.name)
-        elif code is not ErrorCode.NONE and code not in _GONE:
-            log.warning("%s cannot take a marker (%s), trying again", place, code.name)
-            asyncio.get_running_loop().call_later(RETRY_SECONDS, self._write, [place])
+        if code is not ErrorCode.NONE and code not in _GONE:
+            pause = FENCED_RETRY_SECONDS if code in _FENCED else RETRY_SECONDS
+            log.warning("%s cannot take a marker (%s), trying again in %d s", place, code.name, pause)
+            asyncio.get_running_loop().call_later(pause, self._write, [place])
             return
         self._left.discard(place)
         if not self._left:

@@ -40,13 +40,10 @@ def join_transaction(
     """
     try:
         if version >= ADDING_VERSION:
-            places = [
-                TopicPartition(partition.topic, partition.index)
-                for partition in partitions
-                if not has_begun(partition, sender)
-            ]
-            if not places:
-                return True
+            if any(is_outdated(partition, sender) for partition in partitions):
+                raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH)
+            # Asked for every request: that a batch is in the log does not say that the coordinator knows of it.
+            places = [TopicPartition(partition.topic, partition.index) for partition in partitions]
             return coordinator.add_at_once(transactional_id, sender, places, SECOND_GENERATION, stored)
         for partition in partitions:
             verify_partition(coordinator, transactional_id, sender, partition)
@@ -60,8 +57,14 @@ def is_unknown_start(partition: Partition, header: BatchHeader) -> bool:
     return header.base_sequence != 0 and partition.log.producer(header.producer_id) is None
 
 
+def is_outdated(partition: Partition, sender: ProducerIdentity) -> bool:
+    """Whether the log has seen a later epoch of the producer."""
+    known = partition.log.producer(sender.producer_id)
+    return known is not None and known.producer_epoch > sender.epoch
+
+
 def has_begun(partition: Partition, sender: ProducerIdentity) -> bool:
-    """Whether the producer's transaction is open in this partition: then the coordinator knows of it."""
+    """First generation: whether the producer's transaction is open in this partition, and so was added before."""
     known = partition.log.producer(sender.producer_id)
     return known is not None and known.current_txn_start_offset >= 0 and known.producer_epoch == sender.epoch
 

@@ -11,7 +11,7 @@ prepare record and in the markers, so that nothing they sent for one transaction
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -66,6 +66,11 @@ class Transaction:
     @property
     def is_exhausted(self) -> bool:
         return is_exhausted(self.epoch)
+
+    def has_batches_of(self, epoch: int) -> bool:
+        """Whether a batch of this epoch can belong to its transaction; one of another is left over from before."""
+        is_raised = self.state in PREPARED and (self.version >= SECOND_GENERATION or epoch == self.last_epoch)
+        return epoch == self.epoch or (is_raised and epoch == self.epoch - 1)
 
     def is_overdue(self, now_ms: int) -> bool:
         return self.state is TransactionState.ONGOING and now_ms - self.start_ms > self.timeout_ms
@@ -140,24 +145,23 @@ class Transaction:
     def check_sender(self, sender: ProducerIdentity) -> None:
         if sender.producer_id != self.producer_id:
             raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-        if sender.epoch != self.epoch:
+        if sender.epoch != self.epoch or sender.epoch == EPOCH_MAX:
             raise KafkaError(ErrorCode.PRODUCER_FENCED)
         if self.state in PREPARED:
             raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
 
     def with_partitions(
-        self, sender: ProducerIdentity, partitions: Iterable[TopicPartition], now_ms: int, version: int
+        self, sender: ProducerIdentity, partitions: Collection[TopicPartition], now_ms: int, version: int
     ) -> Transaction:
         """Itself if all of them are in the transaction already."""
         self.check_sender(sender)
-        added = self.partitions.union(partitions)
         is_ongoing = self.state is TransactionState.ONGOING
-        if is_ongoing and len(added) == len(self.partitions):
+        if is_ongoing and self.partitions.issuperset(partitions):
             return self
         return self._step(
             TransactionState.ONGOING,
             now_ms,
-            partitions=added,
+            partitions=self.partitions.union(partitions),
             start_ms=self.start_ms if is_ongoing else now_ms,
             version=version,
         )
@@ -167,7 +171,7 @@ class Transaction:
     def is_end_repeated(self, sender: ProducerIdentity) -> bool:
         """Second generation: this EndTxn was heard before, and its answer with the new epoch was lost."""
         if sender.producer_id == self.producer_id:
-            return sender.epoch + 1 == self.epoch
+            return sender.epoch + 1 == self.epoch < EPOCH_MAX
         is_previous = sender.producer_id == self.previous_producer_id
         return is_previous and sender.epoch == EPOCH_MAX - 1 and self.epoch == 0
 
@@ -185,11 +189,11 @@ class Transaction:
         is_repeated = raises_epoch and self.is_end_repeated(sender)
         if sender.producer_id != self.producer_id and not is_repeated:
             raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-        if sender.epoch != self.epoch and not is_repeated:
+        if (sender.epoch != self.epoch or sender.epoch == EPOCH_MAX) and not is_repeated:
             raise KafkaError(ErrorCode.PRODUCER_FENCED)
+        if is_repeated and self.state in (TransactionState.ONGOING, TransactionState.EMPTY):
+            raise KafkaError(ErrorCode.PRODUCER_FENCED)  # its epoch was raised by something else than its end
         if self.state is TransactionState.ONGOING:
-            if is_repeated:
-                raise KafkaError(ErrorCode.PRODUCER_FENCED)
             return self.prepared(commit=commit, now_ms=now_ms, version=version, new_producer_id=new_producer_id)
         if self.state in PREPARED:  # whatever is wanted now: it may be an abort of what would have come next
             raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
@@ -205,18 +209,15 @@ class Transaction:
     ) -> Transaction:
         """The decision, which nothing can change any more once it is stored."""
         epoch, last_epoch = self.epoch, self.last_epoch
-        next_producer_id = NO_PRODUCER_ID
         is_fenced = self.state is TransactionState.PREPARE_EPOCH_FENCE  # whose epoch is raised already
         if version >= SECOND_GENERATION and not is_fenced:
-            if self.is_exhausted:
-                next_producer_id = new_producer_id
             epoch, last_epoch = epoch + 1, epoch
         return self._step(
             TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT,
             now_ms,
             epoch=epoch,
             last_epoch=last_epoch,
-            next_producer_id=next_producer_id,
+            next_producer_id=new_producer_id if self.is_exhausted else NO_PRODUCER_ID,
             start_ms=now_ms if self.state in AT_REST else self.start_ms,
             version=version,
         )
