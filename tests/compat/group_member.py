@@ -27,13 +27,13 @@ class Report:
         current = sorted(partitions)
         if current != self._assignment:
             self._assignment = current
-            self._say(event="assigned", partitions=current)
+            self.say(event="assigned", partitions=current)
 
     def message(self, partition: int, offset: int, value: bytes) -> None:
-        self._say(event="message", partition=partition, offset=offset, value=value.decode())
+        self.say(event="message", partition=partition, offset=offset, value=value.decode())
 
     @staticmethod
-    def _say(**event: object) -> None:
+    def say(**event: object) -> None:
         sys.stdout.write(json.dumps(event) + "\n")
         sys.stdout.flush()
 

@@ -54,13 +54,15 @@ def target_engine() -> str:
     return os.environ.get("PENSTOCK_TEST_ENGINE", "disk")
 
 
-def make_broker(directory: Path) -> BrokerProcess:
+def make_broker(directory: Path, *, session_timeout_min_ms: int = 6_000) -> BrokerProcess:
     kind = target_kind()
     assert kind in ("penstock", "kafka"), f"PENSTOCK_TEST_TARGET={kind} is neither penstock nor kafka"
     if kind == "kafka":
-        return KafkaProcess(directory)
+        return KafkaProcess(directory, {"group.min.session.timeout.ms": str(session_timeout_min_ms)})
     engine = target_engine()
-    process = PenstockProcess(directory, PENSTOCK_CONFIG + f"  engine: {engine}\n")
+    groups = f"groups:\n  session_timeout_min_ms: {session_timeout_min_ms}\n"
+    config = PENSTOCK_CONFIG.replace("groups:\n", groups) + f"  engine: {engine}\n"
+    process = PenstockProcess(directory, config)
     process.is_durable = engine != "memory"
     return process
 
