@@ -5,9 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Producer
 
 from tests.compat.chain_posts import Post, Stage
+from tests.compat.clients.topic_reader import TopicReader
 from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import RawClient, unique_name
 from tests.support.waiting import wait_until
@@ -65,41 +66,6 @@ class Feeder:
         assert self._producer.flush(WITHIN_S) == 0
         assert not self._failures, self._failures
         return self.fed
-
-
-class TopicReader:
-    """Reads all partitions of a topic from the start, as an ordinary client of one isolation level."""
-
-    def __init__(self, bootstrap: str, topic: str, isolation: str) -> None:
-        self.found: Found = []
-        self.ended: set[int] = set()
-        """The partitions whose end it has seen."""
-        self._consumer = Consumer(
-            {
-                "bootstrap.servers": bootstrap,
-                "group.id": "nobody",
-                "isolation.level": isolation,
-                "enable.auto.commit": False,
-                "enable.partition.eof": True,
-                "reconnect.backoff.max.ms": 500,
-            }
-        )
-        self._consumer.assign([TopicPartition(topic, index, 0) for index in range(PARTITIONS)])
-
-    def read(self) -> Found:
-        """Everything that was read so far, and some more."""
-        for record in self._consumer.consume(1_000, 0.05):
-            error = record.error()
-            if error is None:
-                self.found.append((record.key().decode(), record.value().decode()))  # type: ignore[union-attr]
-            elif error.code() == KafkaError._PARTITION_EOF:
-                partition = record.partition()
-                assert partition is not None
-                self.ended.add(partition)
-        return self.found
-
-    def close(self) -> None:
-        self._consumer.close()
 
 
 class Chain:
@@ -162,9 +128,9 @@ class Chain:
     def finish(self) -> int:
         """How many were fed, when all of them have come out and every transaction is ended."""
         fed = self._feeder.finish()
-        reader = TopicReader(self._broker.bootstrap, self.out, "read_committed")
+        reader = self.reader(self.out, "read_committed")
         what = f"{fed} inputs are in the output"
-        self.wait_until(lambda: len({number_of(value) for _, value in reader.read()}) == fed, what=what)
+        self.wait_until(lambda: len({number_of(value.decode()) for _, value in reader.read()}) == fed, what=what)
         reader.close()
         for post in self.posts:
             post.leave()
@@ -180,17 +146,13 @@ class Chain:
         ]
         return all(answer.last_stable_offset == answer.high_watermark for answer in answers)
 
+    def reader(self, topic: str, isolation: str) -> TopicReader:
+        return TopicReader(self._broker.bootstrap, topic, isolation, partitions=PARTITIONS)
+
     def read(self, topic: str, isolation: str) -> Found:
         """All of a topic."""
-        reader = TopicReader(self._broker.bootstrap, topic, isolation)
-
-        def at_the_end() -> bool:
-            reader.read()
-            return len(reader.ended) == PARTITIONS
-
-        wait_until(at_the_end, what=f"{topic} is read to its end", within_s=WITHIN_S)
-        reader.close()
-        return reader.found
+        found = self.reader(topic, isolation).read_to_the_end()
+        return [(key.decode(), value.decode()) for key, value in found]
 
     def close(self) -> None:
         self._feeder.stop()

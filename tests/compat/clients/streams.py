@@ -3,6 +3,7 @@
 import shutil
 import signal
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -27,12 +28,12 @@ SETTINGS: Final = {
 class WordCount:
     """One instance with a state directory of its own."""
 
-    def __init__(self, bootstrap: str, directory: Path) -> None:
+    def __init__(self, bootstrap: str, directory: Path, settings: Mapping[str, str] = SETTINGS) -> None:
         directory.mkdir()
         self.state_directory = directory / "state"
         self.log_file = directory / "streams.log"
         self._properties = directory / "streams.properties"
-        given = {"bootstrap.servers": bootstrap, "state.dir": str(self.state_directory), **SETTINGS}
+        given = {"bootstrap.servers": bootstrap, "state.dir": str(self.state_directory), **settings}
         self._properties.write_text("".join(f"{name}={value}\n" for name, value in given.items()))
         self._process: subprocess.Popen[bytes] | None = None
 
