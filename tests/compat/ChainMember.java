@@ -23,7 +23,7 @@ import org.apache.kafka.common.errors.UnsupportedVersionException;
 
 /**
  * What chain_member.py says, with Kafka's own client, which speaks the second generation of the transaction protocol.
- * Arguments: pairs of name=value; those that begin with "member." are its own, the others are the client's settings.
+ * Arguments: name=value, where names begin with "member." (its own), "consumer." or "producer." (settings of these).
  */
 public class ChainMember implements ConsumerRebalanceListener {
     private static final int FATAL = 3;

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.compat.chain_member import RECORDS_MAX, TRANSACTION_TIMEOUT_MS
+from tests.compat.chain_workers import RECORDS_MAX, TRANSACTION_TIMEOUT_MS
 from tests.compat.clients.java import OPTIONS
 from tests.compat.event_process import EventProcess
 from tests.compat.group_member import HEARTBEAT_MS

@@ -63,13 +63,19 @@ def chance() -> random.Random:
     return random.Random(seed)
 
 
-def shuffled(chance: random.Random, posts: list[Post], times: int) -> list[Post]:
-    return [post for _ in range(times) for post in chance.sample(posts, len(posts))]
+def plan(chance: random.Random, posts: list[Post], times: int) -> list[tuple[Post, str]]:
+    """Who is killed at which step: every post as often as the others, and none twice at the same step."""
+    steps = [chance.sample(STEPS, times) for _ in posts]
+    return [
+        (posts[place], steps[place][turn])
+        for turn in range(times)
+        for place in chance.sample(range(len(posts)), len(posts))
+    ]
 
 
-def kill_and_replace(chain: Chain, post: Post, chance: random.Random) -> None:
+def kill_and_replace(chain: Chain, post: Post, step: str, chance: random.Random) -> None:
     """At once, or when the other member has its partitions and waits for what it left open (KIP-447)."""
-    chain.kill(post, chance.choice(STEPS))
+    chain.kill(post, step)
     if chance.random() < 0.4:
         chain.wait_until_taken_over(post)
     post.start()
@@ -110,8 +116,8 @@ def check_kills(chain: Chain, kills: int) -> None:
 
 def test_members_are_killed(make_chain: MakeChain, chance: random.Random) -> None:
     chain = make_chain(("java", "confluent-kafka"), ("kafka-python", "java"))
-    for post in shuffled(chance, chain.posts, 3):
-        kill_and_replace(chain, post, chance)
+    for post, step in plan(chance, chain.posts, 3):
+        kill_and_replace(chain, post, step, chance)
     check_results(chain)
     check_kills(chain, 10)
     assert [post.exits for post in chain.posts] == [[]] * len(chain.posts), "nobody gave them a reason to end"
@@ -123,8 +129,8 @@ def test_members_and_the_broker_are_killed(
     if own_broker.kind == "kafka" or not own_broker.is_durable:
         pytest.skip("needs a broker that keeps what it has decided when it is killed")
     chain = make_chain(("kafka-python", "confluent-kafka"), ("confluent-kafka", "java"))
-    for number, post in enumerate(shuffled(chance, chain.posts, 2)):
-        kill_and_replace(chain, post, chance)
+    for number, (post, step) in enumerate(plan(chance, chain.posts, 2)):
+        kill_and_replace(chain, post, step, chance)
         if number % 2:
             chain.kill_broker(chance.choice(chain.posts), chance.choice(OPEN))
     check_results(chain)
