@@ -92,7 +92,10 @@ class Producers:
                 )
             if first > 0:
                 raise _out_of_order(header, "a new epoch begins with 0")
-            self._check_transaction(header)
+            if header.producer_id in self.transactions.open:  # would be ended together with what is older
+                raise KafkaError(
+                    ErrorCode.INVALID_TXN_STATE, f"a transaction of epoch {producer.epoch} is open, this is another"
+                )
             return None
         if first < 0:
             return None  # offsets that a transaction commits: the coordinator writes them, each once

@@ -215,14 +215,17 @@ def test_a_marker_for_a_producer_that_is_not_known(world: World) -> None:
     assert put_in_transaction(log, 9, 0, b"next", epoch=4).base_offset == 1
 
 
-def test_a_new_epoch_goes_on_with_the_transaction(world: World) -> None:
+def test_a_new_epoch_waits_for_the_end_of_an_older_transaction(world: World) -> None:
+    """Both would end with one marker, and what was never committed would be seen."""
     log = world.log
     put_in_transaction(log, 9, 0, b"a")
+    with pytest.raises(KafkaError) as refused:
+        put_in_transaction(log, 9, 0, b"b", epoch=1)
+    assert refused.value.code is ErrorCode.INVALID_TXN_STATE
+    end_transaction(log, 9, commit=False, epoch=1)
     put_in_transaction(log, 9, 0, b"b", epoch=1)
     world.flush()
-    assert [one.first_offset for one in log.open_transactions()] == [0]
-    end_transaction(log, 9, commit=False, epoch=1)
-    world.flush()
+    assert [one.first_offset for one in log.open_transactions()] == [2]
     assert log.aborted_transactions(0, log.last_stable, wait=True) == [AbortedTransaction(9, 0)]
 
 

@@ -1,0 +1,296 @@
+"""The coordinator when its records or markers are refused, logs fail, time passes and processes die."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from penstock.broker.transactions import markers
+from penstock.broker.transactions.produce import ADDING_VERSION, join_transaction
+from penstock.broker.transactions.states import TransactionState
+from penstock.broker.transactions.transaction import EPOCH_MAX, ProducerIdentity, TopicPartition
+from penstock.model.control_record import Marker
+from penstock.model.errors import ErrorCode, KafkaError
+from tests.support.group_world import run, settle
+from tests.support.transaction_world import Outcomes, TransactionWorld
+
+FIRST, SECOND = 1, 2
+A, B = TopicPartition("topic", 0), TopicPartition("topic", 1)
+TIMEOUT_MS = 1000
+
+
+async def begun(world: TransactionWorld, *places: TopicPartition, version: int = SECOND) -> ProducerIdentity:
+    """A producer with an open transaction, a batch in each place."""
+    await world.create_topic("topic", 2)
+    sender = await world.transactions.init_producer_id("tx", TIMEOUT_MS, None)
+    await world.transactions.add_partitions("tx", sender, places, version)
+    for place in places:
+        world.write(place, sender)
+    return sender
+
+
+async def at_epoch(world: TransactionWorld, epoch: int) -> ProducerIdentity:
+    """The same, near the end of the epochs."""
+    sender = await begun(world)
+    shard, value = world.transactions.find("tx")
+    shard.transactions["tx"] = replace(value, epoch=epoch)
+    sender = ProducerIdentity(sender.producer_id, epoch)
+    await world.transactions.add_partitions("tx", sender, [A], SECOND)
+    world.write(A, sender)
+    return sender
+
+
+@pytest.mark.feature("K-07")
+def test_a_partition_whose_record_is_refused_is_not_in_the_transaction() -> None:
+    async def test() -> None:
+        async with TransactionWorld() as world:
+            sender = await begun(world, A)
+            world.state_log("tx").refusal = ErrorCode.KAFKA_STORAGE_ERROR
+            partition, told = world.partitions.get(*B), Outcomes()
+            assert not join_transaction(world.transactions, ADDING_VERSION, "tx", sender, [partition], told)
+            assert told == [ErrorCode.KAFKA_STORAGE_ERROR]
+            assert world.of("tx").partitions == {A}
+            world.state_log("tx").refusal = None
+            join_transaction(world.transactions, ADDING_VERSION, "tx", sender, [partition], told)
+            assert world.of("tx").partitions == {A, B}
+
+    run(test())
+
+
+def test_that_a_batch_is_in_the_log_does_not_make_its_partition_part_of_the_transaction() -> None:
+    async def test() -> None:
+        async with TransactionWorld() as world:
+            sender = await begun(world, A)
+            world.write(B, sender)  # as if the coordinator's record had been lost
+            partition, told = world.partitions.get(*B), Outcomes()
+            join_transaction(world.transactions, ADDING_VERSION, "tx", sender, [partition], told)
+            assert world.of("tx").partitions == {A, B}
+
+    run(test())
+
+
+def test_a_request_sent_again_waits_for_the_record_of_the_first() -> None:
+    async def test() -> None:
+        async with TransactionWorld() as world:
+            sender = await begun(world, A)
+            world.engine.hold_flushes()
+            partition, first, again = world.partitions.get(*B), Outcomes(), Outcomes()
+            assert not join_transaction(world.transactions, ADDING_VERSION, "tx", sender, [partition], first)
+            assert not join_transaction(world.transactions, ADDING_VERSION, "tx", sender, [partition], again)
+            assert (first, again) == ([], [])
+            world.flush()
+            assert (first, again) == ([ErrorCode.NONE], [ErrorCode.NONE])
+            assert join_transaction(world.transactions, ADDING_VERSION, "tx", sender, [partition], again)
+
+    run(test())
+
+
+def test_after_a_failed_flush_nobody_is_told_that_all_is_well() -> None:
+    async def test() -> None:
+        async with TransactionWorld() as world:
+            sender = await begun(world, A)
+            shard = world.transactions.shard_of("tx")
+            assert shard is not None
+            world.engine.hold_flushes()
+            partition, told = world.partitions.get(*B), Outcomes()
+            join_transaction(world.transactions, ADDING_VERSION, "tx", sender, [partition], told)
+            world.write(B, sender)
+            world.fail_flush(shard.partition.topic, shard.partition.index)
+            assert told == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+            for place in (A, B):
+                partition = world.partitions.get(*place)
+                with pytest.raises(KafkaError) as refused:
+                    join_transaction(world.transactions, ADDING_VERSION, "tx", sender, [partition], told)
+                assert refused.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+            with pytest.raises(KafkaError):
+                await world.transactions.end("tx", sender, commit=True, version=SECOND)
+
+    run(test())
+
+
+@pytest.mark.parametrize("version", [FIRST, SECOND])
+def test_what_a_crash_left_open_is_not_committed_with_the_next_transaction(version: int) -> None:
+    """The batch reached the disk, the coordinator's record of it did not."""
+
+    async def test() -> None:
+        async with TransactionWorld() as world:
+            sender = await begun(world, A)
+            world.write(B, sender)
+        async with world.restarted() as again:
+            follower = await _init(again)
+            await again.transactions.add_partitions("tx", follower, [B], version)
+            assert [(each.is_commit, each.producer_epoch) for each in again.log(B).markers] == [(False, 1)]
+            again.write(B, follower)
+            await again.transactions.end("tx", follower, commit=True, version=version)
+            await settle()
+            assert [each.is_commit for each in again.log(B).markers] == [False, True]
+            assert again.of("tx").state is TransactionState.COMPLETE_COMMIT
+
+    run(test())
+
+
+def test_a_batch_of_a_new_epoch_does_not_join_a_transaction_of_an_older_one() -> None:
+    async def test() -> None:
+        async with TransactionWorld() as world:
+            sender = await begun(world, A)
+            with pytest.raises(KafkaError) as refused:
+                world.write(A, sender._replace(epoch=sender.epoch + 1))
+            assert refused.value.code is ErrorCode.INVALID_TXN_STATE
+
+    run(test())
+
+
+def test_a_complete_record_that_is_refused_is_written_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.broker.transactions.coordinator.RETRY_SECONDS", 0.01)
+
+    async def test() -> None:
+        async with TransactionWorld() as world:
+            sender = await begun(world, A)
+            world.engine.hold_flushes()
+            ending = asyncio.ensure_future(world.transactions.end("tx", sender, commit=True, version=SECOND))
+            await settle()
+            world.flush()  # the prepare record
+            await ending
+            world.state_log("tx").refusal = ErrorCode.KAFKA_STORAGE_ERROR
+            world.engine.hold_flushes(hold=False)
+            world.flush()  # the marker
+            await asyncio.sleep(0.05)
+            assert world.of("tx").state is TransactionState.PREPARE_COMMIT
+            world.state_log("tx").refusal = None
+            await world.transactions.wait_for_end("tx")
+            assert world.of("tx").state is TransactionState.COMPLETE_COMMIT
+
+    run(test())
+
+
+def test_a_marker_that_is_refused_is_not_taken_for_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(markers, "FENCED_RETRY_SECONDS", 0.01)
+
+    async def test() -> None:
+        async with TransactionWorld() as world:
+            sender = await begun(world, A, B)
+            world.log(B).append_marker(Marker(sender.producer_id, EPOCH_MAX, 0, is_commit=False), 0)  # a forged one
+            await world.transactions.end("tx", sender, commit=True, version=SECOND)
+            await asyncio.sleep(0.05)
+            assert world.of("tx").state is TransactionState.PREPARE_COMMIT
+            assert [each.is_commit for each in world.log(A).markers] == [True]
+
+    run(test())
+
+
+def test_a_marker_from_outside_with_a_high_coordinator_epoch_does_not_stop_later_ones() -> None:
+    async def test() -> None:
+        async with TransactionWorld() as world:
+            sender = await begun(world, A)
+            world.log(B).append_marker(Marker(sender.producer_id, sender.epoch, 0x7FFFFFFF, is_commit=False), 0)
+            await world.transactions.add_partitions("tx", sender, [B], SECOND)
+            world.write(B, sender)
+            await world.transactions.end("tx", sender, commit=True, version=SECOND)
+            await settle()
+            assert world.of("tx").state is TransactionState.COMPLETE_COMMIT
+            assert [each.is_commit for each in world.log(B).markers] == [False, True]
+
+    run(test())
+
+
+def test_a_timeout_at_the_last_epoch_goes_on_with_a_new_producer_id() -> None:
+    async def test() -> None:
+        async with TransactionWorld() as world:
+            sender = await at_epoch(world, EPOCH_MAX - 1)
+            world.clock.time_ms += TIMEOUT_MS + 1
+            await world.transactions.abort_overdue()
+            await settle()
+            value = world.of("tx")
+            assert (value.state, value.epoch) == (TransactionState.COMPLETE_ABORT, 0)
+            assert value.producer_id != sender.producer_id
+            told = await world.transactions.end("tx", sender, commit=False, version=SECOND)
+            assert told == value.identity
+            await world.transactions.add_partitions("tx", told, [A], SECOND)
+            assert [each.producer_epoch for each in world.log(A).markers] == [EPOCH_MAX]
+
+    run(test())
+
+
+def test_nobody_gets_in_with_the_epoch_that_no_client_has() -> None:
+    async def test() -> None:
+        async with TransactionWorld() as world:
+            sender = await begun(world)
+            shard, value = world.transactions.find("tx")
+            shard.transactions["tx"] = replace(value, epoch=EPOCH_MAX)
+            forged = sender._replace(epoch=EPOCH_MAX)
+            for attempt in (
+                world.transactions.add_partitions("tx", forged, [A], SECOND),
+                world.transactions.end("tx", forged, commit=False, version=SECOND),
+            ):
+                with pytest.raises(KafkaError) as refused:
+                    await attempt
+                assert refused.value.code is ErrorCode.PRODUCER_FENCED
+
+    run(test())
+
+
+def test_a_stranger_at_an_exhausted_id_uses_no_producer_id_up() -> None:
+    async def test() -> None:
+        async with TransactionWorld() as world:
+            sender = await at_epoch(world, EPOCH_MAX - 1)
+            for _ in range(5):
+                with pytest.raises(KafkaError):
+                    await world.transactions.end("tx", sender._replace(epoch=3), commit=True, version=SECOND)
+            told = await world.transactions.end("tx", sender, commit=True, version=SECOND)
+            assert told == ProducerIdentity(sender.producer_id + 1, 0)
+
+    run(test())
+
+
+def test_one_bad_transaction_does_not_keep_others_from_their_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.broker.transactions.coordinator.SWEEP_SECONDS", 0.01)
+
+    async def test() -> None:
+        async with TransactionWorld() as world:
+            await begun(world, A)
+            calls = []
+            healthy = world.transactions.abort_overdue
+
+            async def failing() -> None:
+                calls.append(1)
+                if len(calls) == 1:
+                    raise RuntimeError("whatever it is")
+                await healthy()
+
+            monkeypatch.setattr(world.transactions, "abort_overdue", failing)
+            world.clock.time_ms += TIMEOUT_MS + 1
+            await asyncio.sleep(0.2)
+            assert world.of("tx").state is TransactionState.COMPLETE_ABORT
+            assert len(calls) > 1
+
+    run(test())
+
+
+def test_an_id_that_nobody_uses_is_forgotten_and_stays_so() -> None:
+    async def test() -> None:
+        async with TransactionWorld() as world:
+            await begun(world, A)
+            await world.transactions.init_producer_id("idle", TIMEOUT_MS, None)
+            world.clock.time_ms += 604_800_000
+            world.transactions.forget_unused()
+            with pytest.raises(KafkaError):
+                world.transactions.find("idle")
+            assert world.of("tx").state is TransactionState.ONGOING
+        async with world.restarted() as again:
+            with pytest.raises(KafkaError):
+                again.transactions.find("idle")
+
+    run(test())
+
+
+async def _init(world: TransactionWorld) -> ProducerIdentity:
+    """As a client does: again while what was open before is being aborted."""
+    for _ in range(10):
+        try:
+            return await world.transactions.init_producer_id("tx", TIMEOUT_MS, None)
+        except KafkaError as error:
+            if error.code is not ErrorCode.CONCURRENT_TRANSACTIONS:
+                raise
+    raise AssertionError("it is never ready")
