@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.broker.transactions.records import decode_value, encode_value
 from penstock.broker.transactions.states import AT_REST, PREPARED, STEPS, TransactionState, is_step
-from penstock.broker.transactions.transaction import EPOCH_MAX, ProducerIdentity, TopicPartition, Transaction
+from penstock.broker.transactions.transaction import (
+    EPOCH_MAX,
+    NO_PRODUCER_ID,
+    ProducerIdentity,
+    TopicPartition,
+    Transaction,
+)
 from penstock.model.errors import ErrorCode, KafkaError
 
 FIRST, SECOND = 1, 2  # protocol generations
@@ -185,18 +192,21 @@ EVENTS = st.lists(
 )
 
 
-@settings(max_examples=400, deadline=None)
-@given(EVENTS)
-def test_random_orders_of_events(events: list[tuple[str, int, int, int]]) -> None:
-    value, now, decided = new(), 0, None
+@settings(max_examples=800, deadline=None)
+@given(EVENTS, st.sampled_from([-1, 0, *range(EPOCH_MAX - 6, EPOCH_MAX)]))
+def test_random_orders_of_events(events: list[tuple[str, int, int, int]], epoch: int) -> None:
+    value, now, decided = replace(new(), epoch=epoch, timeout_ms=100), 0, None
     for kind, off, version, span in events:
         now += span
         try:
             after = _apply(value, kind, off, version, now)
         except KafkaError:
             continue
+        told = _told(kind, version, after)
+        assert told is None or told.epoch < EPOCH_MAX  # which no client ever sees
         if after is value:
             continue
+        assert decode_value("x", encode_value(after)).epoch == after.epoch  # it can be stored
         is_fenced = value.state is S.ONGOING and after.state is S.PREPARE_ABORT
         assert is_step(value.state, after.state) or is_fenced
         assert after.epoch >= value.epoch or after.producer_id != value.producer_id
@@ -211,21 +221,33 @@ def test_random_orders_of_events(events: list[tuple[str, int, int, int]]) -> Non
         value = after
 
 
+def _told(kind: str, version: int, after: Transaction) -> ProducerIdentity | None:
+    """What the client learns of who it is."""
+    if kind in ("init", "offer"):
+        return after.identity if after.state is S.EMPTY else None
+    if kind in ("commit", "abort") and version == SECOND:
+        return after.completed(0).identity if after.state in PREPARED else after.identity
+    return None
+
+
 def _apply(value: Transaction, kind: str, off: int, version: int, now: int) -> Transaction:
     sender = ProducerIdentity(value.producer_id, value.epoch + off)
+    new_id = value.producer_id + 1
     if kind in ("init", "offer"):
-        after = value.initialised(100, None if kind == "init" else sender, now, new_producer_id=99)
-        return (
-            after.prepared(commit=False, now_ms=now, version=version) if after.state is S.PREPARE_EPOCH_FENCE else after
-        )
+        after = value.initialised(100, None if kind == "init" else sender, now, new_producer_id=new_id)
+        return after if after.state is S.EMPTY else _aborted(value, now)
     if value.epoch < 0:
         return value
     if kind == "add":
         return value.with_partitions(sender, [TopicPartition("t", now % 3)], now, version)
     if kind in ("commit", "abort"):
-        return value.ended(sender, commit=kind == "commit", now_ms=now, version=version, new_producer_id=99)
+        return value.ended(sender, commit=kind == "commit", now_ms=now, version=version, new_producer_id=new_id)
     if kind == "complete":
         return value.completed(now) if value.state in PREPARED else value
-    if not value.is_overdue(now):
-        return value
-    return value.fenced().prepared(commit=False, now_ms=now, version=version)
+    return _aborted(value, now) if value.is_overdue(now) else value
+
+
+def _aborted(value: Transaction, now: int) -> Transaction:
+    """As the coordinator does it for a client that is late, or that another one follows."""
+    new_id = value.producer_id + 1 if value.version == SECOND and value.is_exhausted else NO_PRODUCER_ID
+    return value.fenced().prepared(commit=False, now_ms=now, version=value.version, new_producer_id=new_id)
