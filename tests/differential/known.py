@@ -130,6 +130,14 @@ REQUESTS: tuple[Known, ...] = (
         penstock=Holding("results_by_transaction", throttle_time=0, error_code=0),
         row="AddPartitionsToTxn v4 without a transaction is never answered",
     ),
+    Known(
+        script="txn-offset-commit-v5",
+        step="txn_offset_commit v5: an unknown id",
+        path="topics*.error_code",
+        kafka=0,
+        penstock=49,
+        row="Produce v12 and TxnOffsetCommit v5 do not ask the coordinator where the log has a transaction",
+    ),
     *(
         Known(
             script="describe-configs-*",
