@@ -158,6 +158,10 @@ class Connection:
     def close(self) -> None:
         self._socket.close()
 
+    def fileno(self) -> int:
+        """For `select`."""
+        return self._socket.fileno()
+
     def settimeout(self, timeout_s: float) -> None:
         self._socket.settimeout(timeout_s)
 

@@ -26,7 +26,7 @@ def refuse_isolation(
     code = ErrorCode.UNKNOWN_SERVER_ERROR
     broker.metrics.requests.failed(FETCH, code.name)
     named = request.partitions if version < TOPIC_IDS else []
-    rows = [FetchedPartition(item.topic, item.partition, code, -1, -1, -1, b"", aborted=()) for item in named]
+    rows = [FetchedPartition(item.topic, item.partition, code, -1, -1, -1, aborted=()) for item in named]
     return encode_response(rows, version, error_code=code, session_id=request.session_id)
 
 

@@ -48,7 +48,7 @@ class SessionPartition:
     def is_news(self, answer: FetchedPartition) -> bool:
         return bool(
             answer.error
-            or len(answer.records)
+            or answer.size
             or answer.diverging_epoch is not None
             or answer.high_watermark != self.high_watermark
             or answer.log_start != self.log_start
@@ -117,7 +117,7 @@ class FetchSession:
                 continue
             item.told(answer)
             told.append(answer)
-            if not full and len(answer.records):
+            if not full and answer.size:
                 self.partitions[key] = self.partitions.pop(key)
         return told
 

@@ -10,10 +10,12 @@ from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH
 from penstock.protocol.kafka.fetch import FetchedPartition, FetchPartition, FetchRequest
+from penstock.protocol.kafka.primitives import Buffer, Sendable
 from penstock.protocol.kafka.topic_key import TopicKey
 from penstock.storage.interface import ReadSlice
 
-NO_RECORDS = ReadSlice(b"", -1, -1)
+Found = tuple[FetchedPartition, int, bool]
+"""The answer, its number of messages, counted by offsets, and whether there is more that need not be waited for."""
 
 
 class FetchTarget(NamedTuple):
@@ -26,30 +28,48 @@ class FetchTarget(NamedTuple):
     missing: bool = False
     """There is no such partition. As in Kafka, such an error comes with an empty list of aborted transactions."""
 
-    def read(self, left: int, *, first: bool, wait: bool, committed_only: bool) -> tuple[FetchedPartition, int]:
-        """The answer and its number of messages, counted by offsets. BlockingIOError as in `Log.read`."""
+    def read(self, left: int, segments_max: int, *, first: bool, wait: bool, committed_only: bool) -> Found:
+        """BlockingIOError as in `Log.read`."""
         item, partition = self.item, self.partition
         if partition is None:
-            return self._failed(self.error), 0
-        found, messages = NO_RECORDS, 0
+            return self._failed(self.error)
+        found: Sequence[ReadSlice] = ()
         aborted: Sequence[tuple[int, int]] | None = () if committed_only else None
         if self.diverging is None:
             # A partition beyond the byte limit is still checked, so that its errors are told at once.
             max_bytes = min(item.max_bytes, left)
             if max_bytes < 0:
                 if partition.log_start <= item.fetch_offset < partition.high_watermark:
-                    return self._failed(ErrorCode.UNKNOWN_SERVER_ERROR), 0  # as in Kafka
+                    return self._failed(ErrorCode.UNKNOWN_SERVER_ERROR)  # as in Kafka
                 max_bytes = 0
             try:
-                found = partition.read(
-                    item.fetch_offset, max_bytes, one_batch_at_least=first, wait=wait, committed_only=committed_only
+                found = partition.read_stretch(
+                    item.fetch_offset,
+                    max_bytes,
+                    one_batch_at_least=first,
+                    wait=wait,
+                    committed_only=committed_only,
+                    slices_max=segments_max,
                 )
-                if committed_only and len(found.records):
-                    aborted = partition.aborted_transactions(item.fetch_offset, found.next_offset, wait=wait)
+                if found and committed_only:
+                    aborted = partition.aborted_transactions(item.fetch_offset, found[-1].next_offset, wait=wait)
             except KafkaError as error:
-                return self._failed(error.code), 0
-            if len(found.records):
-                messages = found.next_offset - max(item.fetch_offset, found.first_offset)
+                return self._failed(error.code)
+        return self._answer(partition, found, aborted)
+
+    def _answer(
+        self, partition: Partition, found: Sequence[ReadSlice], aborted: Sequence[tuple[int, int]] | None
+    ) -> Found:
+        item = self.item
+        records: list[Buffer | Sendable] = []
+        size = messages = 0
+        has_more = False
+        for piece in found:
+            records.append(piece.part or piece.records)
+            size += len(piece.records)
+        if found:
+            messages = piece.next_offset - max(item.fetch_offset, found[0].first_offset)
+            has_more = piece.has_next
         answer = FetchedPartition(
             item.topic,
             item.partition,
@@ -57,15 +77,16 @@ class FetchTarget(NamedTuple):
             partition.high_watermark,
             partition.last_stable,
             partition.log_start,
-            found.part or found.records,
+            records,
+            size,
             aborted,
             self.diverging,
         )
-        return answer, messages
+        return answer, messages, has_more
 
-    def _failed(self, error: ErrorCode) -> FetchedPartition:
+    def _failed(self, error: ErrorCode) -> Found:
         aborted = () if self.missing else None
-        return FetchedPartition(self.item.topic, self.item.partition, error, -1, -1, -1, b"", aborted)
+        return FetchedPartition(self.item.topic, self.item.partition, error, -1, -1, -1, aborted=aborted), 0, False
 
 
 def distinct(items: list[FetchPartition]) -> list[FetchPartition]:

@@ -13,6 +13,7 @@ from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, PartitionId, TopicId
 from penstock.storage.interface import AbortedTransaction, Appended, Log, LogState, ReadSlice
+from penstock.storage.stretch import read_stretch
 
 Waiter = Callable[[], None]
 
@@ -88,12 +89,31 @@ class Partition:
     def append_marker(self, marker: Marker, now_ms: int) -> Appended:
         return self.log.append_marker(marker, now_ms)
 
-    def read(
-        self, offset: int, max_bytes: int, *, one_batch_at_least: bool, wait: bool, committed_only: bool = False
-    ) -> ReadSlice:
-        """Up to the high watermark, or up to the last stable offset; what was aborted below that is still in it."""
-        end = self.last_stable if committed_only else self.high_watermark
+    def read(self, offset: int, max_bytes: int, *, one_batch_at_least: bool, wait: bool) -> ReadSlice:
+        """Up to the high watermark, in one segment."""
+        end = self.high_watermark
         return self.log.read(offset, max_bytes, end=end, one_batch_at_least=one_batch_at_least, wait=wait)
+
+    def read_stretch(
+        self,
+        offset: int,
+        max_bytes: int,
+        *,
+        one_batch_at_least: bool,
+        wait: bool,
+        committed_only: bool,
+        slices_max: int,
+    ) -> list[ReadSlice]:
+        """Up to the high watermark, or up to the last stable offset; what was aborted below that is still in it."""
+        return read_stretch(
+            self.log,
+            offset,
+            max_bytes,
+            end=self.log.last_stable if committed_only else self.log.flushed,
+            one_batch_at_least=one_batch_at_least,
+            wait=wait,
+            slices_max=slices_max,
+        )
 
     def aborted_transactions(self, start: int, end: int, *, wait: bool) -> list[AbortedTransaction]:
         """Those that readers of committed records must leave out of offsets [start, end), which they have read."""

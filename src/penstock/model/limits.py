@@ -36,6 +36,9 @@ CONNECTION_IDLE_MS_MAX: Final = 600_000
 FETCH_BYTES_MAX: Final = 55 * MIB
 # What a fetch may return even when clients that do not read have used up queued_bytes_total_max.
 FETCH_BYTES_UNDER_PRESSURE: Final = 256 * KIB
+# Segments of an answer beyond one for each partition. Each costs the loop some 20 µs and may hold a descriptor; with
+# the smallest segments that topics are given (1 MiB) it is more than FETCH_BYTES_MAX.
+FETCH_FURTHER_SEGMENTS_MAX: Final = 60
 # Kafka's max.incremental.fetch.session.cache.slots.
 FETCH_SESSIONS_MAX: Final = 1_000
 # Kafka's min.incremental.fetch.session.eviction.ms: a session in use is not taken away for a newer one.

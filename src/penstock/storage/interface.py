@@ -72,6 +72,7 @@ class ReadSlice(NamedTuple):
     first_offset: int  # base offset of the first batch, -1 when empty
     next_offset: int  # where a reader goes on
     part: FilePart | None = None  # the same bytes for a socket, if they need not be copied
+    has_next: bool = False  # the segment ended before the limits did, and another one follows
 
 
 class TimestampOffset(NamedTuple):
@@ -177,7 +178,8 @@ class Log(Protocol):
         ...
 
     def read(self, offset: int, max_bytes: int, *, end: int, one_batch_at_least: bool, wait: bool) -> ReadSlice:
-        """Batches from the one that contains `offset` while they end at or below offset `end` and fit max_bytes.
+        """Batches of one segment from the one that contains `offset` while they end at or below offset `end` and fit
+        max_bytes. `storage.stretch` reads on.
 
         Reading may be called from a thread. With wait=False raises BlockingIOError when the disk would be waited for.
         Raises KafkaError OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR.

@@ -68,6 +68,8 @@ class LogReader:
                 self._check_readable(offset, end)  # retention was faster
                 continue
             if found is not None:
+                if segment.end_offset <= found.next_offset < end:
+                    return found._replace(has_next=True)
                 return found
             offset = segment.end_offset  # compaction left nothing up to the next segment
             if segment is segments[-1]:
@@ -104,7 +106,9 @@ class LogReader:
     def _read_segment(self, segment: Segment, offset: int, limits: ReadLimits) -> ReadSlice | None:
         file = self._cache.acquire(segment.path)
         try:
-            index = self._load_index(segment, file, limits.wait)
+            index = segment.index
+            if segment.needs_index(offset, limits):
+                index = self._load_index(segment, file, limits.wait)
             return segment.read(file, index, offset, limits, self._verify)
         except CorruptBatch as error:
             failure = self.damaged(segment, error.position, error.offset, error.reason)

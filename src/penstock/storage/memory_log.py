@@ -189,6 +189,8 @@ class MemoryLog:
         for segment in segments[max(0, bisect_right(segments, offset, key=_base_offset) - 1) :]:
             found = segment.read(offset, max_bytes, end, one_batch_at_least)
             if found is not None:  # if it is, compaction left nothing up to the next segment
+                if segment.last_offsets[-1] < found.next_offset < end:
+                    return found._replace(has_next=True)
                 return found
         return EMPTY_SLICE
 

@@ -128,15 +128,19 @@ class Segment:
         """Make the segment's index whole. Any thread. CorruptBatch if it must be rebuilt and the batches are wrong."""
         index.load(files, self.path.parent, file, interval, has_holes=self.has_holes)
 
+    def needs_index(self, offset: int, limits: ReadLimits) -> bool:
+        """Not to read the segment from its begin to its end."""
+        return offset > self.base_offset or not 0 <= limits.end_position <= limits.max_bytes
+
     def read(self, file: File, index: SegmentIndex, offset: int, limits: ReadLimits, verify: str) -> ReadSlice | None:
         """Whole batches from the one that holds `offset`; None if the segment has none at or above it.
 
-        `index` is the segment's, and whole. Raises BlockingIOError (wait=False) or CorruptBatch.
+        `index` is the segment's, and whole if the read needs it. Raises BlockingIOError (wait=False) or CorruptBatch.
         """
         end_offset = self.end_offset  # first: it rises last
         hint_offset, hint_position = self.hint
         exact = hint_offset == offset
-        start = hint_position if exact else index.floor(offset)
+        start = hint_position if exact else 0 if offset <= self.base_offset else index.floor(offset)
         end_position = limits.end_position if limits.end_position >= 0 else self.size
         if start >= end_position:
             return None

@@ -79,9 +79,9 @@ def test_requests_of_every_version_decode_to_what_kio_encoded(version: int) -> N
 def test_answers_of_every_version_are_what_kio_reads(version: int) -> None:
     topic: str | bytes = TOPIC_ID.bytes if version >= 13 else "prices"
     rows = [
-        fetch.FetchedPartition(topic, 0, 0, 10, 9, 1, memoryview(b"records"), aborted=[(7, 3), (8, 1)]),
-        fetch.FetchedPartition(topic, 1, 0, 5, 5, 0, b"", diverging_epoch=(3, 77)),
-        fetch.FetchedPartition(topic, 2, 1, -1, -1, -1, b"", aborted=()),
+        fetch.FetchedPartition(topic, 0, 0, 10, 9, 1, [b"rec", memoryview(b"ords")], 7, aborted=[(7, 3), (8, 1)]),
+        fetch.FetchedPartition(topic, 1, 0, 5, 5, 0, diverging_epoch=(3, 77)),
+        fetch.FetchedPartition(topic, 2, 1, -1, -1, -1, aborted=()),
     ]
     body = b"".join(cast(list[bytes], fetch.encode_response(rows, version, error_code=0, session_id=8)))
     answer, end = response_reader(1, version)(body, 0)
@@ -100,9 +100,10 @@ def test_answers_of_every_version_are_what_kio_reads(version: int) -> None:
 
 
 def test_record_data_is_handed_on_without_a_copy() -> None:
-    records = memoryview(bytearray(100_000))
-    buffers = fetch.encode_response([fetch.FetchedPartition("t", 0, 0, 1, 1, 0, records)], 11)
-    assert any(buffer is records for buffer in buffers)
+    parts = [memoryview(bytearray(100_000)), memoryview(bytearray(50_000))]
+    buffers = fetch.encode_response([fetch.FetchedPartition("t", 0, 0, 1, 1, 0, parts, 150_000)], 11)
+    sent = [buffer for buffer in buffers if isinstance(buffer, memoryview)]
+    assert list(map(id, sent)) == list(map(id, parts))
 
 
 @given(st.binary(max_size=200), st.sampled_from(list(VERSIONS)))

@@ -3,6 +3,8 @@
 Behaviour:
 - Answers as soon as there are min_bytes, an error or a diverging epoch in any partition, or max_wait is over; until
   then the request is parked, and the flush that raises a high watermark wakes it at once.
+- Of each partition it reads on from one segment to the next until a limit is reached. If it ends before, because the
+  next one is not in the page cache, it answers with what it has.
 - The first partition with data gives at least one batch, however large; the rest obey max_bytes.
 - read_committed reads to the last stable offset, and is told which transactions of what it got were aborted.
 - Reads come from the page cache. What is not there is read in a thread, so that a cold disk delays one client only.
@@ -24,7 +26,7 @@ from penstock.broker.fetch_target import FetchTarget, FetchTargets, distinct
 from penstock.broker.quotas.fetch_meter import FetchMeter
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.limits import FETCH_BYTES_UNDER_PRESSURE, FETCH_WAIT_MS_MAX
+from penstock.model.limits import FETCH_BYTES_UNDER_PRESSURE, FETCH_FURTHER_SEGMENTS_MAX, FETCH_WAIT_MS_MAX
 from penstock.net.pending import Buffers, Pending
 from penstock.protocol.kafka.apis import FETCH
 from penstock.protocol.kafka.fetch import (
@@ -70,6 +72,7 @@ class _Fetch:
         "_finder",
         "_found_bytes",
         "_full",
+        "_has_more",
         "_messages",
         "_meter",
         "_pending",
@@ -109,6 +112,7 @@ class _Fetch:
         self._deadline = 0.0  # on the loop's clock, once it waits
         self._waits_on: list[Partition] = []
         self._reading = False
+        self._has_more = False  # than is in the answers, wherever it has to be got from
         self._messages = 0  # in the answers, counted by offsets
         self._read_seconds = 0.0  # the last look took so long
         self._found_bytes = 0  # at the last look,
@@ -150,29 +154,31 @@ class _Fetch:
         room = max(self._broker.flow.room_bytes, FETCH_BYTES_UNDER_PRESSURE)
         left = min(self._request.max_bytes, self._broker.settings.limits.fetch_bytes_max, room)
         committed_only = self._request.isolation == READ_COMMITTED
-        found = False
+        further = FETCH_FURTHER_SEGMENTS_MAX
+        found = self._has_more = False
         messages = 0
         answers = []
         for target in self._targets:
-            answer, message_count = target.read(left, first=not found, wait=wait, committed_only=committed_only)
-            size = len(answer.records)
-            found = found or size > 0
-            left -= size
-            if left < 0:
-                left = 0
-            messages += message_count
+            read = target.read(left, 1 + further, first=not found, wait=wait, committed_only=committed_only)
+            answer, message_count, has_more = read
+            if answer.size:
+                found = True
+                left = max(0, left - answer.size)
+                further -= len(answer.records) - 1
+                messages += message_count
+                self._has_more |= has_more
             answers.append(answer)
         self._answers, self._messages = answers, messages
         self._read_seconds = perf_counter() - started
 
     def _ready(self) -> bool:
-        if self._request.max_wait_ms <= 0 or not self._wanted:
+        if self._request.max_wait_ms <= 0 or not self._wanted or self._has_more:
             return True
         size = 0
         for answer in self._answers:
             if answer.error or answer.diverging_epoch is not None:
                 return True
-            size += len(answer.records)
+            size += answer.size
         self._found_bytes = size
         return size >= self._request.min_bytes
 
@@ -294,7 +300,7 @@ class _Fetch:
             session_id = self._session.id
         sent = 0
         for answer in answers:
-            sent += len(answer.records)
+            sent += answer.size
             if answer.error:
                 self._broker.metrics.requests.failed(FETCH, ErrorCode(answer.error).name)
         if sent:

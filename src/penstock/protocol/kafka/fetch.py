@@ -65,7 +65,7 @@ class FetchRequest(NamedTuple):
 
 
 class FetchedPartition(NamedTuple):
-    """One partition of the answer; `records` is sent as it is."""
+    """One partition of the answer. The `records` are sent as they are, one part after the other; none is empty."""
 
     topic: TopicKey
     partition: int
@@ -73,7 +73,8 @@ class FetchedPartition(NamedTuple):
     high_watermark: int
     last_stable: int
     log_start: int
-    records: Buffer | Sendable
+    records: Sequence[Buffer | Sendable] = ()
+    size: int = 0  # of the records, in bytes
     aborted: Sequence[tuple[int, int]] | None = None  # producer ids and first offsets; null unless read_committed
     diverging_epoch: tuple[int, int] | None = None  # (epoch, end offset), v12+
 
@@ -184,10 +185,10 @@ def encode_response(
         head += write_count(len(rows), flexible)
         for row in rows:
             _encode_partition(head, row, version)
-            size = len(row.records)
-            head += write_unsigned_varint(size + 1) if flexible else INT32.pack(size)
-            if size:
-                out += (head, row.records)
+            head += write_unsigned_varint(row.size + 1) if flexible else INT32.pack(row.size)
+            if row.size:
+                out.append(head)
+                out += row.records
                 head = bytearray()
             head += _tagged(row) if flexible else b""
         head += end

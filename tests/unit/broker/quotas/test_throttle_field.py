@@ -58,7 +58,7 @@ def test_produce(version: int) -> None:
 @pytest.mark.parametrize("version", range(4, 19))
 def test_fetch(version: int) -> None:
     topic: str | bytes = bytes(16) if version >= 13 else "t"
-    rows = [fetch.FetchedPartition(topic, index, 0, 9, 9, 0, b"records") for index in range(3)]
+    rows = [fetch.FetchedPartition(topic, index, 0, 9, 9, 0, [b"records"], 7) for index in range(3)]
     body = stamped(FETCH, version, fetch.encode_response(rows, version, session_id=7), THROTTLE_MS)
     answer = read(FETCH, version, b"".join(cast(list[bytes], body)))
     assert answer.throttle_time == datetime.timedelta(milliseconds=THROTTLE_MS)

@@ -1,0 +1,33 @@
+"""Batches of one log in a row, from one segment to the next until a limit is reached.
+
+`Log.read` ends with its segment. Where segments are small that is much less than a reader has asked for, so here it
+goes on with the next one. The slices stay apart: each lies in a file, or a piece of memory, of its own.
+"""
+
+from __future__ import annotations
+
+from penstock.model.batch import HEADER_BYTES
+from penstock.model.errors import KafkaError
+from penstock.storage.interface import Log, ReadSlice
+
+
+def read_stretch(
+    log: Log, offset: int, max_bytes: int, *, end: int, one_batch_at_least: bool, wait: bool, slices_max: int
+) -> list[ReadSlice]:
+    """As `Log.read`, over up to `slices_max` segments. No slice is empty; there is none if there is nothing to read.
+
+    Whatever stands in the way of a later segment, be it that it has to be waited for, ends the stretch: who goes on
+    from there meets it first. The last slice's `has_next` says that there is more.
+    """
+    found = log.read(offset, max_bytes, end=end, one_batch_at_least=one_batch_at_least, wait=wait)
+    stretch: list[ReadSlice] = []
+    while len(found.records):
+        stretch.append(found)
+        max_bytes -= len(found.records)
+        if not found.has_next or max_bytes < HEADER_BYTES or len(stretch) == slices_max:
+            break
+        try:
+            found = log.read(found.next_offset, max_bytes, end=end, one_batch_at_least=False, wait=wait)
+        except (KafkaError, BlockingIOError):
+            break
+    return stretch
