@@ -48,7 +48,7 @@ log = logging.getLogger(__name__)
 ID_BYTES_MAX = 0x7FFF  # what a length in the key of its record can say
 HOLD_SECONDS = 0.2  # how long a request waits for the end of the transaction before it
 SWEEP_SECONDS = 1.0
-EXPIRY_SWEEPS = 600  # an unused id lives for days: looking for them need not be often
+FORGOTTEN_PER_SWEEP = 5  # of each shard: a record is written for each, and requests are not to wait for thousands
 
 
 class TransactionCoordinator:
@@ -109,7 +109,7 @@ class TransactionCoordinator:
     async def _load(self) -> None:
         for shard in self._shards.loading():
             await shard.load()
-            for value in tuple(shard.transactions.values()):
+            for value in shard.transactions.open():
                 if value.state in PREPARED:
                     self._ending.setdefault(value.transactional_id, [])
                     self._finish(shard, value)
@@ -139,7 +139,7 @@ class TransactionCoordinator:
             value.producer_id == found.producer_id
             and place in value.partitions
             and value.has_batches_of(found.producer_epoch)
-            for value in self.all_transactions()
+            for value in self.open()
         )
 
     # --- finding -----------------------------------------------------------------------------------------------------
@@ -172,11 +172,11 @@ class TransactionCoordinator:
 
     def all_transactions(self) -> Iterator[Transaction]:
         for shard in self._shards:
-            yield from shard.transactions.values()
+            yield from shard.transactions
 
     def open(self) -> list[Transaction]:
         """Those that have begun and are not complete."""
-        return [value for value in self.all_transactions() if value.state not in AT_REST]
+        return [value for shard in self._shards for value in shard.transactions.open()]
 
     @property
     def oldest_seconds(self) -> float:
@@ -207,7 +207,7 @@ class TransactionCoordinator:
         await self.wait_for_end(transactional_id)
         value = await self._value_to_init(shard, transactional_id, timeout_ms, offered)
         if value.state is TransactionState.PREPARE_EPOCH_FENCE:
-            await self._abort_open(shard.transactions[transactional_id])
+            await self._abort_open(self.find(transactional_id)[1])
             raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
         await self._stored(shard, value)
         return value.identity
@@ -380,21 +380,18 @@ class TransactionCoordinator:
     # --- what nobody asks for ----------------------------------------------------------------------------------------
 
     async def _sweep_for_ever(self) -> None:
-        sweeps = 0
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             try:
                 await self.abort_overdue()
-                sweeps += 1
-                if sweeps % EXPIRY_SWEEPS == 0:
-                    self.forget_unused()
+                self.forget_unused()
             except Exception:  # whatever is wrong with one of them, the others must not stay open for ever
                 log.exception("transactions: a look for overdue ones failed")
 
     async def abort_overdue(self) -> None:
         """End transactions that were open for longer than their clients allowed."""
         now_ms = self._clock.now_ms()
-        for value in [value for value in self.all_transactions() if value.is_overdue(now_ms)]:
+        for value in [value for shard in self._shards for value in shard.transactions.overdue(now_ms)]:
             try:
                 log.warning("%s: aborted, it was open for more than %d ms", value.transactional_id, value.timeout_ms)
                 await self._abort_open(value)
@@ -402,11 +399,11 @@ class TransactionCoordinator:
                 log.warning("%s is overdue and cannot be aborted now: %r", value.transactional_id, error)
 
     def forget_unused(self) -> None:
+        """Of the ids that nobody has used for days, a few at a time."""
         now_ms = self._clock.now_ms()
         for shard in self._shards:
-            for value in tuple(shard.transactions.values()):
-                if value.is_unused(now_ms, self._settings.id_expiration_ms):
-                    shard.remove(value.dead(now_ms), now_ms, lambda code: None)
+            for value in shard.transactions.unused(now_ms, self._settings.id_expiration_ms, FORGOTTEN_PER_SWEEP):
+                shard.remove(value.dead(now_ms), now_ms, lambda code: None)
 
 
 def _resolving(future: asyncio.Future[ErrorCode]) -> Outcome:

@@ -11,6 +11,7 @@ import logging
 from penstock.broker.coordinator_log import Breath, CoordinatorLog, CoordinatorState, Outcome
 from penstock.broker.record_wire import MalformedRecord
 from penstock.broker.transactions import records
+from penstock.broker.transactions.table import TransactionTable
 from penstock.broker.transactions.transaction import Transaction
 from penstock.cluster.partition import Partition
 from penstock.model.batch_builder import NewRecord, build_batch
@@ -25,7 +26,7 @@ class TransactionShard(CoordinatorLog):
 
     def __init__(self, partition: Partition) -> None:
         super().__init__(partition)
-        self.transactions: dict[str, Transaction] = {}
+        self.transactions = TransactionTable()
 
     @property
     def epoch(self) -> int:
@@ -36,7 +37,7 @@ class TransactionShard(CoordinatorLog):
         record = NewRecord(records.encode_key(value.transactional_id), records.encode_value(value))
 
         def appended(_: int) -> None:
-            self.transactions[value.transactional_id] = value
+            self.transactions.put(value)
 
         self.append_batch(build_batch([record], timestamp=now_ms), now_ms, outcome, appended)
 
@@ -45,7 +46,7 @@ class TransactionShard(CoordinatorLog):
         record = NewRecord(records.encode_key(value.transactional_id), None)
 
         def appended(_: int) -> None:
-            del self.transactions[value.transactional_id]
+            self.transactions.discard(value.transactional_id)
 
         self.append_batch(build_batch([record], timestamp=now_ms), now_ms, outcome, appended)
 
@@ -79,9 +80,9 @@ class TransactionShard(CoordinatorLog):
             if transactional_id is None:
                 return False
             if value is None:
-                self.transactions.pop(transactional_id, None)
+                self.transactions.discard(transactional_id)
             else:
-                self.transactions[transactional_id] = records.decode_value(transactional_id, value)
+                self.transactions.put(records.decode_value(transactional_id, value))
         except MalformedRecord:
             return False
         return True

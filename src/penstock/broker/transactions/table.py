@@ -1,0 +1,67 @@
+"""The transactional ids of one shard, so that what has to be done about some of them does not mean a look at all.
+
+Few transactions are open at a time, and timeouts concern only those. All other ids rest, in the order in which they
+came to rest: whichever was not used for longest is the first.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from itertools import chain
+
+from penstock.broker.transactions.states import AT_REST
+from penstock.broker.transactions.transaction import Transaction
+
+
+class TransactionTable:
+    """Transactions by transactional id, the last value of each."""
+
+    __slots__ = ("_open", "_resting")
+
+    def __init__(self) -> None:
+        self._open: dict[str, Transaction] = {}
+        self._resting: OrderedDict[str, Transaction] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._open) + len(self._resting)
+
+    def __iter__(self) -> Iterator[Transaction]:
+        return chain(self._open.values(), self._resting.values())
+
+    def get(self, transactional_id: str) -> Transaction | None:
+        return self._open.get(transactional_id) or self._resting.get(transactional_id)
+
+    def put(self, value: Transaction) -> None:
+        """In the place of the id's last one."""
+        self.discard(value.transactional_id)
+        place = self._resting if value.state in AT_REST else self._open
+        place[value.transactional_id] = value
+
+    def discard(self, transactional_id: str) -> None:
+        self._open.pop(transactional_id, None)
+        self._resting.pop(transactional_id, None)
+
+    def clear(self) -> None:
+        self._open.clear()
+        self._resting.clear()
+
+    def open(self) -> list[Transaction]:
+        """Those that have begun and are not complete."""
+        return list(self._open.values())
+
+    def overdue(self, now_ms: int) -> list[Transaction]:
+        """Those that are open for longer than their clients allowed."""
+        return [value for value in self._open.values() if value.is_overdue(now_ms)]
+
+    def unused(self, now_ms: int, expiration_ms: int, count_max: int) -> list[Transaction]:
+        """Up to so many of those that have rested for so long.
+
+        It ends with the first that has not: after a clock was set back some are found later, none too early.
+        """
+        found: list[Transaction] = []
+        for value in self._resting.values():
+            if len(found) == count_max or not value.is_unused(now_ms, expiration_ms):
+                break
+            found.append(value)
+        return found
