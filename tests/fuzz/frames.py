@@ -24,8 +24,10 @@ from penstock.broker.broker import Broker
 from penstock.broker.dispatcher import Dispatcher
 from penstock.broker.quotas.throttle import enforce_quotas
 from penstock.net.caller import Caller
-from penstock.net.connection import SCRATCH_BYTES, Answer, Connection, Service
+from penstock.net.connection import Connection
 from penstock.net.listener import Listener
+from penstock.net.scratch import SCRATCH_BYTES
+from penstock.net.service import Answer, Service
 from penstock.node.kafka_door import listener_options
 from penstock.protocol.kafka.apis import API_VERSIONS, APIS, PRODUCE
 from penstock.protocol.kafka.headers import read_request_header

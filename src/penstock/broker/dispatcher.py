@@ -18,8 +18,8 @@ from penstock.broker.broker import Broker
 from penstock.broker.call import Call
 from penstock.model.errors import ErrorCode
 from penstock.net.caller import Caller
-from penstock.net.connection import Answer
 from penstock.net.pending import Buffers
+from penstock.net.service import Answer
 from penstock.protocol.kafka.apis import API_VERSIONS, APIS, FETCH, PRODUCE, Api
 from penstock.protocol.kafka.headers import RequestHeader, body_start, read_request_header, response_header
 from penstock.protocol.kafka.messages import decode_request, encode, load, response_messages

@@ -38,7 +38,7 @@ class ProduceLane:
         self._repeated = repeated
 
     def serve(self, frame: memoryview) -> tuple[bytes, int, Pending] | None:
-        """As `net.connection.Service.serve`; None if the request has to go the long way."""
+        """As `net.service.Service.serve`; None if the request has to go the long way."""
         batch = self._repeated.batch_in(frame)
         partition = self._partition
         if batch is None or partition.deleted or partition.log.config is not self._config:

@@ -50,3 +50,13 @@ class IncomingFrame:
     def _has_room(self) -> None:
         self.waits_for_room = False
         self._on_room()
+
+
+def explain_size(size: int, start: memoryview) -> str:
+    """Why no frame can be of this size, for whoever reads the log: `start` is what was taken for it."""
+    text = bytes(start)
+    if text in (b"GET ", b"POST", b"HEAD", b"PUT ", b"OPTI", b"DELE"):
+        return "an HTTP request on the Kafka port; HTTP has a port of its own (http.port)"
+    if text[:2] == b"\x16\x03":
+        return "a TLS handshake on a plaintext port"
+    return f"a frame of {size} bytes is not allowed"

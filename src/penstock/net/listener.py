@@ -10,9 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from penstock.model.limits import FRAME_STALL_MS_MAX
-from penstock.net.connection import SCRATCH_BYTES, Connection, ConnectionLimits, Service, Shared
+from penstock.net.connection import Connection
 from penstock.net.flow_control import FlowControl
 from penstock.net.outbox import Outbox
+from penstock.net.scratch import SCRATCH_BYTES
+from penstock.net.service import Service
+from penstock.net.shared import ConnectionLimits, Shared
 from penstock.observability.metrics import BrokerMetrics
 
 log = logging.getLogger(__name__)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from penstock.config.settings import Settings
-from penstock.net.connection import ConnectionLimits
 from penstock.net.listener import ListenerOptions
+from penstock.net.shared import ConnectionLimits
 
 
 def listener_options(settings: Settings) -> ListenerOptions:

@@ -11,10 +11,11 @@ import pytest
 import uvloop
 
 from penstock.net.caller import Caller
-from penstock.net.connection import Answer, ConnectionLimits
 from penstock.net.flow_control import FlowControl
 from penstock.net.listener import Listener, ListenerOptions, bind
 from penstock.net.pending import Buffers, Pending
+from penstock.net.service import Answer
+from penstock.net.shared import ConnectionLimits
 from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.primitives import MalformedRequest
 

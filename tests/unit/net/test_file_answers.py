@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from penstock.net.caller import Caller
-from penstock.net.connection import Answer
 from penstock.net.pending import Buffers, Pending
+from penstock.net.service import Answer
 from penstock.runtime.file_part import FilePart
 from tests.unit.net.test_connection import Service, run, served
 

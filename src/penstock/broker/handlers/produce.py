@@ -41,8 +41,8 @@ from penstock.model.compression import CODEC_NAMES
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import RECORD_ERRORS_MAX
 from penstock.net.caller import Caller
-from penstock.net.connection import kept
 from penstock.net.pending import SILENCE, Buffers, Pending
+from penstock.net.scratch import kept
 from penstock.protocol.kafka.headers import RequestHeader
 from penstock.protocol.kafka.produce import (
     PartitionData,

@@ -15,15 +15,15 @@ from penstock.broker.quotas.fetch_meter import FetchMeter
 from penstock.broker.quotas.request import MeteredRequest
 from penstock.broker.quotas.timed import Timed
 from penstock.net.caller import Caller
-from penstock.net.connection import Answer
 from penstock.net.listener import Listener
 from penstock.net.pending import SILENCE, Buffers, Pending
+from penstock.net.service import Answer
 from penstock.protocol.kafka.apis import APIS, FETCH, PRODUCE
 from penstock.protocol.kafka.headers import RequestHeader, body_start, read_request_header, response_header
 
 
 class ThrottlingService:
-    """Implements `net.connection.Service`."""
+    """Implements `net.service.Service`."""
 
     def __init__(self, broker: Broker, dispatcher: Dispatcher) -> None:
         self._broker = broker

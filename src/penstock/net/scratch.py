@@ -1,0 +1,10 @@
+"""The buffer into which all connections of a listener receive: what is in it is gone after the call that serves it."""
+
+from __future__ import annotations
+
+SCRATCH_BYTES = 256 * 1024
+
+
+def kept(part: memoryview) -> memoryview:
+    """A part of a frame for use after the call that serves it. What is larger than the shared buffer is not in it."""
+    return part if len(part) > SCRATCH_BYTES else memoryview(bytearray(part))

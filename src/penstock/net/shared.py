@@ -1,0 +1,41 @@
+"""What the connections of one listener have in common, and the bounds of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from penstock.net.flow_control import FlowControl
+from penstock.net.outbox import Outbox
+from penstock.net.service import Service
+
+if TYPE_CHECKING:
+    from penstock.net.connection import Connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionLimits:
+    """Of each connection; those over all of them are in `flow`."""
+
+    frame_bytes_max: int
+    in_flight_max: int
+    queued_bytes_max: int
+    unread_bytes_max: int
+
+
+@dataclass(slots=True)
+class Shared:
+    """One object for all connections of a listener."""
+
+    service: Service
+    flow: FlowControl
+    limits: ConnectionLimits
+    clock: Callable[[], float]
+    on_open: Callable[[Connection], bool]
+    on_close: Callable[[Connection], None]
+    on_broken: Callable[[str], None]
+    scratch: bytearray
+    outbox: Outbox
+    muted: int = 0
+    """How many are not read because their clients are over a quota."""
