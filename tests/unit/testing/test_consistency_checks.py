@@ -282,6 +282,54 @@ def test_the_hole_of_the_first_generation_is_counted_apart(
     assert counted == []
 
 
+def first_generation(script: Script, name: str, end: End, started: int, took: int, *offsets: int) -> None:
+    """A transaction of one producer, with a value in every partition in which an offset is given."""
+    for partition_index, offset in enumerate(offsets):
+        script.write(f"{name}-{partition_index}", offset, name, partition_index=partition_index)
+    ended = started + 1 + took
+    script.transaction(name, end, generation=Generation.V1, started=started, end_started=started + 1, ended=ended)
+
+
+@pytest.mark.parametrize(("distance", "excused"), [(1, True), (2, False), (1000, False)])
+def test_the_hole_reaches_no_further_than_the_next_transaction(distance: int, excused: bool) -> None:
+    """A slow abort, and then transactions of which the last one is lost in one partition of two."""
+    script = Script()
+    step = 4 * REPEATED_AFTER_NS
+    began = -step * (distance + 1)
+    first_generation(script, "slow", End.ABORT, began, REPEATED_AFTER_NS)
+    for number in range(1, distance + 1):
+        first_generation(script, f"t{number}", End.COMMIT, began + number * step, 10, number, number)
+    script.read(*((number, f"t{number}-0") for number in range(1, distance + 1)), log_end=2000)
+    script.read(*((number, f"t{number}-1") for number in range(1, distance)), log_end=2000, partition_index=1)
+    verdict = script.verdict()
+    expected, none = (verdict.known_hole, verdict.anomalies) if excused else (verdict.anomalies, verdict.known_hole)
+    assert {type(each) for each in expected} == {LostWrite, TornTransaction}
+    assert none == []
+
+
+@pytest.mark.parametrize(("late", "excused"), [(End.ABORT, True), (End.COMMIT, False)])
+def test_a_late_commit_loses_nothing(late: End, excused: bool) -> None:
+    script = Script()
+    first_generation(script, "slow", late, 0, REPEATED_AFTER_NS)
+    first_generation(script, "next", End.COMMIT, 2 * REPEATED_AFTER_NS, 10, 0)
+    script.read()
+    verdict = script.verdict()
+    assert [type(each) for each in verdict.anomalies] == ([] if excused else [LostWrite])
+    assert len(verdict.known_hole) == int(excused)
+
+
+def test_the_hole_reaches_a_transaction_that_was_open_beside_the_late_end() -> None:
+    """A client that does not wait: the end of the first is answered when its third transaction has begun."""
+    script = Script()
+    first_generation(script, "slow", End.COMMIT, 0, 5 * REPEATED_AFTER_NS)
+    first_generation(script, "second", End.ABORT, REPEATED_AFTER_NS, 10, 0)
+    first_generation(script, "third", End.ABORT, 3 * REPEATED_AFTER_NS, 10, 1)
+    script.read((0, "second-0"), (1, "third-0"))
+    verdict = script.verdict()
+    assert [type(each) for each in verdict.known_hole] == [AbortedRead, AbortedRead]
+    assert verdict.anomalies == []
+
+
 def test_the_hole_explains_no_duplicates() -> None:
     script = Script()
     script.transaction("first", outcome=UNKNOWN, generation=Generation.V1, started=1)

@@ -2,16 +2,17 @@
 
 The first protocol generation has a hole of its own: its EndTxn names a producer and an epoch, not a transaction, so
 one that is delayed (the client gave up waiting and went on) ends whatever transaction of that producer is open when it
-arrives. No broker can tell. What this explains is counted apart: an anomaly of a V1 transaction, of a kind that a
-wrong end leads to, after an end of an earlier transaction of the same producer that was unanswered or so slow that the
-client may have sent it again. A producer that took over the transactional id anew has another epoch, and late ends of
-the one before are fenced. Everything else is an anomaly, V1 or V2.
+arrives. No broker can tell. What this explains is counted apart, and it explains little: only an anomaly of a V1
+transaction, of a kind that an end of that sort leads to, and only in the transaction right after one whose end was
+unanswered or so slow that the client may have sent it again, or in one that was open while it was asked for. A producer
+that took over the transactional id anew has another epoch, and late ends of the one before are fenced. Everything else
+is an anomaly, V1 or V2.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -24,7 +25,7 @@ from penstock.testing.consistency.anomalies import (
     UncommittedOffset,
     UncommittedRead,
 )
-from penstock.testing.consistency.history import Generation, History, Outcome, Transaction
+from penstock.testing.consistency.history import NEVER, End, Generation, History, Outcome, Transaction
 from penstock.testing.consistency.offset_checks import offsets_that_went_back, uncommitted_offsets
 from penstock.testing.consistency.poll_checks import reordered_records, skipped_records
 from penstock.testing.consistency.transaction_checks import (
@@ -49,14 +50,11 @@ CHECKS: Final[tuple[Callable[[History], Iterable[Anomaly]], ...]] = (
     uncommitted_offsets,
     offsets_that_went_back,
 )
-OF_A_WRONG_END: Final = (
-    LostWrite,
-    AbortedRead,
-    UncommittedRead,
-    TornTransaction,
-    UncommittedOffset,
-    OffsetWentBack,
-)
+OF_A_LATE_END: Final[dict[End, tuple[type[Anomaly], ...]]] = {
+    End.COMMIT: (AbortedRead, UncommittedRead, TornTransaction, UncommittedOffset),
+    End.ABORT: (LostWrite, TornTransaction, OffsetWentBack),
+}
+"""What the next transaction suffers from a late commit, and from a late abort."""
 REPEATED_AFTER_NS: Final = 1_000_000_000
 """An end that took this long may have been sent more than once."""
 
@@ -79,18 +77,34 @@ def judge(history: History) -> Verdict:
 
 
 def _is_known_hole(history: History, anomaly: Anomaly) -> bool:
-    if anomaly.transaction is None or not isinstance(anomaly, OF_A_WRONG_END):
+    if anomaly.transaction is None:
         return False
     concerned = history.transactions[anomaly.transaction]
-    return concerned.generation is Generation.V1 and any(
-        _end_may_be_late(earlier, concerned) for earlier in history.transactions.values()
+    if concerned.generation is not Generation.V1:
+        return False
+    return any(
+        earlier.end is not None and isinstance(anomaly, OF_A_LATE_END[earlier.end])
+        for earlier in _whose_end_may_hit(history, concerned)
     )
 
 
-def _end_may_be_late(earlier: Transaction, later: Transaction) -> bool:
-    if _producer(earlier) != _producer(later) or not earlier.end_started < later.started:
-        return False
-    return earlier.outcome is Outcome.UNKNOWN or earlier.ended - earlier.end_started >= REPEATED_AFTER_NS
+def _whose_end_may_hit(history: History, concerned: Transaction) -> Iterator[Transaction]:
+    """The one right before and those that overlap, where their ends may have been sent more than once."""
+    before = [
+        each
+        for each in history.transactions.values()
+        if _producer(each) == _producer(concerned) and each.end_started < concerned.started
+    ]
+    last = max(before, key=lambda each: each.started, default=None)
+    for each in before:
+        is_answered_later = each.ended != NEVER and each.ended > concerned.started
+        if (each is last or is_answered_later) and _may_be_late(each):
+            yield each
+
+
+def _may_be_late(transaction: Transaction) -> bool:
+    is_slow = transaction.ended - transaction.end_started >= REPEATED_AFTER_NS
+    return transaction.outcome is Outcome.UNKNOWN or is_slow
 
 
 def _producer(transaction: Transaction) -> tuple[str, str, int]:
