@@ -111,12 +111,12 @@ class Crew:
         client.stopped_until = 0.0
         client.signal(signal.SIGCONT)
 
-    def dismiss(self) -> None:
+    def dismiss(self, seconds: float = LEAVE_SECONDS) -> None:
         """All finish what they are at; who does not in time is killed."""
         for client in self.clients:
             self._let_go_on(client)
             client.signal(signal.SIGTERM)
-        deadline = time.monotonic() + LEAVE_SECONDS
+        deadline = time.monotonic() + seconds
         for client in self.clients:
             assert client.process is not None
             try:

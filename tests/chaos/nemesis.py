@@ -6,26 +6,37 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from penstock.model.topic_name import CONSUMER_OFFSETS, TRANSACTION_STATE
 from tests.chaos.brokers import PausingPenstock, continue_process, stop_process
 from tests.chaos.crew import Crew
-from tests.chaos.plan import WINDOWS, Fault, Planned
+from tests.chaos.failing_flush import fail_flush
+from tests.chaos.plan import TOPICS, WINDOWS, Fault, Planned
 from tests.support.broker_process import BrokerProcess
-from tests.support.strace import CannotAttach, Strace
+from tests.support.strace import CannotAttach
 from tests.support.waiting import DeadlinePassed, wait_until
 
 WINDOW_SECONDS = 15.0
-FLUSHES = "fdatasync,syncfs"
+FLUSHED_TOPICS = (TRANSACTION_STATE, *TOPICS, CONSUMER_OFFSETS)
+"""Whose flushes fail, in turn."""
 
 
 class Nemesis:
     def __init__(self, broker: BrokerProcess, crew: Crew, directory: Path) -> None:
         self.counts: Counter[Fault] = Counter()
         self.kills = 0
+        self.failed_flushes: Counter[str] = Counter()
+        self.problem = ""
         self._broker = broker
         self._crew = crew
         self._trace = directory / "strace"
 
-    def strike(self, planned: Planned) -> None:
+    def strike(self, planned: Planned) -> bool:
+        """Whether it hit: a window may not be reached, and a flush may not come."""
+        hit = self._strike(planned)
+        self.counts[planned.fault] += hit
+        return hit
+
+    def _strike(self, planned: Planned) -> bool:
         match planned.fault:
             case Fault.KILL_BROKER:
                 self._kill_broker()
@@ -37,38 +48,41 @@ class Nemesis:
             case Fault.RESTART_BROKER:
                 self._broker.restart()
             case Fault.FAIL_FLUSH:
-                if not self._fail_flush(planned.seconds):
-                    return
+                return self._fail_flush(planned.seconds)
             case Fault.KILL_CLIENT:
                 self._crew.kill(planned.client)
             case Fault.STOP_CLIENT:
                 self._crew.stop(planned.client, planned.seconds)
             case _:
-                if not self._kill_in_window(planned.fault):
-                    return
-        self.counts[planned.fault] += 1
+                return self._kill_in_window(planned.fault)
+        return True
 
     def _kill_broker(self) -> None:
         self._broker.kill9()
         self.kills += 1
 
     def _fail_flush(self, seconds: float) -> bool:
-        """Each thread's first flush fails; what became of the log, only a restart can tell. False without strace."""
-        inject = f"inject={FLUSHES}:error=EIO:when=1"
+        """What became of the log, only a restart can tell; until then clients meet one that is offline."""
+        broker = self._broker
+        assert isinstance(broker, PausingPenstock)
+        topic = FLUSHED_TOPICS[sum(self.failed_flushes.values()) % len(FLUSHED_TOPICS)]
         try:
-            with Strace(self._broker.pid, self._trace, "-e", f"trace={FLUSHES}", "-e", inject):
-                time.sleep(seconds)
-        except CannotAttach:
+            hit = fail_flush(broker, topic, self._trace)
+        except CannotAttach as error:
+            self.problem = f"strace cannot attach: {str(error).strip()}"
             return False
+        if hit:
+            self.failed_flushes[topic] += 1
+            time.sleep(seconds)
         self._kill_broker()
-        self._broker.start()
-        return True
+        broker.start()
+        return hit
 
     def _kill_in_window(self, fault: Fault) -> bool:
         """Start the broker so that it stops itself there, and kill it when it has; False if it never came there."""
         broker = self._broker
         assert isinstance(broker, PausingPenstock)
-        self._kill_broker()
+        broker.kill9()  # not counted: it only serves to start it anew
         broker.pause = WINDOWS[fault]
         try:
             broker.start()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Final, NamedTuple
@@ -50,7 +50,7 @@ LONG_CREW: Final = (
     *(Role.READER_COMMITTED, Role.READER_UNCOMMITTED, Role.MEMBER, Role.MEMBER, Role.WATCHER),
 )
 SHORT_CREW: Final = (
-    *(Role.CONFLUENT, Role.AIO, Role.FRAMES, Role.FRAMES, Role.PLAIN),
+    *(Role.CONFLUENT, Role.AIO, Role.JAVA, Role.FRAMES, Role.PLAIN),
     *(Role.READER_COMMITTED, Role.READER_UNCOMMITTED, Role.WATCHER),
 )
 
@@ -95,20 +95,35 @@ class Planned(NamedTuple):
 
 
 REST_SECONDS: Final = (3.0, 7.0)
+SHORT_REST_SECONDS: Final = (0.5, 1.5)
 
 
-def faults(random: Random, without: tuple[Fault, ...] = ()) -> Iterator[Planned]:
-    """Without end. Windows are dealt first, so that a short run has them, too."""
-    deck = [fault for fault in WINDOWS if fault not in without]
+def kinds(without: tuple[Fault, ...] = ()) -> list[Fault]:
+    return [fault for fault in Fault if fault not in without]
+
+
+def faults(
+    random: Random, without: tuple[Fault, ...] = (), rest: tuple[float, float] = REST_SECONDS
+) -> Iterator[Planned]:
+    """Without end. The first deck has one of each kind, for transactional clients, so that short runs have all."""
+    deck = kinds(without)
+    clients = min(map(_transactional_first, (LONG_CREW, SHORT_CREW)))
+    random.shuffle(deck)
     while True:
         if not deck:
             deck = [fault for fault in DECK if fault not in without]
+            clients = 1000
             random.shuffle(deck)
         fault = deck.pop()
         lasts = random.uniform(0.5, 4.0)
         if fault is Fault.STOP_CLIENT and random.random() < 0.5:
             lasts = TRANSACTION_TIMEOUT_MS / 1000 * random.uniform(0.9, 1.3)  # its transaction may time out
-        yield Planned(random.uniform(*REST_SECONDS), fault, random.randrange(1000), lasts)
+        yield Planned(random.uniform(*rest), fault, random.randrange(clients), lasts)
+
+
+def _transactional_first(crew: tuple[Role, ...]) -> int:
+    """How many transactional clients stand at the head of a crew."""
+    return next(place for place, role in enumerate(crew) if role not in TRANSACTIONAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +133,21 @@ class Minimum:
     committed: int
     aborted: int
     kills: int
+    each: int = 1
+    """Of every kind of fault."""
 
     @classmethod
     def of(cls, seconds: float) -> Minimum:
         share = seconds / 600
-        return cls(math.ceil(1000 * share), math.ceil(200 * share), math.floor(20 * share))
+        each = max(1, math.floor(3 * share))
+        return cls(math.ceil(1000 * share), math.ceil(200 * share), math.floor(20 * share), each)
+
+    def shortages(self, counts: Mapping[str, int], without: tuple[Fault, ...] = ()) -> list[str]:
+        """What there was too little of, by the names that a run counts under."""
+        wanted = {"transactions committed": self.committed, "transactions aborted": self.aborted}
+        if Fault.KILL_BROKER not in without:
+            wanted["kills of the broker"] = self.kills
+        wanted |= {str(fault): self.each for fault in kinds(without)}
+        return [
+            f"{name}: {counts.get(name, 0)} of {least}" for name, least in wanted.items() if counts.get(name, 0) < least
+        ]

@@ -12,10 +12,10 @@ from penstock.testing.consistency.checker import Verdict, judge
 from penstock.testing.consistency.history import End, Generation, History, Outcome
 from penstock.testing.consistency.history_file import Recorder, read_history
 from tests.chaos.brokers import TXN_OFFSET_COMMIT, make_broker
-from tests.chaos.crew import Crew
+from tests.chaos.crew import LEAVE_SECONDS, Crew
 from tests.chaos.ending import fence_all, fetch_offsets, read_all, settle
 from tests.chaos.nemesis import Nemesis
-from tests.chaos.plan import TOPICS, WINDOWS, Fault, Minimum, Role, faults
+from tests.chaos.plan import REST_SECONDS, TOPICS, Fault, Minimum, Planned, Role, faults, kinds
 from tests.support.broker_process import BrokerProcess
 from tests.support.group_client import wait_for_coordinator
 from tests.support.raw_client import RawClient
@@ -37,7 +37,7 @@ class Result:
 
     def text(self) -> str:
         lines = [f"{name:50} {count}" for name, count in self.counts.items()]
-        lines += [f"TOO FEW {shortage}" for shortage in self.shortages]
+        lines += [f"TOO LITTLE {shortage}" for shortage in self.shortages]
         lines += [f"known hole of V1: {each}" for each in self.verdict.known_hole[:SHOWN_MAX]]
         lines += [f"ANOMALY {each}" for each in self.verdict.anomalies[:SHOWN_MAX]]
         if self.verdict.anomalies:
@@ -56,10 +56,14 @@ class Chaos:
         roles: tuple[Role, ...],
         without: tuple[Fault, ...] = (),
         minimum: Minimum | None = None,
+        rest: tuple[float, float] = REST_SECONDS,
+        leave_seconds: float = LEAVE_SECONDS,
     ) -> None:
         self._minimum = Minimum.of(seconds) if minimum is None else minimum
         self._target = target
         self._without = without
+        self._rest = rest
+        self._leave_seconds = leave_seconds
         self._seed = seed
         self._seconds = seconds
         self._histories = directory / "history"
@@ -86,7 +90,7 @@ class Chaos:
             self._crew.start()
             wait_until(self._crew.has_begun, what="every client has begun", within_s=START_SECONDS)
             self._make_chaos()
-            self._crew.dismiss()
+            self._crew.dismiss(self._leave_seconds)
             self._end()
         finally:
             self._crew.kill_all()
@@ -95,18 +99,25 @@ class Chaos:
         return self._result(history)
 
     def _make_chaos(self) -> None:
-        """For the given time, and until the windows have had their turn if that takes longer."""
+        """For the given time, and until every kind has had its turn if that takes longer; what missed comes again."""
         began = time.monotonic()
-        windows_left = len([window for window in WINDOWS if window not in self._without])
-        for planned in faults(Random(self._seed), self._without):
-            resting_until = time.monotonic() + planned.rest
-            if windows_left <= 0 and resting_until > began + self._seconds:
+        missed: list[Planned] = []
+        for number, planned in enumerate(faults(Random(self._seed), self._without, self._rest)):
+            is_due = number < len(kinds(self._without))
+            if not is_due and time.monotonic() + planned.rest > began + self._seconds:
                 break
-            self._wait_until(resting_until)
-            print(f"{time.monotonic() - began:6.1f} s  {planned.fault}", flush=True)
-            self._nemesis.strike(planned)
-            windows_left -= 1
+            if not self._strike(planned, began):
+                missed.append(planned)
+        for planned in missed:
+            if not self._nemesis.counts[planned.fault]:
+                self._strike(planned, began)
         self._wait_until(began + self._seconds)
+
+    def _strike(self, planned: Planned, began: float) -> bool:
+        self._wait_until(time.monotonic() + planned.rest)
+        hit = self._nemesis.strike(planned)
+        print(f"{time.monotonic() - began:6.1f} s  {planned.fault}{'' if hit else ': missed'}", flush=True)
+        return hit
 
     def _wait_until(self, moment: float) -> None:
         while True:
@@ -127,17 +138,12 @@ class Chaos:
 
     def _result(self, history: History) -> Result:
         counts = count(history)
-        counts |= {str(fault): number for fault, number in sorted(self._nemesis.counts.items())}
+        counts |= {str(fault): self._nemesis.counts[fault] for fault in kinds(self._without)}
+        counts |= {f"failed flushes of {topic}": number for topic, number in self._nemesis.failed_flushes.items()}
         counts["kills of the broker"] = self._nemesis.kills
-        wanted = {
-            "transactions committed": self._minimum.committed,
-            "transactions aborted": self._minimum.aborted,
-        }
-        if Fault.KILL_BROKER not in self._without:
-            wanted["kills of the broker"] = self._minimum.kills
-        wanted |= {str(window): 1 for window in WINDOWS if window not in self._without}
-        missing = {name: least for name, least in wanted.items() if counts.get(name, 0) < least}
-        shortages = [f"{name}: {counts.get(name, 0)} of {least}" for name, least in missing.items()]
+        shortages = self._minimum.shortages(counts, self._without)
+        if self._nemesis.problem:
+            shortages.append(self._nemesis.problem)
         verdict = judge(history)
         counts["anomalies that the hole of V1 explains"] = len(verdict.known_hole)
         counts["anomalies"] = len(verdict.anomalies)
