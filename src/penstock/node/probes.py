@@ -46,6 +46,21 @@ def _connect_transactions(transactions: TransactionCoordinator, metrics: BrokerM
         "How long the oldest open transaction has been open",
         lambda: transactions.oldest_seconds,
     )
+    metrics.add_gauge(
+        "penstock_uncoordinated_transactions",
+        "Open transactions in partitions that no coordinator knows",
+        lambda: transactions.uncoordinated_count,
+    )
+    ends = transactions.ends
+    metrics.add_counter(
+        "penstock_transactions_committed_total", "Transactions that were committed", lambda: ends.committed
+    )
+    metrics.add_counter("penstock_transactions_aborted_total", "Transactions that were aborted", lambda: ends.aborted)
+    metrics.add_counter(
+        "penstock_transactions_timed_out_total",
+        "Transactions that were aborted because they were open for too long",
+        lambda: ends.timed_out,
+    )
 
 
 def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> None:

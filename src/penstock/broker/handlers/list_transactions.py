@@ -1,4 +1,8 @@
-"""ListTransactions v0-2: transactional ids, by state, producer id, how long they have been open (v1), name (v2)."""
+"""ListTransactions v0-2: transactional ids, by state, producer id, how long they have been open (v1), name (v2).
+
+Who asks for producers and hears of none may take their transactions for lost and end them by hand. So that answer is
+given only if every part of the coordinator could be asked, and COORDINATOR_NOT_AVAILABLE otherwise.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +31,8 @@ def handle(broker: Broker, call: Call) -> Entity:
     except re2.error:
         return _answer(call, ErrorCode.INVALID_REGULAR_EXPRESSION, [], [])
     states, producer_ids = set(request.state_filters), set(request.producer_id_filters)
+    if not broker.transactions.knows_all and producer_ids.difference(_known_producers(broker)):
+        return _answer(call, ErrorCode.COORDINATOR_NOT_AVAILABLE, [], [])
     duration_ms = field(request, "duration_filter", -1)
     now_ms = broker.clock.now_ms()
     found = [
@@ -38,6 +44,10 @@ def handle(broker: Broker, call: Call) -> Entity:
         and is_wanted_name(value.transactional_id)
     ]
     return _answer(call, ErrorCode.NONE, [name for name in request.state_filters if name not in NAMES], found)
+
+
+def _known_producers(broker: Broker) -> set[int]:
+    return {value.producer_id for value in broker.transactions.all_transactions()}
 
 
 def _is_open_for(value: Transaction, duration_ms: int, now_ms: int) -> bool:

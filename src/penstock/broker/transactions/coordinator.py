@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection, Iterator
 from penstock.broker.coordinator_log import CoordinatorState, Outcome
 from penstock.broker.coordinator_shards import CoordinatorShards
 from penstock.broker.producer_ids import ProducerIds
+from penstock.broker.transactions.census import Ends, uncoordinated_count
 from penstock.broker.transactions.markers import RETRY_SECONDS, MarkerWriter, OnOffsetsEnded
 from penstock.broker.transactions.shard import TransactionShard
 from penstock.broker.transactions.states import AT_REST, PREPARED, TransactionState
@@ -71,6 +72,7 @@ class TransactionCoordinator:
         self._clock = clock
         self._producer_ids = producer_ids
         self.markers = MarkerWriter(partitions, clock, on_offsets_ended)
+        self.ends = Ends()
         self._shards = CoordinatorShards(TRANSACTION_STATE, partitions, controller, TransactionShard)
         self._ending: dict[str, list[asyncio.Future[None]]] = {}  # by transactional id, with those who wait for it
         self._loading: asyncio.Task[None] | None = None
@@ -133,7 +135,7 @@ class TransactionCoordinator:
                 self.markers.abort_unknown(partition, marker)
 
     def _is_known(self, found: OpenTransaction, place: TopicPartition) -> bool:
-        if len(list(self._shards)) < len(self._shards.all):
+        if not self.knows_all:
             return True  # as far as can be told
         return any(
             value.producer_id == found.producer_id
@@ -184,8 +186,18 @@ class TransactionCoordinator:
         return max(0.0, (self._clock.now_ms() - min(starts)) / 1000) if starts else 0.0
 
     @property
+    def uncoordinated_count(self) -> int:
+        """Transactions that are open in partitions and that no shard knows, be it because that has failed."""
+        return 0 if self.is_loading else uncoordinated_count(self._partitions.opened(), self.open())
+
+    @property
     def id_count(self) -> int:
         return sum(len(shard.transactions) for shard in self._shards.present())
+
+    @property
+    def knows_all(self) -> bool:
+        """False while a shard is loading or has failed: a transaction that is not found may still exist."""
+        return len(list(self._shards)) == len(self._shards.all)
 
     @property
     def is_loading(self) -> bool:
@@ -309,18 +321,18 @@ class TransactionCoordinator:
         await self._prepare_end(shard, after)
         return after.completed(after.update_ms).identity
 
-    async def _abort_open(self, value: Transaction) -> None:
-        """Shut the client of an ongoing transaction out, and abort it; nothing if it has ended meanwhile."""
+    async def _abort_open(self, value: Transaction) -> bool:
+        """Shut out the client of an ongoing transaction and abort it. False, and nothing, if it has ended meanwhile."""
         new_id = NO_PRODUCER_ID
         if value.version >= SECOND_GENERATION and value.is_exhausted:
             new_id = await self._new_producer_id()
         shard, current = self.find(value.transactional_id)
-        if current is value:
-            now_ms = self._clock.now_ms()
-            prepared = value.fenced().prepared(
-                commit=False, now_ms=now_ms, version=value.version, new_producer_id=new_id
-            )
-            await self._prepare_end(shard, prepared)
+        if current is not value:
+            return False
+        now_ms = self._clock.now_ms()
+        prepared = value.fenced().prepared(commit=False, now_ms=now_ms, version=value.version, new_producer_id=new_id)
+        await self._prepare_end(shard, prepared)
+        return True
 
     async def _prepare_end(self, shard: TransactionShard, prepared: Transaction) -> None:
         """Once it is stored the end goes on, whether or not the client is still there to hear of it."""
@@ -354,6 +366,8 @@ class TransactionCoordinator:
                 log.error("%s: its end is not stored (%s), trying again", prepared.transactional_id, code.name)
                 asyncio.get_running_loop().call_later(RETRY_SECONDS, complete)
             else:
+                if code is ErrorCode.NONE:
+                    self.ends.count(prepared)
                 self._end_is_over(prepared.transactional_id)
 
         self.markers.write(prepared.partitions, marker, marked)
@@ -394,7 +408,8 @@ class TransactionCoordinator:
         for value in [value for shard in self._shards for value in shard.transactions.overdue(now_ms)]:
             try:
                 log.warning("%s: aborted, it was open for more than %d ms", value.transactional_id, value.timeout_ms)
-                await self._abort_open(value)
+                if await self._abort_open(value):
+                    self.ends.timed_out += 1
             except KafkaError as error:
                 log.warning("%s is overdue and cannot be aborted now: %r", value.transactional_id, error)
 

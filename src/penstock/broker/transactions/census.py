@@ -1,0 +1,48 @@
+"""How many transactions ended and how, and how many are open where no coordinator knows them: figures for metrics."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from penstock.broker.transactions.states import TransactionState
+from penstock.broker.transactions.transaction import TopicPartition, Transaction
+from penstock.cluster.partition import Partition
+from penstock.model.topic_name import TRANSACTION_STATE
+
+
+@dataclass(slots=True)
+class Ends:
+    """Since the start of the process. A transaction counts when its end is complete, `timed_out` when it is decided."""
+
+    committed: int = 0
+    aborted: int = 0
+    """For whatever reason: timeouts and fenced producers are among them."""
+    timed_out: int = 0
+
+    def count(self, prepared: Transaction) -> None:
+        if not prepared.partitions:
+            return  # the abort of nothing, which only raises an epoch
+        if prepared.state is TransactionState.PREPARE_COMMIT:
+            self.committed += 1
+        else:
+            self.aborted += 1
+
+
+def uncoordinated_count(partitions: Iterable[Partition], known: Iterable[Transaction]) -> int:
+    """Transactions that hold back readers of a partition and belong to none that is known, counted by partition."""
+    by_producer: dict[int, list[Transaction]] = defaultdict(list)
+    for value in known:
+        by_producer[value.producer_id].append(value)
+    count = 0
+    for partition in partitions:
+        if partition.topic == TRANSACTION_STATE:
+            continue
+        for found in partition.log.open_transactions():
+            place = TopicPartition(partition.topic, partition.index)
+            count += not any(
+                place in value.partitions and value.has_batches_of(found.producer_epoch)
+                for value in by_producer[found.producer_id]
+            )
+    return count
