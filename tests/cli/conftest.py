@@ -38,6 +38,24 @@ class Outcome:
         return self.out.splitlines()
 
 
+class Question:
+    """What a command asks, and what comes of an answer."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        assert process.stderr is not None
+        self.text = ""
+        while not self.text.rstrip().endswith("]:"):
+            piece = os.read(process.stderr.fileno(), 1000)
+            assert piece, f"it ended without a question: {self.text}"
+            self.text += piece.decode()
+
+    def answer(self, word: str) -> tuple[int, str]:
+        """The exit code, and what it says then."""
+        _, told = self._process.communicate(f"{word}\n".encode(), TIMEOUT_S)
+        return self._process.returncode, told.decode()
+
+
 class CommandLine:
     """Runs `penstock …`; settings of the surrounding shell are left out."""
 
@@ -60,6 +78,21 @@ class CommandLine:
         assert outcome.code == code, f"exit code {outcome.code}, not {code}\n{outcome.out}\n{outcome.err}"
         assert "Traceback" not in outcome.err, outcome.err
         return outcome
+
+    @contextlib.contextmanager
+    def asked(self, *args: object) -> Iterator[Question]:
+        """The command waiting for an answer to its question."""
+        with subprocess.Popen(
+            [sys.executable, "-m", "penstock", *map(str, args)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=self.environ,
+        ) as process:
+            try:
+                yield Question(process)
+            finally:
+                process.kill()
 
     @contextlib.contextmanager
     def started(self, *args: object) -> Iterator[subprocess.Popen[bytes]]:

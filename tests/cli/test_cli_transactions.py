@@ -10,7 +10,7 @@ from kio.schema.errors import ErrorCode
 from tests.cli.conftest import CommandLine
 from tests.support.penstock_process import PenstockProcess
 from tests.support.raw_client import RawClient, unique_name
-from tests.support.transaction_client import V2, TransactionClient
+from tests.support.transaction_client import V1, V2, TransactionClient
 
 pytestmark = pytest.mark.feature("K-07")
 
@@ -55,18 +55,96 @@ def test_abort_asks_and_shuts_the_producer_out(penstock: CommandLine, client: Ra
     assert "no open transaction" in again.err
 
 
-def test_abort_of_what_hangs_in_a_partition(penstock: CommandLine, client: RawClient, tx: TransactionClient) -> None:
+@pytest.mark.parametrize("generation", [V1, V2])
+def test_abort_shuts_out_either_generation(penstock: CommandLine, client: RawClient, generation: int) -> None:
+    topic = client.create_topic()
+    tx = TransactionClient(client, unique_name("tx"), generation).init()
+    tx.send(topic, "a")
+    penstock("transaction", "abort", tx.transactional_id, "--yes")
+    assert tx.describe().transaction_state == "CompleteAbort"
+    assert tx.end_answer(commit=True).error_code != ErrorCode.none
+    assert tx.produce(topic, "b") == ErrorCode.invalid_producer_epoch
+
+
+@pytest.mark.parametrize("generation", [V1, V2])
+def test_abort_means_the_transaction_that_was_shown(penstock: CommandLine, client: RawClient, generation: int) -> None:
+    """It commits and the next one begins while the question is open."""
+    topic = client.create_topic()
+    tx = TransactionClient(client, unique_name("tx"), generation).init()
+    tx.send(topic, "a")
+    shown = f"producer {tx.producer_id}, epoch {tx.epoch}"
+    with penstock.asked("transaction", "abort", tx.transactional_id) as question:
+        assert shown in question.text
+        tx.commit()
+        tx.send(topic, "b")
+        code, told = question.answer("y")
+    assert code == 1
+    assert "nothing was aborted" in told
+    assert tx.describe().transaction_state == "Ongoing"
+    tx.commit()
+
+
+def test_a_coordinated_transaction_is_not_torn(penstock: CommandLine, client: RawClient, tx: TransactionClient) -> None:
+    topic = client.create_topic(partitions=2)
+    tx.send(topic, "a", partition=0)
+    tx.send(topic, "b", partition=1)
+    where = ["--topic", topic, "--partition", 1, "--producer-id", tx.producer_id, "--yes"]
+    refused = penstock("transaction", "abort", *where, code=1)
+    assert f"`penstock transaction abort {tx.transactional_id}` ends all of it" in refused.err
+    assert tx.describe().transaction_state == "Ongoing"
+    forced = penstock("transaction", "abort", *where, "--force")
+    assert "warning" in forced.err
+    assert client.fetch(topic, 0, partition=1, isolation_level=1).last_stable_offset == 2
+    tx.abort()
+
+
+def test_find_hanging(penstock: CommandLine, client: RawClient, tx: TransactionClient) -> None:
+    """What is coordinated hangs only beyond every timeout."""
+    topic, other = client.create_topic(partitions=3), client.create_topic()
+    tx.send(topic, "a", partition=2)
+    find = ["transaction", "find-hanging", "--output", "json"]
+    assert penstock(*find).json == []
+    (found,) = penstock(*find, "--topic", topic, "--timeout-max-ms", 0).json
+    assert (found["partition"], found["transactional_id"]) == (2, tx.transactional_id)
+    assert found["why"] == "open beyond every timeout"
+    assert penstock(*find, "--topic", other, "--timeout-max-ms", 0).json == []
+    shown = penstock("transaction", "find-hanging", "--topic", topic, "--timeout-max-ms", 0)
+    assert f"penstock transaction abort {tx.transactional_id}" in shown.err
+    assert f"{tx.producer_id}" in shown.out
+    tx.commit()
+
+
+def test_what_is_over_is_not_open_for_long(penstock: CommandLine, client: RawClient, tx: TransactionClient) -> None:
     topic = client.create_topic()
     tx.send(topic, "a")
-    where = ["--topic", topic, "--producer-id", tx.producer_id]
-    done = penstock("transaction", "abort", *where, "--yes", "--output", "json")
-    assert str(tx.producer_id) in done.json["aborted"]
-    assert client.fetch(topic, 0, isolation_level=1).last_stable_offset == 2
-    assert "no open transaction" in penstock("transaction", "abort", *where, "--yes", code=4).err
+    tx.commit()
+    tx.wait_for("CompleteCommit")
+    rows = penstock("transaction", "list", "--open-for-ms", 0, "--output", "json").json
+    assert tx.transactional_id not in [row["transactional_id"] for row in rows]
 
 
 def test_mistakes(penstock: CommandLine) -> None:
     assert "no transactional id nobody" in penstock("transaction", "describe", "nobody", code=4).err
+    assert "no transactional id nobody" in penstock("transaction", "abort", "nobody", "--yes", code=4).err
+    assert "cannot be empty" in penstock("transaction", "describe", "", code=2).err
+    assert "cannot be empty" in penstock("transaction", "abort", "", "--yes", code=2).err
     assert "no such state: Nonsense" in penstock("transaction", "list", "--state", "Nonsense", code=2).err
-    assert "which transaction?" in penstock("transaction", "abort", code=2).err
-    assert "which transaction?" in penstock("transaction", "abort", "x", "--topic", "t", "--producer-id", 1, code=2).err
+    assert "nope does not exist" in penstock("transaction", "find-hanging", "--topic", "nope", code=4).err
+    where = ["--topic", "nope", "--partition", 0, "--producer-id", 1]
+    assert "nope-0 does not exist" in penstock("transaction", "abort", *where, "--yes", code=4).err
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [],
+        ["x", "--topic", "t"],
+        ["x", "--force"],
+        ["x", "--topic", "t", "--partition", 0, "--producer-id", 1],
+        ["--topic", "t", "--producer-id", 1],
+        ["--topic", "t", "--partition", 0],
+    ],
+    ids=str,
+)
+def test_one_transaction_has_to_be_named(penstock: CommandLine, given: list[object]) -> None:
+    assert "which transaction?" in penstock("transaction", "abort", *given, "--yes", code=2).err

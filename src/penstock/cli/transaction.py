@@ -5,15 +5,19 @@ librdkafka knows none of these requests, so these commands speak to the broker t
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from penstock.cli.client import DEFAULT_SERVER, BootstrapServer, connect
 from penstock.cli.errors import CommandError, ExitCode
+from penstock.cli.hanging import Hanging
+from penstock.cli.hanging import find_hanging as find_all_hanging
 from penstock.cli.output import Output, note, print_json, print_table
 from penstock.cli.topic import ChangeOutput, OutputOption
+from penstock.cli.transaction_abort import abort_by_id, abort_in_partition
+from penstock.cli.transaction_requests import Place, all_places, list_all, open_for_ms, places
+from penstock.cli.transaction_requests import describe as ask_for
 
 if TYPE_CHECKING:
     from penstock.cli.kafka_connection import KafkaConnection
@@ -21,40 +25,28 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Look at transactions, and end those that hang.")
 
-CONCURRENT_TRANSACTIONS, NOT_FOUND = 51, 105
-ABORT_SECONDS_MAX = 30.0
+TIMEOUT_MAX_MS = 900_000
 
 Ids = Annotated[list[str], typer.Argument(metavar="TRANSACTIONAL_ID...")]
 States = Annotated[
     list[str] | None, typer.Option("--state", "-s", metavar="STATE", help="Only in this state, as Ongoing; several.")
 ]
-OpenFor = Annotated[int, typer.Option("--open-for-ms", help="Only those open for at least so long.")]
+OpenFor = Annotated[int, typer.Option("--open-for-ms", help="Only those that are open, for at least so long.")]
 
 
 @app.command("list")
 def list_transactions(
     state: States = None,
-    open_for_ms: OpenFor = -1,
+    for_ms: OpenFor = -1,
     output: OutputOption = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
 ) -> None:
     """List transactional ids and their states."""
-    from kio.schema.list_transactions.v1.request import ListTransactionsRequest
-    from kio.static.primitive import i64
-
-    request = ListTransactionsRequest(
-        state_filters=tuple(state or ()), producer_id_filters=(), duration_filter=i64(open_for_ms)
-    )
     with _connection(bootstrap_server) as connection:
-        answer = connection.call(request)
-    _check(answer.error_code, "transactions")
-    if answer.unknown_state_filters:
-        names = ", ".join(answer.unknown_state_filters)
-        hint = "states are Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort, Dead"
-        raise CommandError(f"no such state: {names}", ExitCode.USAGE, hint=hint)
+        found = list_all(connection, states=state or (), open_for_ms=for_ms)
     rows = [
         {"transactional_id": one.transactional_id, "producer_id": one.producer_id, "state": one.transaction_state}
-        for one in sorted(answer.transaction_states, key=lambda one: one.transactional_id)
+        for one in found
     ]
     if output is Output.JSON:
         print_json(rows)
@@ -69,7 +61,7 @@ def list_transactions(
 def describe(ids: Ids, output: OutputOption = Output.TABLE, bootstrap_server: BootstrapServer = DEFAULT_SERVER) -> None:
     """Show a transaction: its state, how long it has been open, its partitions."""
     with _connection(bootstrap_server) as connection:
-        described = [_shown(_describe(connection, transactional_id)) for transactional_id in dict.fromkeys(ids)]
+        described = [_shown(ask_for(connection, transactional_id)) for transactional_id in dict.fromkeys(ids)]
     if output is Output.JSON:
         print_json(described)
         return
@@ -78,36 +70,51 @@ def describe(ids: Ids, output: OutputOption = Output.TABLE, bootstrap_server: Bo
         print_table(["", ""], rows, title=str(each["transactional_id"]))
 
 
+@app.command("find-hanging")
+def find_hanging(
+    topic: Annotated[str | None, typer.Option(help="Only in this topic; otherwise in all.")] = None,
+    timeout_max_ms: Annotated[
+        int, typer.Option("--timeout-max-ms", help="The longest timeout that the broker allows.")
+    ] = TIMEOUT_MAX_MS,
+    output: OutputOption = Output.TABLE,
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+) -> None:
+    """Find transactions that are open in partitions while no coordinator knows them, or beyond every timeout."""
+    with _connection(bootstrap_server) as connection:
+        found = list(find_all_hanging(connection, all_places(connection, topic), timeout_max_ms))
+    if output is Output.JSON:
+        print_json([_shown_hanging(one) for one in found])
+    elif found:
+        rows = [tuple("" if each is None else str(each) for each in _shown_hanging(one).values()) for one in found]
+        print_table([name.replace("_", " ") for name in _shown_hanging(found[0])], rows)
+        for remedy in dict.fromkeys(one.remedy for one in found):
+            note(remedy)
+    else:
+        note("no transaction hangs")
+
+
 @app.command()
 def abort(
     transactional_id: Annotated[str | None, typer.Argument(metavar="TRANSACTIONAL_ID")] = None,
     topic: Annotated[str | None, typer.Option(help="Of a transaction that no coordinator knows.")] = None,
-    partition: Annotated[int, typer.Option(help="Its partition.")] = 0,
+    partition: Annotated[int | None, typer.Option(help="Its partition.")] = None,
     producer_id: Annotated[int | None, typer.Option(help="Its producer.")] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="In the partition even if a coordinator knows it, or cannot be asked.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     output: ChangeOutput = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
 ) -> None:
     """Abort the open transaction of a transactional id, and shut its producer out; or one that hangs in a partition."""
-    is_hanging = topic is not None and producer_id is not None
-    if (transactional_id is None) == (not is_hanging):
-        hint = "give a transactional id, or --topic, --partition and --producer-id"
-        raise CommandError("which transaction?", ExitCode.USAGE, hint=hint)
     with _connection(bootstrap_server) as connection:
-        if transactional_id is not None:
-            what = f"the transaction of {transactional_id}"
-            found = _describe(connection, transactional_id)
-            if found.state != "Ongoing":
-                raise CommandError(f"{transactional_id} has no open transaction, it is {found.state}")
-            _ask(f"Abort {what}, open in {_places(found)}? Its producer is shut out.", yes)
-            _abort_by_fencing(connection, found)
+        if transactional_id is not None and topic is None and partition is None and producer_id is None and not force:
+            what = abort_by_id(connection, transactional_id, yes)
+        elif transactional_id is None and topic is not None and partition is not None and producer_id is not None:
+            what = abort_in_partition(connection, Place(topic, partition), producer_id, force=force, yes=yes)
         else:
-            assert topic is not None
-            assert producer_id is not None
-            what = f"the transaction of producer {producer_id} in {topic}-{partition}"
-            producer = _producer(connection, topic, partition, producer_id)
-            _ask(f"Abort {what}, open from offset {producer.current_txn_start_offset} on?", yes)
-            _abort_by_marker(connection, topic, partition, producer)
+            hint = "give a transactional id, or --topic, --partition and --producer-id"
+            raise CommandError("which transaction?", ExitCode.USAGE, hint=hint)
     if output is Output.JSON:
         print_json({"aborted": what})
     else:
@@ -120,99 +127,26 @@ def _connection(bootstrap: str) -> KafkaConnection:
     return open_connection(connect(bootstrap).bootstrap)
 
 
-def _describe(connection: KafkaConnection, transactional_id: str) -> DescribedTransaction:
-    from kio.schema.describe_transactions.v0.request import DescribeTransactionsRequest
-    from kio.schema.types import TransactionalId
-
-    from penstock.protocol.kafka.describe_transactions import decode
-
-    request = DescribeTransactionsRequest(transactional_ids=(TransactionalId(transactional_id),))
-    found: DescribedTransaction = connection.call(request, decode)[0]
-    if found.error == NOT_FOUND:
-        hint = "`penstock transaction list` shows all of them"
-        raise CommandError(f"no transactional id {transactional_id}", ExitCode.NOT_FOUND, hint=hint)
-    _check(found.error, transactional_id)
-    return found
-
-
 def _shown(found: DescribedTransaction) -> dict[str, object]:
-    is_open = found.start_ms >= 0 and found.state in ("Ongoing", "PrepareCommit", "PrepareAbort")
     return {
         "transactional_id": found.transactional_id,
         "state": found.state,
-        "open_for_ms": round(time.time() * 1000) - found.start_ms if is_open else None,
+        "open_for_ms": open_for_ms(found),
         "timeout_ms": found.timeout_ms,
         "producer_id": str(found.producer_id),
         "producer_epoch": found.producer_epoch,
-        "partitions": _places(found) or None,
+        "partitions": places(found) or None,
     }
 
 
-def _places(found: DescribedTransaction) -> str:
-    return ", ".join(f"{topic}-{index}" for topic, indexes in found.topics for index in indexes)
-
-
-def _ask(question: str, yes: bool) -> None:
-    if not yes and not typer.confirm(question, err=True):
-        raise CommandError("nothing was aborted")
-
-
-def _abort_by_fencing(connection: KafkaConnection, found: DescribedTransaction) -> None:
-    """A new producer of the same id has what is open aborted, as every restart of an application does."""
-    import datetime
-
-    from kio.schema.init_producer_id.v4.request import InitProducerIdRequest
-    from kio.schema.types import ProducerId, TransactionalId
-    from kio.static.primitive import i16, i32Timedelta
-
-    request = InitProducerIdRequest(
-        transactional_id=TransactionalId(found.transactional_id),
-        transaction_timeout=i32Timedelta.parse(datetime.timedelta(milliseconds=found.timeout_ms)),
-        producer_id=ProducerId(-1),
-        producer_epoch=i16(-1),
-    )
-    deadline = time.monotonic() + ABORT_SECONDS_MAX
-    while True:
-        code = connection.call(request).error_code
-        if code != CONCURRENT_TRANSACTIONS or time.monotonic() > deadline:
-            break
-        time.sleep(0.05)
-    _check(code, found.transactional_id)
-
-
-def _producer(connection: KafkaConnection, topic: str, partition: int, producer_id: int) -> Any:
-    from kio.schema.describe_producers.v0.request import DescribeProducersRequest, TopicRequest
-    from kio.schema.types import TopicName
-    from kio.static.primitive import i32
-
-    wanted = TopicRequest(name=TopicName(topic), partition_indexes=(i32(partition),))
-    answer = connection.call(DescribeProducersRequest(topics=(wanted,))).topics[0].partitions[0]
-    _check(answer.error_code, f"{topic}-{partition}")
-    for producer in answer.active_producers:
-        if producer.producer_id == producer_id and producer.current_txn_start_offset >= 0:
-            return producer
-    message = f"producer {producer_id} has no open transaction in {topic}-{partition}"
-    raise CommandError(message, ExitCode.NOT_FOUND)
-
-
-def _abort_by_marker(connection: KafkaConnection, topic: str, partition: int, producer: Any) -> None:
-    from kio.schema.types import ProducerId, TopicName
-    from kio.schema.write_txn_markers.v1 import request as schema
-    from kio.static.primitive import i16, i32
-
-    marker = schema.WritableTxnMarker(
-        producer_id=ProducerId(producer.producer_id),
-        producer_epoch=i16(producer.producer_epoch),
-        transaction_result=False,
-        topics=(schema.WritableTxnMarkerTopic(name=TopicName(topic), partition_indexes=(i32(partition),)),),
-        coordinator_epoch=i32(max(producer.coordinator_epoch, 0)),
-    )
-    answer = connection.call(schema.WriteTxnMarkersRequest(markers=(marker,)))
-    _check(answer.markers[0].topics[0].partitions[0].error_code, f"{topic}-{partition}")
-
-
-def _check(code: Any, what: str) -> None:
-    from penstock.model.errors import ErrorCode
-
-    if code:
-        raise CommandError(f"{what}: {ErrorCode(int(code)).name}")
+def _shown_hanging(one: Hanging) -> dict[str, object]:
+    return {
+        "topic": one.producer.place.topic,
+        "partition": one.producer.place.partition,
+        "producer_id": one.producer.producer_id,
+        "producer_epoch": one.producer.producer_epoch,
+        "start_offset": one.producer.start_offset,
+        "open_for_ms": one.open_for_ms,
+        "transactional_id": None if one.known is None else one.known.transactional_id,
+        "why": one.why,
+    }
