@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from penstock.model.topic_name import TRANSACTION_STATE
 from penstock.runtime.pauses import PAUSES, VARIABLE
 from penstock.storage.interface import AbortedTransaction
 from tests.support.committed_reader import committed_in
+from tests.support.group_client import wait_for_coordinator
 from tests.support.penstock_process import PenstockProcess
 from tests.support.raw_client import RawClient, unique_name
 from tests.support.transaction_client import V1, V2, TransactionClient
@@ -113,6 +115,33 @@ def test_what_was_open_stays_open_and_commits(process: PausingProcess, generatio
     tx.commit()
     wait_until(lambda: is_settled(client, topic), what="the commit")
     assert [committed(client, topic, index) for index in (0, 1)] == [["a", "b"], ["c"]]
+
+
+@pytest.mark.parametrize("killed_first", [True, False])
+def test_a_group_that_is_deleted_while_its_offsets_are_pending(process: PausingProcess, killed_first: bool) -> None:
+    client = restart(process)
+    wait_for_coordinator(client)
+    topic, group = client.create_topic(partitions=2), unique_name("group")
+    tx = TransactionClient(client, unique_name("tx"), V2).init()
+    assert tx.commit_offset(group, topic, 5) == ErrorCode.none
+    if killed_first:
+        tx.client = client = restart(process)
+        wait_for_coordinator(client)
+    assert client.call("delete_groups", 2, groups_names=[group]).results[0].error_code == ErrorCode.none
+    assert tx.commit_offset(group, topic, 6, partition=1) == ErrorCode.none
+    tx.client = client = restart(process)
+    wait_for_coordinator(client)
+    topics = [{"name": topic, "partition_indexes": [0, 1]}]
+
+    def fetched() -> list[tuple[ErrorCode, int]]:
+        answer = client.call("offset_fetch", 7, group_id=group, topics=topics, require_stable=True)
+        rows = sorted(answer.topics[0].partitions, key=attrgetter("partition_index"))
+        return [(ErrorCode(row.error_code), row.committed_offset) for row in rows]
+
+    assert fetched() == [(ErrorCode.none, -1), (ErrorCode.unstable_offset_commit, -1)]
+    tx.commit()
+    tx.wait_for("CompleteCommit")
+    assert fetched() == [(ErrorCode.none, -1), (ErrorCode.none, 6)]
 
 
 def test_the_clock_of_an_open_transaction_runs_on(process: PausingProcess) -> None:

@@ -125,6 +125,27 @@ class TransactionClient:
         wait_until(sent, what="Produce in a transaction")
         assert codes[-1] == ErrorCode.none, codes
 
+    def add_offsets(self, group: str, version: int = 3) -> ErrorCode:
+        values: dict[str, Any] = {"transactional_id": self.transactional_id, "group_id": group}
+        values |= {"producer_id": self.producer_id, "producer_epoch": self.epoch}
+        return ErrorCode(self.client.call("add_offsets_to_txn", version, **values).error_code)
+
+    def commit_offset(
+        self, group: str, topic: str, offset: int, *, partition: int = 0, version: int | None = None, **values: Any
+    ) -> ErrorCode:
+        """TxnOffsetCommit. Values: member_id, generation_id, group_instance_id, and wrong ones."""
+        version = version if version is not None else 5 if self.generation == V2 else 3
+        row: dict[str, Any] = {"partition_index": partition, "committed_offset": offset, "committed_metadata": ""}
+        if version >= 2:
+            row["committed_leader_epoch"] = -1
+        request: dict[str, Any] = {"transactional_id": self.transactional_id, "group_id": group}
+        request |= {"producer_id": self.producer_id, "producer_epoch": self.epoch}
+        if version >= 3:
+            request |= {"generation_id": -1, "member_id": "", "group_instance_id": None}
+        topics = [{"name": topic, "partitions": [row]}]
+        answer = self.client.call("txn_offset_commit", version, **request | values, topics=topics)
+        return ErrorCode(answer.topics[0].partitions[0].error_code)
+
     def end_answer(self, *, commit: bool, version: int | None = None, **wrong: Any) -> Any:
         values = {"producer_id": self.producer_id, "producer_epoch": self.epoch, **wrong}
         version = version if version is not None else 5 if self.generation == V2 else 4

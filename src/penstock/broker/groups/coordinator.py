@@ -203,7 +203,8 @@ class GroupCoordinator:
         for topic, partition in partitions:
             is_read = group.reads(topic)
             codes[topic, partition] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if is_read else ErrorCode.NONE
-            if not is_read and partition in latest.get(topic, {}):
+            is_stored = partition in latest.get(topic, {}) or shard.pending.is_pending(group_id, topic, partition)
+            if not is_read and is_stored:
                 removals.append(OffsetChange(topic, partition, None))
         if removals:
             await self._written(shard, group_id, removals)

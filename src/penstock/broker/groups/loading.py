@@ -42,7 +42,7 @@ async def load(shard: Shard, limits: GroupLimits, now: Now) -> None:
             unknown += not _restore(shard, key, value, limits, now)
         await breath.take()
     unknown += _restore_pending(shard, replay)
-    for group_id in shard.offsets:
+    for group_id in {*shard.offsets, *shard.pending.group_ids}:
         if group_id not in shard.groups:  # offsets of a consumer that assigns partitions by itself
             shard.groups[group_id] = Group(group_id, limits, now)
     if unknown:
@@ -98,8 +98,10 @@ def _restore_pending(shard: Shard, replay: _Replay) -> int:
             except MalformedRecord:
                 unknown += 1
                 continue
+            overtaken_at, by = replay.values.get(key, (-1, None))
+            if overtaken_at > offset and by is None:
+                continue  # deleted meanwhile
             shard.pending.add(producer_id, PendingOffset(offset, what.group_id, change))
-            overtaken_at = replay.values.get(key, (-1, None))[0]
             if overtaken_at > offset:
                 shard.pending.overtaken(what.group_id, [change], overtaken_at)
     return unknown

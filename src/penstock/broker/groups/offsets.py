@@ -29,6 +29,14 @@ class OffsetChange(NamedTuple):
     committed: CommittedOffset | None
 
 
+class StoredOffset(NamedTuple):
+    """A commit, by where it was made for."""
+
+    topic: str
+    partition: int
+    committed: CommittedOffset
+
+
 class GroupOffsets:
     """Committed offsets of one group by topic and partition."""
 
@@ -60,15 +68,15 @@ class GroupOffsets:
         partitions = self.visible.get(topic)
         return None if partitions is None else partitions.get(partition)
 
-    def removals(self, topic: str | None = None) -> list[OffsetChange]:
-        """What removes everything, or everything of one topic."""
+    def places(self, topic: str | None = None) -> Iterator[tuple[str, int]]:
+        """Topic and partition of everything that is stored, or of everything of one topic."""
         topics = self.latest if topic is None else {topic: self.latest.get(topic, {})}
-        return [OffsetChange(name, index, None) for name, partitions in topics.items() for index in partitions]
+        return ((name, partition) for name, partitions in topics.items() for partition in partitions)
 
-    def stored(self) -> Iterator[tuple[str, int, CommittedOffset]]:
+    def stored(self) -> Iterator[StoredOffset]:
         for topic, partitions in self.latest.items():
             for partition, committed in partitions.items():
-                yield topic, partition, committed
+                yield StoredOffset(topic, partition, committed)
 
     def expired(self, group: Group, now_ms: int, retention_ms: int) -> list[OffsetChange]:
         """What has had its time, given the state of the group."""

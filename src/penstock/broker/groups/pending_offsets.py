@@ -1,17 +1,19 @@
 """Offsets that were committed inside transactions which have not ended yet.
 
 They are in the log of their group, but count only if and when their producer's transaction commits there. Of several
-commits for one partition the one that is later in the log wins, whatever ends first.
+commits for one partition the one that is later in the log wins, whatever ends first. A tombstone, as it is written when
+the group, the offset or the topic is deleted, takes away what is pending, too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from penstock.broker.groups.offsets import OffsetChange
+from penstock.broker.groups.offsets import OffsetChange, StoredOffset
 
-Place = tuple[str, str, int]
-"""Group, topic, partition."""
+Place = tuple[str, int]
+"""Topic and partition."""
 
 
 class PendingOffset(NamedTuple):
@@ -21,51 +23,91 @@ class PendingOffset(NamedTuple):
 
     @property
     def place(self) -> Place:
-        return self.group_id, self.change.topic, self.change.partition
+        return self.change.topic, self.change.partition
+
+
+class _Waiting:
+    """What is pending in one place of a group."""
+
+    __slots__ = ("latest", "producers")
+
+    def __init__(self) -> None:
+        self.producers: set[int] = set()
+        self.latest = -1  # where in the log the commit is that counts
 
 
 class PendingOffsets:
     """Those of one partition of `__consumer_offsets`, by producer id."""
 
-    __slots__ = ("_by_producer", "_latest", "_waiting")
+    __slots__ = ("_by_group", "_by_producer")
 
     def __init__(self) -> None:
-        self._by_producer: dict[int, list[PendingOffset]] = {}
-        self._waiting: dict[Place, int] = {}  # how many are pending
-        self._latest: dict[Place, int] = {}  # of places where some are: where in the log the one that counts is
+        self._by_producer: dict[int, dict[tuple[str, Place], PendingOffset]] = {}
+        self._by_group: dict[str, dict[Place, _Waiting]] = {}
 
     def add(self, producer_id: int, pending: PendingOffset) -> None:
-        self._by_producer.setdefault(producer_id, []).append(pending)
-        self._waiting[pending.place] = self._waiting.get(pending.place, 0) + 1
+        """In the order of the log: a later one of the same producer replaces the one before."""
+        self._by_producer.setdefault(producer_id, {})[pending.group_id, pending.place] = pending
+        places = self._by_group.setdefault(pending.group_id, {})
+        places.setdefault(pending.place, _Waiting()).producers.add(producer_id)
 
     def overtaken(self, group_id: str, changes: list[OffsetChange], log_offset: int) -> None:
-        """A commit outside of any transaction came later in the log."""
+        """A commit outside of any transaction, or a tombstone, came later in the log."""
+        places = self._by_group.get(group_id)
+        if places is None:
+            return
         for change in changes:
-            place = group_id, change.topic, change.partition
-            if place in self._waiting:
-                self._latest[place] = log_offset
+            place = change.topic, change.partition
+            waiting = places.get(place)
+            if waiting is None:
+                continue
+            if change.committed is not None:
+                waiting.latest = log_offset
+                continue
+            for producer_id in waiting.producers:
+                self._by_producer[producer_id].pop((group_id, place))
+            self._forget(group_id, place)
 
     def end(self, producer_id: int, *, commit: bool) -> dict[str, list[OffsetChange]]:
         """The producer's transaction is over. What counts from now on, by group."""
         counting: dict[str, list[OffsetChange]] = {}
-        for pending in self._by_producer.pop(producer_id, ()):
-            place = pending.place
-            if commit and pending.log_offset >= self._latest.get(place, -1):
-                self._latest[place] = pending.log_offset
-                counting.setdefault(pending.group_id, []).append(pending.change)
-            self._waiting[place] -= 1
-            if not self._waiting[place]:
-                del self._waiting[place]
-                self._latest.pop(place, None)
+        for (group_id, place), pending in self._by_producer.pop(producer_id, {}).items():
+            waiting = self._by_group[group_id][place]
+            if commit and pending.log_offset >= waiting.latest:
+                waiting.latest = pending.log_offset
+                counting.setdefault(group_id, []).append(pending.change)
+            waiting.producers.discard(producer_id)
+            if not waiting.producers:
+                self._forget(group_id, place)
         return counting
 
+    def _forget(self, group_id: str, place: Place) -> None:
+        places = self._by_group[group_id]
+        del places[place]
+        if not places:
+            del self._by_group[group_id]
+
     def is_pending(self, group_id: str, topic: str, partition: int) -> bool:
-        return (group_id, topic, partition) in self._waiting
+        return (topic, partition) in self._by_group.get(group_id, {})
 
     def has_group(self, group_id: str) -> bool:
-        return any(place[0] == group_id for place in self._waiting)
+        return group_id in self._by_group
+
+    @property
+    def group_ids(self) -> tuple[str, ...]:
+        return tuple(self._by_group)
+
+    def places(self, group_id: str) -> Iterator[Place]:
+        return iter(self._by_group.get(group_id, {}))
+
+    def stored(self, group_id: str) -> Iterator[StoredOffset]:
+        """All that is pending for a group."""
+        for place, waiting in self._by_group.get(group_id, {}).items():
+            for producer_id in waiting.producers:
+                committed = self._by_producer[producer_id][group_id, place].change.committed
+                if committed is not None:
+                    yield StoredOffset(*place, committed)
 
     def clear(self) -> None:
         self._by_producer.clear()
-        self._waiting.clear()
-        self._latest.clear()
+        self._by_group.clear()

@@ -110,8 +110,7 @@ class Shard(CoordinatorLog):
 
     def delete(self, group: Group, outcome: Outcome) -> None:
         """Tombstones for the group and for all its offsets."""
-        offsets = self.offsets.get(group.group_id)
-        removals = [] if offsets is None else offsets.removals()
+        removals = self.removals(group.group_id)
         tombstone = NewRecord(records.group_key(group.group_id), None)
 
         def appended(_: int) -> None:
@@ -121,6 +120,13 @@ class Shard(CoordinatorLog):
         self.change_offsets(group.group_id, removals, outcome, (tombstone,), appended)
 
     # --- offsets -----------------------------------------------------------------------------------------------------
+
+    def removals(self, group_id: str, topic: str | None = None) -> list[OffsetChange]:
+        """What removes everything of a group, or everything of one topic, with what is pending in transactions."""
+        offsets = self.offsets.get(group_id)
+        places = dict.fromkeys(() if offsets is None else offsets.places(topic))
+        places.update((place, None) for place in self.pending.places(group_id) if topic in (None, place[0]))
+        return [OffsetChange(name, index, None) for name, index in places]
 
     def change_offsets(
         self,

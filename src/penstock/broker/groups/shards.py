@@ -212,18 +212,20 @@ class Shards:
         self._shards.created(change.created)
         if change.deleted is not None:
             for shard in self:
-                for group_id, offsets in tuple(shard.offsets.items()):
-                    if change.deleted.name in offsets.latest:
-                        shard.change_offsets(group_id, offsets.removals(change.deleted.name), _no_matter)
+                for group_id in {*shard.offsets, *shard.pending.group_ids}:
+                    lost = shard.removals(group_id, change.deleted.name)
+                    if lost:
+                        shard.change_offsets(group_id, lost, _no_matter)
 
     def _forget_lost_topics(self, shard: Shard) -> None:
         """Offsets of topics that were deleted, or deleted and made again, while nobody was there to see it."""
-        for group_id, offsets in tuple(shard.offsets.items()):
+        for group_id in {*shard.offsets, *shard.pending.group_ids}:
+            offsets = shard.offsets.get(group_id)
             lost = []
-            for name, partition, committed in offsets.stored():
-                topic = self._topics.get(name)
-                if topic is None or committed.topic_id not in (NO_TOPIC_ID, topic.topic_id):
-                    lost.append(OffsetChange(name, partition, None))
+            for stored in (*(() if offsets is None else offsets.stored()), *shard.pending.stored(group_id)):
+                topic = self._topics.get(stored.topic)
+                if topic is None or stored.committed.topic_id not in (NO_TOPIC_ID, topic.topic_id):
+                    lost.append(OffsetChange(stored.topic, stored.partition, None))
             if lost and shard.state is CoordinatorState.ACTIVE:
                 shard.change_offsets(group_id, lost, _no_matter)
 
@@ -231,6 +233,7 @@ class Shards:
 def _sweep_group(shard: Shard, group: Group, now_ms: int, retention_ms: int) -> None:
     offsets = shard.offsets.get(group.group_id)
     expired = [] if offsets is None else offsets.expired(group, now_ms, retention_ms)
+    expired = [each for each in expired if not shard.pending.is_pending(group.group_id, each.topic, each.partition)]
     if expired:
         log.info("group %s: %d offsets expired", group.group_id, len(expired))
         shard.change_offsets(group.group_id, expired, _no_matter)

@@ -63,4 +63,16 @@ def test_a_plain_commit_that_came_before_is_replaced() -> None:
 
 def test_the_last_of_several_in_one_transaction() -> None:
     table = pending((1, 10, 5), (1, 11, 6))
-    assert table.end(1, commit=True) == {"g": [change(5), change(6)]}  # applied in this order
+    assert table.end(1, commit=True) == {"g": [change(6)]}
+
+
+def test_a_tombstone_takes_away_what_is_pending() -> None:
+    table = pending((1, 10, 5), (2, 11, 6))
+    table.add(1, PendingOffset(12, "g", change(7, partition=1)))
+    table.overtaken("g", [OffsetChange("t", 0, None)], 13)
+    assert not table.is_pending("g", "t", 0)
+    assert list(table.places("g")) == [("t", 1)]
+    table.add(2, PendingOffset(14, "g", change(8)))
+    assert table.end(1, commit=True) == {"g": [change(7, partition=1)]}
+    assert table.end(2, commit=True) == {"g": [change(8)]}
+    assert table.group_ids == ()
