@@ -43,7 +43,11 @@ TOPIC, BROKER, GROUP, CLIENT_METRICS = "topic", "broker", "group", "client-metri
 """Scopes of configs in the metadata store."""
 
 _CHANGES_PER_START = 1_000_000  # room in the numbering of metadata changes, so that it rises at a start
-_INTERNAL_CONFIGS = {"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": "104857600"}
+_COMPACTED = {"cleanup.policy": "compact", "segment.bytes": "104857600"}
+_INTERNAL_CONFIGS = {
+    CONSUMER_OFFSETS: {**_COMPACTED, "compression.type": "producer"},
+    TRANSACTION_STATE: {**_COMPACTED, "compression.type": "uncompressed"},
+}
 
 
 class Controller:
@@ -218,7 +222,8 @@ class Controller:
             CONSUMER_OFFSETS: settings.groups.offsets_topic_partitions,
             TRANSACTION_STATE: settings.transactions.topic_partitions,
         }
-        checked = CheckedTopic(name=name, partition_count=counts[name], replication_factor=1, configs=_INTERNAL_CONFIGS)
+        configs = _INTERNAL_CONFIGS[name]
+        checked = CheckedTopic(name=name, partition_count=counts[name], replication_factor=1, configs=configs)
         row = self._row(checked, internal=True)
         await self._durably(self._store.create_topics, [(row, checked.configs)])
         topic = _topic(row, checked.configs)

@@ -1,6 +1,7 @@
 """WriteTxnMarkers v1-2: what coordinators send to brokers, and administrators to end a transaction that hangs.
 
-Each marker is answered when it is on disk.
+Each marker is answered when it is on disk. One that is there several times is written once to each partition, and so
+many at a time that others can go on.
 """
 
 from __future__ import annotations
@@ -9,39 +10,86 @@ import asyncio
 
 from penstock.broker.broker import Broker
 from penstock.broker.call import Call
-from penstock.broker.transactions.transaction import TopicPartition
+from penstock.broker.partition_codes import CodeOf, encode_codes
+from penstock.broker.transactions.transaction import NO_EPOCH, NO_PRODUCER_ID, TopicPartition
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity
+from penstock.protocol.kafka.primitives import INT64, write_count
+from penstock.runtime.turns import Turns
+
+MARKERS_AT_ONCE = 1_000
 
 
-async def handle(broker: Broker, call: Call) -> Entity:
-    results = []
+async def handle(broker: Broker, call: Call) -> bytes:
+    turns = Turns()
+    writing = _Writing(broker)
     for item in call.request.markers:
-        marker = Marker(item.producer_id, item.producer_epoch, item.coordinator_epoch, item.transaction_result)
-        topics = []
+        marker = _marker(item)
         for topic in item.topics:
-            codes = await asyncio.gather(
-                *(_write(broker, TopicPartition(topic.name, index), marker) for index in topic.partition_indexes)
-            )
-            partitions = [
-                call.reply.WritableTxnMarkerPartitionResult(partition_index=index, error_code=code)
-                for index, code in zip(topic.partition_indexes, codes, strict=True)
-            ]
-            topics.append(call.reply.WritableTxnMarkerTopicResult(name=topic.name, partitions=partitions))
-        results.append(call.reply.WritableTxnMarkerResult(producer_id=item.producer_id, topics=topics))
-    return call.reply.WriteTxnMarkersResponse(markers=results)
+            for index in dict.fromkeys(topic.partition_indexes):
+                writing.begin(marker, TopicPartition(topic.name, index))
+                if writing.unflushed >= MARKERS_AT_ONCE:
+                    await writing.flushed()
+                await turns.pause()
+    await writing.flushed()
+    answer = bytearray(write_count(len(call.request.markers), True))
+    for item in call.request.markers:
+        topics = [(topic.name, topic.partition_indexes) for topic in item.topics]
+        codes = await encode_codes(topics, writing.codes_of(_marker(item)), turns, flexible=True)
+        answer += INT64.pack(item.producer_id) + codes + b"\0"
+    return bytes(answer + b"\0")
 
 
-async def _write(broker: Broker, place: TopicPartition, marker: Marker) -> ErrorCode:
-    outcome: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
+def _marker(item: Entity) -> Marker:
+    return Marker(item.producer_id, item.producer_epoch, item.coordinator_epoch, item.transaction_result)
 
-    def flushed(code: ErrorCode) -> None:
-        if not outcome.done():
-            outcome.set_result(code)
 
-    try:
-        broker.transactions.markers.write_one(place, marker, flushed)
-    except KafkaError as error:
-        return error.code
-    return await outcome
+class _Writing:
+    """The markers of one request on their way to the disk."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._codes: dict[tuple[Marker, tuple[str, int]], ErrorCode] = {}
+        self.unflushed = 0
+        self._all_flushed: asyncio.Future[None] | None = None
+
+    def begin(self, marker: Marker, place: TopicPartition) -> None:
+        """Unless it was begun before."""
+        key = marker, place
+        if key in self._codes:
+            return
+        self._codes[key] = ErrorCode.NONE
+        self.unflushed += 1
+
+        def flushed(code: ErrorCode) -> None:
+            self._codes[key] = code
+            self.unflushed -= 1
+            if not self.unflushed and self._all_flushed is not None and not self._all_flushed.done():
+                self._all_flushed.set_result(None)
+
+        try:
+            self._broker.partitions.get(place.topic, place.partition)
+            _check(marker)
+            self._broker.transactions.markers.write_one(place, marker, flushed)
+        except KafkaError as error:
+            flushed(error.code)
+
+    def codes_of(self, marker: Marker) -> CodeOf:
+        return lambda topic, index: self._codes[marker, (topic, index)]
+
+    async def flushed(self) -> None:
+        """Until everything that was begun is on disk or has failed."""
+        if self.unflushed:
+            self._all_flushed = asyncio.get_running_loop().create_future()
+            await self._all_flushed
+
+
+def _check(marker: Marker) -> None:
+    """KafkaError for one that no coordinator would write, with the code that Kafka happens to have for it."""
+    if marker.producer_id == NO_PRODUCER_ID or marker.producer_epoch == NO_EPOCH:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    if marker.producer_epoch < NO_EPOCH:
+        raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH)
+    if marker.coordinator_epoch < NO_EPOCH:
+        raise KafkaError(ErrorCode.TRANSACTION_COORDINATOR_FENCED)
