@@ -1,12 +1,13 @@
-"""Somebody's records take long to look at: the others do not notice, and that somebody's requests stay in order."""
+"""Somebody's records or requests take long: the others do not notice, and that somebody's requests stay in order."""
 
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import cramjam
 import pytest
@@ -17,6 +18,7 @@ from tests.support.batches import Record
 from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import RawClient
 from tests.support.waiting import wait_until
+from tests.support.wire import encode_request, frame
 
 pytestmark = [pytest.mark.feature("F-01"), pytest.mark.usefixtures("penstock_only")]
 
@@ -25,6 +27,7 @@ LARGE = {"max.message.bytes": "20000000"}
 COMPACTED = {"cleanup.policy": "compact", **LARGE}
 GZIPPED = {"compression.type": "gzip", **LARGE}
 BASE_MS = batches.now_ms()
+MANY_TIMES = 100_000
 
 
 @pytest.fixture(scope="module")
@@ -168,3 +171,52 @@ def test_a_worker_that_dies(own_broker: BrokerProcess, many: bytes) -> None:
         assert [each.error_code for each in answers] == [ErrorCode.request_timed_out, ErrorCode.none]
         assert sender.appended(topic, many) == 60_002
         assert record_worker(own_broker) != worker
+
+
+def one_transaction(topic: str, partitions: list[int]) -> dict[str, Any]:
+    return {
+        "v3_and_below_transactional_id": "nobody", "v3_and_below_producer_id": 1, "v3_and_below_producer_epoch": 0,
+        "v3_and_below_topics": [{"name": topic, "partitions": partitions}],
+    }  # fmt: skip
+
+
+def one_marker(topic: str, partitions: list[int]) -> dict[str, Any]:
+    marker = {"producer_id": 5, "producer_epoch": 0, "transaction_result": True, "coordinator_epoch": 0}
+    return {"markers": [marker | {"topics": [{"name": topic, "partition_indexes": partitions}]}]}
+
+
+@pytest.mark.parametrize(
+    ("api", "version", "body", "partitions"),
+    [
+        pytest.param("add_partitions_to_txn", 3, one_transaction, range(MANY_TIMES), id="none of them exists"),
+        pytest.param("add_partitions_to_txn", 3, one_transaction, [0] * MANY_TIMES, id="one of them again and again"),
+        pytest.param("write_txn_markers", 1, one_marker, [0] * MANY_TIMES, id="one marker again and again"),
+    ],
+)
+def test_very_many_partitions_in_one_request(
+    client: RawClient,
+    connect: Callable[[], RawClient],
+    api: str,
+    version: int,
+    body: Callable[[str, list[int]], dict[str, Any]],
+    partitions: Sequence[int],
+) -> None:
+    """A small frame that took seconds when every partition in it was an object, a marker or a task."""
+    topic = client.create_topic()
+    client.call(api, version, **body(topic, [0]))  # its schema is loaded
+    request = frame(encode_request(api, version, 1, body(topic, list(partitions))))
+    with nobody_waits(connect()):
+        client.send_bytes(request)
+        answer = client.receive_frame()
+    assert len(answer) > 6 * MANY_TIMES
+    assert client.log_end(topic) <= 2
+
+
+def test_one_transactional_id_again_and_again(client: RawClient, connect: Callable[[], RawClient]) -> None:
+    names = ["nobody"] * MANY_TIMES
+    client.call("describe_transactions", 0, transactional_ids=names[:1])
+    request = frame(encode_request("describe_transactions", 0, 1, {"transactional_ids": names}))
+    with nobody_waits(connect()):
+        client.send_bytes(request)
+        (_, answer) = client.receive("describe_transactions", 0)
+    assert [each.transactional_id for each in answer.transaction_states] == ["nobody"]

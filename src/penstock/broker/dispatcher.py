@@ -2,7 +2,7 @@
 
 Produce and Fetch have codecs of their own and get the bare frame; every other handler gets a `Call`. Handlers and
 schemas are loaded when a version of an API is first used, since all of them take more than a second; in a thread, since
-each takes long enough for the other clients to notice.
+each takes long enough for the other clients to notice. So does decoding a large request, which is in a thread, too.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from typing import Any
 from penstock.broker.broker import Broker
 from penstock.broker.call import Call
 from penstock.model.errors import ErrorCode
+from penstock.model.limits import REQUEST_BYTES_DECODED_AT_ONCE
 from penstock.net.caller import Caller
 from penstock.net.pending import Buffers
 from penstock.net.service import Answer
 from penstock.protocol.kafka.apis import API_VERSIONS, APIS, FETCH, PRODUCE, Api
 from penstock.protocol.kafka.headers import RequestHeader, body_start, read_request_header, response_header
-from penstock.protocol.kafka.messages import decode_request, encode, load, response_messages
+from penstock.protocol.kafka.messages import Entity, decode_request, encode, load, response_messages
 from penstock.protocol.kafka.primitives import MalformedRequest
 
 log = logging.getLogger(__name__)
@@ -60,7 +61,10 @@ class Dispatcher:
             return head, FETCH, self._fetch(self._broker, header, frame, start)
         if (api.key, header.version) not in self._loaded:
             return head, api.key, self._load_and_call(api, header, bytes(frame), start, caller)
-        return head, api.key, self._call(api, header, frame, start, caller)
+        if len(frame) > REQUEST_BYTES_DECODED_AT_ONCE:
+            return head, api.key, self._decode_and_call(api, header, bytes(frame), start, caller)
+        request = _decode(api, header, bytes(frame), start)
+        return head, api.key, self._call(api, header, request, caller)
 
     def answered(self, api_key: int, seconds: float) -> None:
         self._broker.metrics.requests.observe(api_key, seconds)
@@ -70,16 +74,21 @@ class Dispatcher:
     ) -> Buffers | None:
         await asyncio.to_thread(_load, api, header.version)
         self._loaded.add((api.key, header.version))
-        answer = self._call(api, header, memoryview(frame), start, caller)
+        return await self._decode_and_call(api, header, frame, start, caller)
+
+    async def _decode_and_call(
+        self, api: Api, header: RequestHeader, frame: bytes, start: int, caller: Caller
+    ) -> Buffers | None:
+        if len(frame) > REQUEST_BYTES_DECODED_AT_ONCE:
+            request = await asyncio.to_thread(_decode, api, header, frame, start)
+        else:
+            request = _decode(api, header, frame, start)
+        answer = self._call(api, header, request, caller)
         return answer if isinstance(answer, list) else await answer
 
     def _call(
-        self, api: Api, header: RequestHeader, frame: memoryview, start: int, caller: Caller
+        self, api: Api, header: RequestHeader, request: Entity, caller: Caller
     ) -> list[Buffer] | Coroutine[Any, Any, Buffers | None]:
-        try:
-            request = decode_request(api.key, header.version, bytes(frame), start)
-        except MalformedRequest as problem:
-            raise MalformedRequest(f"{api.name} v{header.version}: {problem}") from problem
         call = Call(
             api_key=api.key,
             version=header.version,
@@ -110,6 +119,13 @@ class Dispatcher:
         if code:
             self._broker.metrics.requests.failed(api.key, ErrorCode(code).name)
         return [encode(result)]
+
+
+def _decode(api: Api, header: RequestHeader, frame: bytes, start: int) -> Entity:
+    try:
+        return decode_request(api.key, header.version, frame, start)
+    except MalformedRequest as problem:
+        raise MalformedRequest(f"{api.name} v{header.version}: {problem}") from problem
 
 
 def _refuse(header: RequestHeader, api: Api | None) -> tuple[bytes, int, Answer]:

@@ -28,6 +28,11 @@ QUEUED_BYTES_TOTAL_MAX: Final = 512 * MIB
 UNREAD_BYTES_PER_CONNECTION_MAX: Final = 1 * MIB
 # A request whose bytes stop coming in the middle holds memory that others may wait for.
 FRAME_STALL_MS_MAX: Final = 60_000
+# Arrays of a request may have this many elements together: more than twice the partitions that a node may have. Each
+# becomes an object or two, and a frame of frame_bytes_max could otherwise ask for gigabytes of them.
+REQUEST_ELEMENTS_MAX: Final = 500_000
+# A larger request is decoded in a thread: one that is all array elements takes 10 ms for so many bytes.
+REQUEST_BYTES_DECODED_AT_ONCE: Final = 32 * KIB
 # Kafka's connections.max.idle.ms.
 CONNECTION_IDLE_MS_MAX: Final = 600_000
 

@@ -4,6 +4,7 @@ import struct
 
 import pytest
 
+from penstock.model.limits import REQUEST_ELEMENTS_MAX
 from penstock.protocol.kafka.apis import APIS
 from penstock.protocol.kafka.messages import decode_request
 from penstock.protocol.kafka.primitives import MalformedRequest
@@ -41,6 +42,16 @@ def test_an_inner_array_is_looked_at_too() -> None:
     assert decode_request(API_KEYS["offset_fetch"], 5, body, 0).topics[0].partition_indexes == (1, 2)
     with pytest.raises(MalformedRequest):
         decode_request(API_KEYS["offset_fetch"], 5, body[:-12] + struct.pack(">i", 2**31 - 1) + body[-8:], 0)
+
+
+def test_more_elements_than_any_request_needs_are_refused() -> None:
+    """Of all arrays together, however they are nested."""
+    half = struct.pack(f">i{REQUEST_ELEMENTS_MAX // 2}i", REQUEST_ELEMENTS_MAX // 2, *bytes(REQUEST_ELEMENTS_MAX // 2))
+    one = struct.pack(">h1s", 1, b"t") + half
+    key = API_KEYS["offset_fetch"]
+    assert len(decode_request(key, 5, struct.pack(">h1si", 1, b"g", 1) + one, 0).topics) == 1
+    with pytest.raises(MalformedRequest, match="more than 500000 elements"):
+        decode_request(key, 5, struct.pack(">h1si", 1, b"g", 2) + one + one, 0)
 
 
 @pytest.mark.parametrize("key", APIS)

@@ -1,18 +1,25 @@
-"""DescribeTransactions v0: everything about some transactional ids."""
+"""DescribeTransactions v0: everything about some transactional ids. One that is asked for twice is answered once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from penstock.broker.array_answer import array_answer
 from penstock.broker.broker import Broker
 from penstock.broker.call import Call
 from penstock.broker.transactions.transaction import TopicPartition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.describe_transactions import DescribedTransaction, encode
+from penstock.runtime.turns import Turns
 
 
-def handle(broker: Broker, call: Call) -> bytearray:
-    return encode([_describe(broker, transactional_id) for transactional_id in call.request.transactional_ids])
+async def handle(broker: Broker, call: Call) -> bytes:
+    turns = Turns()
+    described = []
+    for transactional_id in dict.fromkeys(call.request.transactional_ids):
+        described.append(encode(_describe(broker, transactional_id)))
+        await turns.pause()
+    return array_answer(call, described)
 
 
 def _describe(broker: Broker, transactional_id: str) -> DescribedTransaction:

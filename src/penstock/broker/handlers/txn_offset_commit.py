@@ -11,66 +11,64 @@ Versions:
 
 from __future__ import annotations
 
+from penstock.broker.array_answer import is_flexible
 from penstock.broker.broker import Broker
 from penstock.broker.call import Call
 from penstock.broker.groups.group import Identity
 from penstock.broker.groups.offsets import OffsetChange
 from penstock.broker.groups.records import CommittedOffset
 from penstock.broker.handlers.add_partitions_to_txn import SECOND_GENERATION
+from penstock.broker.partition_codes import encode_codes
 from penstock.broker.transactions.produce import verify_partition
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP
-from penstock.protocol.kafka.messages import Entity, field
+from penstock.protocol.kafka.messages import field
+from penstock.protocol.kafka.primitives import INT32
+from penstock.runtime.turns import Turns
 
 Codes = dict[tuple[str, int], ErrorCode]
 
 
-async def handle(broker: Broker, call: Call) -> Entity:
+async def handle(broker: Broker, call: Call) -> bytes:
     codes: Codes = {}
-    changes = _collect(broker, call, codes)
+    turns = Turns()
+    changes = await _collect(broker, call, codes, turns)
     if changes:
         try:
             await _commit(broker, call, changes)
         except KafkaError as error:
             code = _shown(error.code, call.version)
             codes.update({(change.topic, change.partition): code for change in changes})
-    topics = [
-        call.reply.TxnOffsetCommitResponseTopic(
-            name=topic.name,
-            partitions=[
-                call.reply.TxnOffsetCommitResponsePartition(
-                    partition_index=item.partition_index, error_code=codes[topic.name, item.partition_index]
-                )
-                for item in topic.partitions
-            ],
-        )
-        for topic in call.request.topics
-    ]
-    return call.reply.TxnOffsetCommitResponse(throttle_time=0, topics=topics)
+    topics = [(topic.name, [item.partition_index for item in topic.partitions]) for topic in call.request.topics]
+    flexible = is_flexible(call)
+    encoded = await encode_codes(topics, lambda topic, index: codes[topic, index], turns, flexible=flexible)
+    return INT32.pack(0) + encoded + (b"\0" if flexible else b"")
 
 
-def _collect(broker: Broker, call: Call, codes: Codes) -> list[OffsetChange]:
-    """What can be committed; a code for each partition."""
-    changes = []
+async def _collect(broker: Broker, call: Call, codes: Codes, turns: Turns) -> list[OffsetChange]:
+    """What can be committed, the last for each partition; a code for each partition."""
+    changes: dict[tuple[str, int], OffsetChange] = {}
     now_ms = broker.clock.now_ms()
     for wanted in call.request.topics:
         topic = broker.topics.get(wanted.name)
         for item in wanted.partitions:
+            place = wanted.name, item.partition_index
             metadata = item.committed_metadata or ""
             code = ErrorCode.NONE
             if topic is None or not 0 <= item.partition_index < topic.partition_count:
                 code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             elif len(metadata) > broker.settings.groups.offset_metadata_bytes_max:
                 code = ErrorCode.OFFSET_METADATA_TOO_LARGE
-            codes[wanted.name, item.partition_index] = code
+            codes[place] = code
             if topic is not None and code is ErrorCode.NONE:
                 leader_epoch = field(item, "committed_leader_epoch", NO_EPOCH)
                 committed = CommittedOffset(
                     item.committed_offset, leader_epoch, metadata, now_ms, NO_TIMESTAMP, topic.topic_id
                 )
-                changes.append(OffsetChange(wanted.name, item.partition_index, committed))
-    return changes
+                changes[place] = OffsetChange(*place, committed)
+            await turns.pause()
+    return list(changes.values())
 
 
 async def _commit(broker: Broker, call: Call, changes: list[OffsetChange]) -> None:

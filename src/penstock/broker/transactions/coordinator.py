@@ -174,7 +174,7 @@ class TransactionCoordinator:
 
     def all_transactions(self) -> Iterator[Transaction]:
         for shard in self._shards:
-            yield from shard.transactions
+            yield from tuple(shard.transactions)  # others may run between two of them
 
     def open(self) -> list[Transaction]:
         """Those that have begun and are not complete."""

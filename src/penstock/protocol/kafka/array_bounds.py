@@ -3,7 +3,7 @@
 kio makes room for an array of the length that the bytes claim, and ends the process when there is no such room: four
 bytes from anybody could stop the broker. So the message is walked over once by its schema, as far as its last array,
 and a length is refused for which there are not enough bytes; so is null where the schema has none, which kio lets
-through. Everything else that may be wrong is left to kio.
+through, and so are more elements than any request needs. Everything else that may be wrong is left to kio.
 
 A schema becomes a list of steps at its first use; most are numbers, bytes to step over. Schemas without arrays have
 no steps, and cost nothing.
@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from struct import error
 from typing import Any, Final, NamedTuple
 
+from penstock.model.limits import REQUEST_ELEMENTS_MAX
 from penstock.protocol.kafka.primitives import (
     INT16,
     INT32,
@@ -82,12 +83,13 @@ def check_arrays(entity_type: type, buffer: Buffer, position: int) -> None:
     if not steps:
         return
     try:
-        _walk(steps, flexible, buffer, position)
+        _walk(steps, flexible, buffer, position, [REQUEST_ELEMENTS_MAX])
     except (IndexError, error):
         raise MalformedRequest("the message ends too early") from None
 
 
-def _walk(steps: Sequence[Step], flexible: bool, buffer: Buffer, position: int) -> int:
+def _walk(steps: Sequence[Step], flexible: bool, buffer: Buffer, position: int, room: list[int]) -> int:
+    """`room`: for how many elements there is still room."""
     for step in steps:
         if isinstance(step, int):
             position += step
@@ -104,11 +106,11 @@ def _walk(steps: Sequence[Step], flexible: bool, buffer: Buffer, position: int) 
         elif isinstance(step, _Tags):
             position = skip_tagged_fields(buffer, position)
         else:
-            position = _walk_nested(step, flexible, buffer, position)
+            position = _walk_nested(step, flexible, buffer, position, room)
     return position
 
 
-def _walk_nested(step: _Nested, flexible: bool, buffer: Buffer, position: int) -> int:
+def _walk_nested(step: _Nested, flexible: bool, buffer: Buffer, position: int, room: list[int]) -> int:
     if not step.is_array:
         count, position = (0 if buffer[position] == NULL_STRUCT else 1), position + 1
     elif flexible:
@@ -122,11 +124,14 @@ def _walk_nested(step: _Nested, flexible: bool, buffer: Buffer, position: int) -
         return position
     if count * step.element_bytes > len(buffer) - position:
         raise MalformedRequest("an array longer than the request")
+    room[0] -= count
+    if room[0] < 0:
+        raise MalformedRequest(f"more than {REQUEST_ELEMENTS_MAX} elements in arrays")
     steps = step.steps
     if len(steps) == 1 and isinstance(steps[0], int):
         return position + count * steps[0]
     for _ in range(count):
-        position = _walk(steps, flexible, buffer, position)
+        position = _walk(steps, flexible, buffer, position, room)
     return position
 
 

@@ -35,18 +35,15 @@ class DescribedTransaction(NamedTuple):
     topics: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
 
-def encode(transactions: list[DescribedTransaction]) -> bytearray:
-    out = bytearray(INT32.pack(0))
-    out += write_count(len(transactions), True)
-    for each in transactions:
-        out += INT16.pack(each.error) + write_string(each.transactional_id, True) + write_string(each.state, True)
-        out += _TIMES_AND_PRODUCER.pack(each.timeout_ms, each.start_ms, each.producer_id, each.producer_epoch)
-        out += write_count(len(each.topics), True)
-        for topic, indexes in each.topics:
-            out += write_string(topic, True) + write_count(len(indexes), True)
-            out += b"".join(map(INT32.pack, indexes)) + _NO_TAGS
-        out += _NO_TAGS
-    return out + _NO_TAGS
+def encode(each: DescribedTransaction) -> bytes:
+    """One element of the array."""
+    out = bytearray(INT16.pack(each.error) + write_string(each.transactional_id, True) + write_string(each.state, True))
+    out += _TIMES_AND_PRODUCER.pack(each.timeout_ms, each.start_ms, each.producer_id, each.producer_epoch)
+    out += write_count(len(each.topics), True)
+    for topic, indexes in each.topics:
+        out += write_string(topic, True) + write_count(len(indexes), True)
+        out += b"".join(map(INT32.pack, indexes)) + _NO_TAGS
+    return bytes(out + _NO_TAGS)
 
 
 def decode(answer: Buffer, position: int) -> list[DescribedTransaction]:
