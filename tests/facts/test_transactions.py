@@ -238,6 +238,24 @@ def test_describe_and_list(client: RawClient, topic: str, producer: Producer) ->
     assert tx.transactional_id in [each.transactional_id for each in listed.transaction_states]
 
 
+def test_list_by_name(client: RawClient, producer: Producer) -> None:
+    """The whole name has to match; look-around and back-references are not for RE2."""
+    name = producer().init().transactional_id
+
+    def listed(pattern: str) -> tuple[ErrorCode, list[str]]:
+        answer = client.call(
+            "list_transactions", 2, state_filters=[], producer_id_filters=[], duration_filter=-1,
+            transactional_id_pattern=pattern,
+        )  # fmt: skip
+        return answer.error_code, [each.transactional_id for each in answer.transaction_states]
+
+    assert listed(f"{name[:-3]}.{{3}}") == (ErrorCode.none, [name])
+    assert listed(name[:-3]) == (ErrorCode.none, [])
+    assert name in listed("")[1]
+    for pattern in ("(", "(?=x)", r"(a)\1", "x{1,2000}"):
+        assert listed(pattern) == (ErrorCode.invalid_regular_expression, []), pattern
+
+
 def test_offsets_count_when_the_transaction_commits(client: RawClient, topic: str, producer: Producer) -> None:
     tx = producer(V2).init()
     group = unique_name("group")
