@@ -70,6 +70,37 @@ def _sound_headers(payload: Buffer, position: int, end: int, steps_max: int) -> 
     return count if position == end else -1
 
 
+def keys_and_values(
+    payload: Buffer, count: int, position: int = 0, end: int | None = None
+) -> list[tuple[bytes | None, bytes | None]]:
+    """Of the records from `position` to `end`, with None for null; headers are passed over.
+
+    ValueError or IndexError where the bytes are no records.
+    """
+    found: list[tuple[bytes | None, bytes | None]] = []
+    size = len(payload) if end is None else end
+    for _ in range(count):
+        length, position = read_signed(payload, position)
+        next_record = position + length
+        if length < RECORD_BYTES_MIN - 1 or next_record > size:
+            raise ValueError(f"a record of {length} bytes before byte {position} of {size}")
+        position += 1  # attributes: none are defined
+        for _ in range(2):  # the deltas of timestamp and offset
+            _, position = (0, position + 1) if payload[position] < 0x80 else read_signed(payload, position)
+        key_length, position = read_signed(payload, position)
+        key_end = position + key_length if key_length > 0 else position
+        value_length, value_start = read_signed(payload, key_end)
+        value_end = value_start + value_length if value_length > 0 else value_start
+        if key_length < -1 or value_length < -1 or value_end >= next_record:  # the number of headers comes after it
+            raise ValueError(f"a key of {key_length} and a value of {value_length} bytes do not fit their record")
+        key = None if key_length < 0 else bytes(payload[position:key_end])
+        found.append((key, None if value_length < 0 else bytes(payload[value_start:value_end])))
+        position = next_record
+    if position != size:
+        raise ValueError(f"{size - position} bytes after the last record")
+    return found
+
+
 def first_since(
     payload: Buffer, header: BatchHeader, timestamp_ms: int, start: int, end: int
 ) -> tuple[int, int] | None:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.model.batch import BatchHeader, Buffer, read_header
+from penstock.model.batch import HEADER_BYTES, BatchHeader, Buffer, read_header
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.record_walk import first_since, latest_from, sound_steps
+from penstock.model.record_walk import first_since, keys_and_values, latest_from, sound_steps
 from penstock.model.records import InvalidRecords, batch_records, records_payload, scan_records
 
 headers = st.lists(st.tuples(st.text(max_size=3), st.none() | st.binary(max_size=3)), max_size=3).map(tuple)
@@ -50,6 +50,31 @@ def test_sound_is_what_decodes(records: list[NewRecord], keyed: bool, data: st.D
 @given(st.binary(max_size=60), st.integers(1, 4))
 def test_noise_is_never_sound_by_mistake(noise: bytes, count: int) -> None:
     assert (sound_steps(noise, count, keyed=False) > 0) == taking_its_time(noise, count, False)
+
+
+@given(st.lists(new_records, min_size=1, max_size=6), st.data())
+def test_keys_and_values_are_those_of_the_records(records: list[NewRecord], data: st.DataObject) -> None:
+    batch = build_batch(records, timestamp=0)
+    header = read_header(batch)
+    expected = [(record.key, record.value) for record in batch_records(batch, header)]
+    payload = bytearray(records_payload(batch, header))
+    assert keys_and_values(payload, len(records)) == expected
+    assert keys_and_values(batch, len(records), HEADER_BYTES, len(batch)) == expected
+    payload[data.draw(st.integers(0, len(payload) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        found = keys_and_values(payload, len(records))
+    except (ValueError, IndexError):
+        assert not taking_its_time(payload, len(records), False)
+    else:
+        assert len(found) == len(records)
+
+
+@given(st.binary(max_size=60), st.integers(1, 4))
+def test_noise_has_no_keys_and_values(noise: bytes, count: int) -> None:
+    try:
+        keys_and_values(noise, count)
+    except (ValueError, IndexError):
+        assert not taking_its_time(noise, count, False)
 
 
 def look(batch: bytearray, header: BatchHeader, wanted: int, start: int, end: int) -> tuple[int, int] | None:

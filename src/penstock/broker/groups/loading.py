@@ -7,9 +7,10 @@ not rebalance anybody. Records of kinds that we do not know, and records that do
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
-from penstock.broker.coordinator_log import Breath, CoordinatorState
+from penstock.broker.coordinator_log import CoordinatorState, batch_items
 from penstock.broker.groups import records
 from penstock.broker.groups.exchange import Now
 from penstock.broker.groups.group import Group, GroupLimits
@@ -18,10 +19,10 @@ from penstock.broker.groups.pending_offsets import PendingOffset
 from penstock.broker.groups.records import GroupKey, OffsetKey
 from penstock.broker.groups.shard import Shard
 from penstock.broker.record_wire import MalformedRecord
-from penstock.model.batch import BatchHeader
+from penstock.model.batch import BatchHeader, iter_headers
 from penstock.model.control_record import Marker, parse_marker
 from penstock.model.errors import KafkaError
-from penstock.model.records import batch_records
+from penstock.runtime.turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -29,18 +30,18 @@ log = logging.getLogger(__name__)
 async def load(shard: Shard, limits: GroupLimits, now: Now) -> None:
     """Fill the shard and make it active; it fails if its log cannot be read to the end."""
     partition = shard.partition
+    turns = Turns()
     try:
-        replay = await _read(shard)
+        replay = await _read(shard, turns)
     except (KafkaError, OSError) as error:
         log.error("%s-%d cannot be loaded: %r", partition.topic, partition.index, error)
         shard.fail()
         return
-    breath = Breath()
     unknown = 0
     for key, (_, value) in replay.values.items():
         if value is not None:
             unknown += not _restore(shard, key, value, limits, now)
-        await breath.take()
+        await turns.pause()
     unknown += _restore_pending(shard, replay)
     for group_id in {*shard.offsets, *shard.pending.group_ids}:
         if group_id not in shard.groups:  # offsets of a consumer that assigns partitions by itself
@@ -48,6 +49,7 @@ async def load(shard: Shard, limits: GroupLimits, now: Now) -> None:
     if unknown:
         log.warning("%s-%d: %d records were not understood", partition.topic, partition.index, unknown)
     shard.state = CoordinatorState.ACTIVE
+    await asyncio.sleep(0)  # many small ones together are long, too
 
 
 class _Replay:
@@ -69,19 +71,19 @@ class _Replay:
                 self.values[key] = offset, value
 
 
-async def _read(shard: Shard) -> _Replay:
+async def _read(shard: Shard, turns: Turns) -> _Replay:
     replay = _Replay()
-    breath = Breath()
-    async for buffer, position, header in shard.batches():
-        if header.is_control:
-            marker = parse_marker(memoryview(buffer)[position : position + header.size_bytes], header)
-            if marker is not None:
-                replay.end(marker)
-            continue
-        for record in batch_records(buffer, header, position):
-            if record.key is not None:
-                replay.add(header, header.last_offset, record.key, record.value)
-            await breath.take()
+    async for piece in shard.pieces():
+        for position, header in iter_headers(piece):
+            if header.is_control:
+                marker = parse_marker(memoryview(piece)[position : position + header.size_bytes], header)
+                if marker is not None:
+                    replay.end(marker)
+            else:
+                for key, value in batch_items(piece, position, header):
+                    if key is not None:
+                        replay.add(header, header.last_offset, key, value)
+            await turns.pause()
     return replay
 
 

@@ -6,17 +6,19 @@ its own record is on disk. So requests of one id need not wait for each other's 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
-from penstock.broker.coordinator_log import Breath, CoordinatorLog, CoordinatorState, Outcome
+from penstock.broker.coordinator_log import CoordinatorLog, CoordinatorState, Outcome, batch_items
 from penstock.broker.record_wire import MalformedRecord
 from penstock.broker.transactions import records
 from penstock.broker.transactions.table import TransactionTable
 from penstock.broker.transactions.transaction import Transaction
 from penstock.cluster.partition import Partition
+from penstock.model.batch import iter_headers
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.errors import KafkaError
-from penstock.model.records import batch_records
+from penstock.runtime.turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -56,32 +58,41 @@ class TransactionShard(CoordinatorLog):
     async def load(self) -> None:
         """Fill it from its log and make it active; it fails if that cannot be read to the end."""
         name = f"{self.partition.topic}-{self.partition.index}"
-        breath = Breath()
-        unknown = 0
+        turns = Turns()
         try:
-            async for buffer, position, header in self.batches():
-                if header.is_control:
-                    continue
-                for record in batch_records(buffer, header, position):
-                    unknown += not self._restore(record.key, record.value)
-                    await breath.take()
+            newest = await self._newest(turns)
         except (KafkaError, OSError) as error:
             log.error("%s cannot be loaded: %r", name, error)
             self.fail()
             return
+        unknown = 0
+        for key, value in newest.items():
+            unknown += not self._restore(key, value)
+            await turns.pause()
         if unknown:
-            log.warning("%s: %d records were not understood", name, unknown)
+            log.warning("%s: the records of %d keys were not understood", name, unknown)
         self.state = CoordinatorState.ACTIVE
+        await asyncio.sleep(0)  # many small ones together are long, too
 
-    def _restore(self, key: bytes | None, value: bytes | None) -> bool:
+    async def _newest(self, turns: Turns) -> dict[bytes, bytes | None]:
+        """The newest value of each key, None for a tombstone, in their order: of a busy id thousands are in the log."""
+        newest: dict[bytes, bytes | None] = {}
+        async for piece in self.pieces():
+            for position, header in iter_headers(piece):
+                if not header.is_control:
+                    for key, value in batch_items(piece, position, header):
+                        newest.pop(key or b"", None)
+                        newest[key or b""] = value
+                await turns.pause()
+        return newest
+
+    def _restore(self, key: bytes, value: bytes | None) -> bool:
         """Put one record's meaning into the shard; False if it has none that we know."""
         try:
-            transactional_id = None if key is None else records.decode_key(key)
+            transactional_id = records.decode_key(key)
             if transactional_id is None:
                 return False
-            if value is None:
-                self.transactions.discard(transactional_id)
-            else:
+            if value is not None:
                 self.transactions.put(records.decode_value(transactional_id, value))
         except MalformedRecord:
             return False
