@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 
 from penstock.broker.array_answer import array_answer
 from penstock.broker.broker import Broker
@@ -12,12 +12,21 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.describe_transactions import DescribedTransaction, encode
 from penstock.runtime.turns import Turns
 
+IDS_AT_ONCE = 20  # more of them are answered in turns
 
-async def handle(broker: Broker, call: Call) -> bytes:
+
+def handle(broker: Broker, call: Call) -> bytes | Awaitable[bytes]:
+    names = tuple(dict.fromkeys(call.request.transactional_ids))
+    if len(names) > IDS_AT_ONCE:
+        return _answer_in_turns(broker, call, names)
+    return array_answer(call, [encode(_describe(broker, name)) for name in names])
+
+
+async def _answer_in_turns(broker: Broker, call: Call, names: tuple[str, ...]) -> bytes:
     turns = Turns()
     described = []
-    for transactional_id in dict.fromkeys(call.request.transactional_ids):
-        described.append(encode(_describe(broker, transactional_id)))
+    for name in names:
+        described.append(encode(_describe(broker, name)))
         await turns.pause()
     return array_answer(call, described)
 
