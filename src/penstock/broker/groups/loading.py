@@ -48,8 +48,10 @@ async def load(shard: Shard, limits: GroupLimits, now: Now) -> None:
             shard.groups[group_id] = Group(group_id, limits, now)
     if unknown:
         log.warning("%s-%d: %d records were not understood", partition.topic, partition.index, unknown)
-    shard.state = CoordinatorState.ACTIVE
     await asyncio.sleep(0)  # many small ones together are long, too
+    while shard.ended_meanwhile:
+        shard.end_pending(shard.ended_meanwhile.pop(0))
+    shard.state = CoordinatorState.ACTIVE
 
 
 class _Replay:

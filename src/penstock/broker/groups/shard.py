@@ -17,6 +17,7 @@ from penstock.broker.groups.pending_offsets import PendingOffset, PendingOffsets
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.cluster.partition import Partition
 from penstock.model.batch_builder import NewRecord, build_batch
+from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode
 
 log = logging.getLogger(__name__)
@@ -39,6 +40,8 @@ class Shard(CoordinatorLog):
         self.groups: dict[str, Group] = {}
         self.offsets: dict[str, GroupOffsets] = {}
         self.pending = PendingOffsets()
+        self.ended_meanwhile: list[Marker] = []
+        """Markers that came to the log while it was being loaded, perhaps behind what is read of it."""
         self._now = now
         self._deliver = deliver
         self._changed = changed
@@ -168,9 +171,9 @@ class Shard(CoordinatorLog):
 
         self.write(offset_records(group_id, changes), outcome, appended, producer)
 
-    def end_pending(self, producer_id: int, *, commit: bool) -> None:
+    def end_pending(self, marker: Marker) -> None:
         """A producer's transaction has ended here, and that is on disk."""
-        for group_id, changes in self.pending.end(producer_id, commit=commit).items():
+        for group_id, changes in self.pending.end(marker.producer_id, commit=marker.is_commit).items():
             offsets = self.offsets.setdefault(group_id, GroupOffsets())
             for change in changes:
                 offsets.load(change)

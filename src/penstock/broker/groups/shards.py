@@ -143,8 +143,12 @@ class Shards:
     def end_transaction(self, partition: int, marker: Marker) -> None:
         """A marker in one of our partitions is on disk."""
         shard = self._shards.all[partition] if partition < len(self._shards.all) else None
-        if shard is not None and shard.state is CoordinatorState.ACTIVE:
-            shard.end_pending(marker.producer_id, commit=marker.is_commit)
+        if shard is None:
+            return
+        if shard.state is CoordinatorState.LOADING:
+            shard.ended_meanwhile.append(marker)
+        elif shard.state is CoordinatorState.ACTIVE:
+            shard.end_pending(marker)
 
     def check_loaded(self) -> None:
         """For what asks about all groups."""

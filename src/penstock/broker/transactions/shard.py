@@ -71,8 +71,8 @@ class TransactionShard(CoordinatorLog):
             await turns.pause()
         if unknown:
             log.warning("%s: the records of %d keys were not understood", name, unknown)
-        self.state = CoordinatorState.ACTIVE
         await asyncio.sleep(0)  # many small ones together are long, too
+        self.state = CoordinatorState.ACTIVE
 
     async def _newest(self, turns: Turns) -> dict[bytes, bytes | None]:
         """The newest value of each key, None for a tombstone, in their order: of a busy id thousands are in the log."""

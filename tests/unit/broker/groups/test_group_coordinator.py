@@ -13,8 +13,10 @@ from penstock.broker.groups.group import Identity
 from penstock.broker.groups.offsets import OffsetChange
 from penstock.broker.groups.placement import partition_of
 from penstock.broker.groups.records import CommittedOffset
+from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.model.batch import read_header
 from penstock.model.batch_builder import NewRecord, build_batch
+from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import CONSUMER_OFFSETS
 from tests.support.group_world import HandLog, World, run, settle
@@ -510,5 +512,29 @@ def test_lags() -> None:
             log.append(batch, read_header(batch), 0)
             await commit(world, "g", change(world, 4), change(world, 99, partition=1))
             assert sorted(world.groups.lags()) == [("g", "t", 0, 4, 6), ("g", "t", 1, 99, 0)]
+
+    run(test())
+
+
+@pytest.mark.parametrize("is_commit", [True, False])
+def test_a_transaction_that_ends_while_its_group_is_being_loaded(is_commit: bool) -> None:
+    """Its marker may lie behind what is read of the log."""
+
+    async def test() -> None:
+        producer = ProducerIdentity(7, 0)
+        async with World() as world:
+            await world.create_topic("t")
+            await commit(world, "g", change(world, 1))
+            await world.groups.commit_in_transaction("g", NOBODY, -1, [change(world, 5)], producer)
+            assert world.groups.is_pending("g", "t", 0)
+        world = world.restarted()
+        await world.groups.start()
+        world.groups.end_transaction(partition_of("g", 5), Marker(7, 0, 0, is_commit))
+        with pytest.raises(KafkaError):
+            world.groups.committed("g")
+        await world.groups.loaded()
+        assert not world.groups.is_pending("g", "t", 0)
+        assert committed(world, "g") == (5 if is_commit else 1)
+        await world.groups.stop()
 
     run(test())
