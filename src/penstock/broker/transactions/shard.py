@@ -56,21 +56,23 @@ class TransactionShard(CoordinatorLog):
         self.transactions.clear()
 
     async def load(self) -> None:
-        """Fill it from its log and make it active; it fails if that cannot be read to the end."""
-        name = f"{self.partition.topic}-{self.partition.index}"
+        """Fill it from its log and make it active.
+
+        It fails if that cannot be read to the end, or holds a value that is not understood: what that decided must not
+        be undone. Keys of kinds that are not known are passed over, as Kafka does.
+        """
         turns = Turns()
+        unknown = 0
         try:
-            newest = await self._newest(turns)
-        except (KafkaError, OSError) as error:
-            log.error("%s cannot be loaded: %r", name, error)
+            for key, value in (await self._newest(turns)).items():
+                unknown += not self._restore(key, value)
+                await turns.pause()
+        except (KafkaError, MalformedRecord, OSError) as error:
+            log.error("%s-%d cannot be loaded: %r", self.partition.topic, self.partition.index, error)
             self.fail()
             return
-        unknown = 0
-        for key, value in newest.items():
-            unknown += not self._restore(key, value)
-            await turns.pause()
         if unknown:
-            log.warning("%s: the records of %d keys were not understood", name, unknown)
+            log.warning("%s-%d: %d keys were not understood", self.partition.topic, self.partition.index, unknown)
         await asyncio.sleep(0)  # many small ones together are long, too
         self.state = CoordinatorState.ACTIVE
 
@@ -87,13 +89,13 @@ class TransactionShard(CoordinatorLog):
         return newest
 
     def _restore(self, key: bytes, value: bytes | None) -> bool:
-        """Put one record's meaning into the shard; False if it has none that we know."""
+        """Put one record's meaning into the shard; False if its key is none that we know. MalformedRecord: its value."""
         try:
             transactional_id = records.decode_key(key)
-            if transactional_id is None:
-                return False
-            if value is not None:
-                self.transactions.put(records.decode_value(transactional_id, value))
         except MalformedRecord:
+            transactional_id = None
+        if transactional_id is None:
             return False
+        if value is not None:
+            self.transactions.put(records.decode_value(transactional_id, value))
         return True

@@ -36,6 +36,8 @@ TOPIC_IDS = 13
 READ_COMMITTED = 1
 ISOLATION_LEVELS = (0, READ_COMMITTED)
 
+_DIRECTORY, _HIGH_WATERMARK = {0: 16}, {1: 8}  # tags of a partition: what followers say
+_TAG_SIZES = {17: _DIRECTORY, 18: _DIRECTORY | _HIGH_WATERMARK}
 _LIMITS = Struct(">iiib")
 _SESSION = Struct(">ii")
 _WATERMARKS = Struct(">ihqq")
@@ -164,7 +166,7 @@ def _partition(frame: memoryview, position: int, version: int, topic: TopicKey) 
     (max_bytes,) = INT32.unpack_from(frame, position)
     position += 4
     if version >= FLEXIBLE:
-        position = skip_tagged_fields(frame, position)
+        position = skip_tagged_fields(frame, position, _TAG_SIZES.get(version, {}))
     return FetchPartition(topic, index, leader_epoch, fetch_offset, last_fetched_epoch, max_bytes), position
 
 

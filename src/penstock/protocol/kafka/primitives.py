@@ -6,7 +6,9 @@ IndexError or struct.error, which callers turn into one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from struct import Struct
+from types import MappingProxyType
 from typing import Protocol
 
 Buffer = bytes | bytearray | memoryview
@@ -104,11 +106,14 @@ def write_count(count: int, flexible: bool) -> bytes:
     return write_unsigned_varint(count + 1) if flexible else INT32.pack(count)
 
 
-def skip_tagged_fields(buffer: Buffer, position: int) -> int:
+def skip_tagged_fields(buffer: Buffer, position: int, sizes: Mapping[int, int] = MappingProxyType({})) -> int:
+    """`sizes` are those of the tags that have one: with another they would be read otherwise by who reads them."""
     count, position = read_unsigned_varint(buffer, position)
     for _ in range(count):
-        _, position = read_unsigned_varint(buffer, position)
+        tag, position = read_unsigned_varint(buffer, position)
         size, position = read_unsigned_varint(buffer, position)
+        if sizes.get(tag, size) != size:
+            raise MalformedRequest(f"{size} bytes in the tagged field {tag}")
         position += size
         if position > len(buffer):
             raise MalformedRequest("a tagged field points outside the request")

@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.broker.transactions import markers
+from penstock.broker.transactions import markers, records
 from penstock.broker.transactions.produce import ADDING_VERSION, join_transaction
 from penstock.broker.transactions.states import TransactionState
 from penstock.broker.transactions.transaction import EPOCH_MAX, ProducerIdentity, TopicPartition
+from penstock.model.batch import read_header
+from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from tests.support.group_world import run, settle
@@ -294,3 +296,26 @@ async def _init(world: TransactionWorld) -> ProducerIdentity:
             if error.code is not ErrorCode.CONCURRENT_TRANSACTIONS:
                 raise
     raise AssertionError("it is never ready")
+
+
+def test_a_decision_that_cannot_be_read_is_not_undone() -> None:
+    """Its record is of a version that is not known: the id is unavailable, and its transaction stays as it is."""
+
+    async def test() -> None:
+        async with TransactionWorld() as world:
+            sender = await begun(world, A)
+            key = records.encode_key("tx")
+            value = bytearray(records.encode_value(world.of("tx")))
+            value[:2] = b"\x00\x7f"
+            batch = build_batch([NewRecord(key, bytes(value))], timestamp=world.clock.now_ms())
+            world.state_log("tx").append(batch, read_header(batch), world.clock.now_ms())
+        async with world.restarted() as again:
+            with pytest.raises(KafkaError) as refused:
+                await again.transactions.end("tx", sender, commit=True, version=SECOND)
+            assert refused.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+            again.partitions.get(*A)
+            await settle()
+            assert again.log(A).markers == []
+            assert [each.producer_id for each in again.log(A).open_transactions()] == [sender.producer_id]
+
+    run(test())

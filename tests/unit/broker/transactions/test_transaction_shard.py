@@ -84,11 +84,25 @@ def test_what_is_no_transaction_is_passed_over(caplog: pytest.LogCaptureFixture)
             log = Log(world)
             log.append(build_marker(Marker(7, 0, 0, is_commit=True), NOW_MS))
             log.add(item("a", 1), NewRecord(None, b"x"), NewRecord(b"\x00\x63later", b"x"), codec=4)
-            log.add(NewRecord(records.encode_key("b"), b"\x00\x63"))
             shard = await log.loaded()
             assert shard.state is CoordinatorState.ACTIVE
             assert list(shard.transactions) == [value("a", 1)]
-            assert "state-0: the records of 3 keys were not understood" in caplog.text
+            assert "state-0: 2 keys were not understood" in caplog.text
+
+    run(test())
+
+
+def test_a_value_that_is_not_understood_is_not_passed_over() -> None:
+    """It may be a decision, and the one before it in the log does not count any more."""
+
+    async def test() -> None:
+        async with World() as world:
+            await world.create_topic("state")
+            log = Log(world)
+            log.add(item("a", 1), item("b", 1))
+            log.add(NewRecord(records.encode_key("b"), b"\x00\x63"))
+            shard = await log.loaded()
+            assert shard.state is CoordinatorState.FAILED
 
     run(test())
 
