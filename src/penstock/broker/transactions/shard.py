@@ -89,7 +89,7 @@ class TransactionShard(CoordinatorLog):
         return newest
 
     def _restore(self, key: bytes, value: bytes | None) -> bool:
-        """Put one record's meaning into the shard; False if its key is none that we know. MalformedRecord: its value."""
+        """Put one record's meaning into the shard; False if its key is none we know. MalformedRecord: its value."""
         try:
             transactional_id = records.decode_key(key)
         except MalformedRecord:
