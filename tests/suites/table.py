@@ -1,4 +1,7 @@
-"""The table of suites in docs/compatibility.md, written from the results of the last runs."""
+"""The table of suites in docs/compatibility.md, written from the results of the last runs.
+
+Results stay on the machine that they were made on. A suite that was not run on this one keeps what the page has of it.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,18 @@ HEAD = (
 WITHOUT_HEAD = ("| package | why |", "|---|---|")
 
 
-def lines() -> list[str]:
-    found = [result for result in record.kept() if result["suite"] in SUITES]
-    rows = [_row(result) for result in found]
-    reasons = [f"- {result['suite']}: {text}" for result in found if (text := _reasons(result))]
+def lines(page: str) -> list[str]:
+    """The block anew: from results where there are some, as it is on the page for the other suites."""
+    found = {result["suite"]: result for result in record.kept()}
+    rows, reasons = [], []
+    for name, suite in sorted(SUITES.items()):
+        if name in found:
+            rows.append(_row(found[name]))
+            text = _reasons(found[name])
+            reasons += [f"- {name}: {text}"] if text else []
+        else:
+            rows += _beginning(page, f"| {suite.client} ")
+            reasons += _beginning(page, f"- {name}: ")
     without = [f"| {package} | {why} |" for package, why in WITHOUT_TESTS.items()]
     return [
         *HEAD,
@@ -38,6 +49,13 @@ def lines() -> list[str]:
         *WITHOUT_HEAD,
         *without,
     ]
+
+
+def _beginning(page: str, words: str) -> list[str]:
+    """The line of the page's block that begins with these words, if there is one."""
+    _, _, block = page.partition("<!-- suites -->")
+    block, _, _ = block.partition("<!-- end of suites -->")
+    return [line for line in block.splitlines() if line.startswith(words)]
 
 
 def _row(result: dict[str, Any]) -> str:
@@ -72,7 +90,5 @@ def _reasons(result: dict[str, Any]) -> str:
 
 
 def write() -> None:
-    if not record.kept():
-        return
     text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(with_table(text, "suites", "\n".join(lines())), encoding="utf-8")
+    PAGE.write_text(with_table(text, "suites", "\n".join(lines(text))), encoding="utf-8")
