@@ -56,6 +56,8 @@ def _broker(kind: str, needs: BrokerNeeds, port: int, directory: Path) -> Broker
             "group.initial.rebalance.delay.ms": str(needs.rebalance_delay_ms),
             "group.min.session.timeout.ms": str(needs.session_timeout_min_ms),
             "num.partitions": str(needs.partitions),
+            # Kafka's default: tests write records with old timestamps and want to read them before they expire.
+            "log.retention.check.interval.ms": "300000",
         }
         broker = KafkaProcess(directory, settings, node_id=needs.node_id, advertised_host=needs.host)
     else:

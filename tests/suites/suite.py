@@ -76,6 +76,8 @@ class Suite(ABC):
     client: str
     needs: BrokerNeeds = BrokerNeeds()
     tools: Sequence[str] = ()
+    # Counts up with changes to `fetch`, so that what was fetched before them is fetched anew.
+    recipe: int = 1
 
     @property
     def home(self) -> Path:
@@ -86,7 +88,7 @@ class Suite(ABC):
 
     def prepare(self) -> None:
         """Fetch and build, unless a stamp says that this version is ready."""
-        stamp = self.home / ".ready"
+        stamp = self.home / (".ready" if self.recipe == 1 else f".ready-{self.recipe}")
         if stamp.exists():
             return
         shutil.rmtree(self.home, ignore_errors=True)
