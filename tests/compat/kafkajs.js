@@ -75,6 +75,34 @@ async function produce (input) {
   await producer.disconnect()
 }
 
+async function transact (input) {
+  const connect = async () => {
+    const producer = connectTo(input).producer({
+      transactionalId: input.transactional_id,
+      idempotent: true,
+      maxInFlightRequests: 1,
+    })
+    await producer.connect()
+    return producer
+  }
+  const run = async (producer, step) => {
+    const transaction = await producer.transaction()
+    const messages = step.messages.map(({ value, partition }) => ({ value: bytes(value), partition }))
+    if (messages.length) await transaction.send({ topic: input.topic, messages })
+    const partitions = [{ partition: 0, offset: String(step.offset) }]
+    await transaction.sendOffsets({ consumerGroupId: input.group, topics: [{ topic: input.source, partitions }] })
+    await (step.commit ? transaction.commit() : transaction.abort())
+  }
+  const first = await connect()
+  for (const step of input.steps) await run(first, step)
+  const second = await connect()
+  await (await second.transaction()).abort() // which makes it known to the broker
+  const fenced = await run(first, { messages: input.steps[0].messages, offset: 0, commit: true }).catch(error => error)
+  say({ fenced: fenced?.type ?? null })
+  await second.disconnect()
+  await first.disconnect()
+}
+
 async function consume (input) {
   const kafka = connectTo(input)
   const consumer = kafka.consumer({ groupId: input.group, allowAutoTopicCreation: false })
@@ -139,7 +167,7 @@ async function offsetsByTime (input) {
   await client.disconnect()
 }
 
-const COMMANDS = { produce, consume, member, admin, offsets_by_time: offsetsByTime }
+const COMMANDS = { produce, transact, consume, member, admin, offsets_by_time: offsetsByTime }
 readInput()
   .then(input => COMMANDS[process.argv[2]](input))
   .then(() => process.stdout.write('', () => process.exit(0)))

@@ -41,7 +41,8 @@ class AioClient:
         return asyncio.run(self._consume(bootstrap, topic, count))
 
     async def _consume(self, bootstrap: str, topic: str, count: int) -> list[Message]:
-        consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap)
+        # What librdkafka and kafkajs do unless they are told otherwise.
+        consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, isolation_level="read_committed")
         await consumer.start()
         try:
             partition = TopicPartition(topic, 0)
