@@ -28,6 +28,7 @@ NOT_THERE: Mapping[int, str] = {  # API key: the line of docs/compatibility.md t
 WHOLE_BATCHES = "an answer may end with a part of a batch"
 UNKNOWN_BROKER_CONFIG = "a broker takes configs that nobody knows"
 NOT_A_NUMBER = "`NaN` is a ratio"
+OTHER_SEGMENTS = "an answer ends with a segment"
 
 
 SCENARIOS: tuple[Known, ...] = (
@@ -46,6 +47,17 @@ SCENARIOS: tuple[Known, ...] = (
         kafka=ABSENT,
         penstock=Holding(base_offset=0, count=2),
         row=WHOLE_BATCHES,
+    ),
+    *(
+        Known(
+            script=script,
+            step="fetch v*",
+            path="responses*.records[*]",
+            kafka=ABSENT,
+            penstock=Holding("base_offset"),
+            row=OTHER_SEGMENTS,
+        )
+        for script in ("compaction-*", "retention-bytes")
     ),
     *refused(script="topic-config-*", step="incremental_alter_configs v*NaN", code=40, row=NOT_A_NUMBER),
     Known(

@@ -161,9 +161,9 @@ class _Fetch:
         for target in self._targets:
             read = target.read(left, 1 + further, first=not found, wait=wait, committed_only=committed_only)
             answer, message_count, has_more = read
+            left = max(0, left - answer.size)
             if answer.size:
                 found = True
-                left = max(0, left - answer.size)
                 further -= len(answer.records) - 1
                 messages += message_count
                 self._has_more |= has_more
