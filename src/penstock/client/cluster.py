@@ -1,0 +1,149 @@
+"""All brokers of a cluster as one: who leads what, who coordinates whom, and a connection to each.
+
+What is known of leaders and coordinators is kept until a request fails; `patiently` forgets it and tries again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, Self, TypeVar
+
+from penstock.client.address import Address
+from penstock.client.connection import BrokerUnavailable, Connection
+from penstock.client.entities import Entity
+from penstock.client.retries import persist
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.topic_partition import TopicPartition
+from penstock.protocol.kafka.apis import API_VERSIONS, APIS, METADATA
+
+Value = TypeVar("Value")
+
+METADATA_VERSION = 12
+FIND_COORDINATOR, FIND_COORDINATOR_VERSION = 10, 3
+GROUP, TRANSACTION = 0, 1
+
+
+class TopicInfo(NamedTuple):
+    name: str
+    partition_count: int
+    is_internal: bool
+
+
+class Cluster:
+    """Not for several threads at once."""
+
+    def __init__(
+        self,
+        bootstrap: Sequence[Address],
+        *,
+        client_id: str = "penstock",
+        timeout_s: float = 60.0,
+        request_timeout_s: float = 30.0,
+    ) -> None:
+        self._bootstrap = tuple(bootstrap)
+        self._client_id = client_id
+        self.timeout_s = timeout_s
+        self._request_timeout_s = min(request_timeout_s, timeout_s)
+        self._connections: dict[Address, Connection] = {}
+        self._nodes: dict[int, Address] = {}
+        self._leaders: dict[TopicPartition, int] = {}
+        self._coordinators: dict[tuple[int, str], Address] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        for connection in self._connections.values():
+            connection.close()
+        self._connections.clear()
+
+    def patiently(self, attempt: Callable[[], Value]) -> Value:
+        """Try until the timeout what may fail because brokers come and go."""
+        return persist(attempt, timeout_s=self.timeout_s, before_next=self.forget)
+
+    def forget(self) -> None:
+        """Everything that may be outdated, connections included."""
+        self.close()
+        self._leaders.clear()
+        self._coordinators.clear()
+
+    # --- connections -------------------------------------------------------------------------------------------------
+
+    def connection(self, address: Address) -> Connection:
+        """One for each broker. BrokerUnavailable if there is nobody, or nobody we understand."""
+        connection = self._connections.get(address)
+        if connection is None:
+            connection = Connection(address, client_id=self._client_id, timeout_s=self._request_timeout_s)
+            self._connections[address] = connection
+        return connection
+
+    def any_connection(self) -> Connection:
+        """To whoever can be reached."""
+        failures = []
+        for address in dict.fromkeys((*self._connections, *self._nodes.values(), *self._bootstrap)):
+            try:
+                return self.connection(address)
+            except BrokerUnavailable as error:
+                failures.append(str(error))
+        raise BrokerUnavailable("; ".join(failures))
+
+    def leader(self, place: TopicPartition) -> Connection:
+        if place not in self._leaders:
+            self.topics([place.topic])
+        if place not in self._leaders:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {place}")
+        return self.connection(self._nodes[self._leaders[place]])
+
+    def coordinator(self, kind: int, key: str) -> Connection:
+        """Of a group or of a transactional id."""
+        address = self._coordinators.get((kind, key))
+        if address is None:
+            found = self.any_connection().call(FIND_COORDINATOR, FIND_COORDINATOR_VERSION, key=key, key_type=kind)
+            check(found.error_code, found.error_message)
+            address = self._coordinators[kind, key] = Address(found.host, found.port)
+        return self.connection(address)
+
+    def check_versions(self, wanted: Mapping[int, int]) -> None:
+        """KafkaError UNSUPPORTED_VERSION, with names, if the broker lacks a version of an API that we use."""
+        answer = self.any_connection().call(API_VERSIONS, 0)
+        check(answer.error_code)
+        known = {each.api_key: (each.min_version, each.max_version) for each in answer.api_keys}
+        for key, version in wanted.items():
+            oldest, newest = known.get(key, (0, -1))
+            if not oldest <= version <= newest:
+                text = f"the broker does not speak {APIS[key].name} v{version}: Kafka 4.0 or newer is needed"
+                raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
+
+    # --- topics ------------------------------------------------------------------------------------------------------
+
+    def topics(self, names: Iterable[str] | None = None) -> dict[str, TopicInfo]:
+        """Those of the given names that exist, or all. Learns who leads their partitions."""
+        wanted = None if names is None else [{"name": name} for name in names]
+        answer = self.any_connection().call(METADATA, METADATA_VERSION, topics=wanted, allow_auto_topic_creation=False)
+        self._nodes = {each.node_id: Address(each.host, each.port) for each in answer.brokers}
+        found = {}
+        for topic in answer.topics:
+            if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                continue
+            check(topic.error_code, f"topic {topic.name}")
+            self._learn_leaders(topic)
+            found[topic.name] = TopicInfo(topic.name, len(topic.partitions), topic.is_internal)
+        return found
+
+    def _learn_leaders(self, topic: Entity) -> None:
+        for partition in topic.partitions:
+            place = TopicPartition(topic.name, partition.partition_index)
+            if partition.leader_id in self._nodes:
+                self._leaders[place] = partition.leader_id
+            else:
+                raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"nobody leads {place}")
+
+
+def check(code: int, message: str | None = None) -> None:
+    """Raise what an answer says went wrong."""
+    if code != ErrorCode.NONE:
+        error = ErrorCode(code)
+        raise KafkaError(error, f"{error.name}: {message}" if message else error.name)

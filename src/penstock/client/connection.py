@@ -1,0 +1,112 @@
+"""One blocking connection to a broker. Answers come in the order of the requests, so several may be under way.
+
+Nothing is tried again here: a connection that fails is closed, and whoever uses it opens another.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections import deque
+from typing import Any, NamedTuple, Self
+
+from penstock.client.address import Address
+from penstock.client.entities import Entity, build
+from penstock.protocol.kafka.apis import API_VERSIONS
+from penstock.protocol.kafka.messages import encode, request_schema, response_reader, response_schema
+from penstock.protocol.kafka.primitives import INT16, INT32
+
+FRAME_BYTES_MAX = 1 << 30
+
+
+class BrokerUnavailable(OSError):
+    """It cannot be reached, does not answer, or has gone."""
+
+
+class _Expected(NamedTuple):
+    correlation_id: int
+    api_key: int
+    version: int
+
+
+class Connection:
+    def __init__(self, address: Address, *, client_id: str, timeout_s: float) -> None:
+        self.address = address
+        self._client_id = client_id.encode()
+        self._correlation_id = 0
+        self._expected: deque[_Expected] = deque()
+        try:
+            self._socket = socket.create_connection(address, timeout=timeout_s)
+        except OSError as error:
+            raise BrokerUnavailable(f"{address} cannot be reached: {error}") from error
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    # --- entities ----------------------------------------------------------------------------------------------------
+
+    def call(self, api_key: int, version: int, **values: Any) -> Entity:
+        """Ask and wait for the answer."""
+        schema = request_schema(api_key, version)
+        self.send(api_key, version, encode(build(schema, values)), flexible=bool(schema.__flexible__))
+        answer = self.receive()
+        return response_reader(api_key, version)(bytes(answer), self._body_start(api_key, version))[0]
+
+    def _body_start(self, api_key: int, version: int) -> int:
+        is_flexible = bool(response_schema(api_key, version).__flexible__) and api_key != API_VERSIONS
+        return INT32.size + is_flexible  # no broker sends tags in headers
+
+    # --- bytes -------------------------------------------------------------------------------------------------------
+
+    def send(self, api_key: int, version: int, *body: bytes | bytearray | memoryview, flexible: bool) -> None:
+        """A request whose body is there already, in one or more pieces; `receive` gives its answer."""
+        self._correlation_id = (self._correlation_id + 1) & 0x7FFFFFFF
+        header = INT16.pack(api_key) + INT16.pack(version) + INT32.pack(self._correlation_id)
+        header += INT16.pack(len(self._client_id)) + self._client_id + (b"\0" if flexible else b"")
+        size = len(header) + sum(map(len, body))
+        try:
+            self._send_all([INT32.pack(size) + header, *body])
+        except OSError as error:
+            self.close()
+            raise BrokerUnavailable(f"{self.address} does not take requests: {error}") from error
+        self._expected.append(_Expected(self._correlation_id, api_key, version))
+
+    def _send_all(self, pieces: list[bytes | bytearray | memoryview]) -> None:
+        sent = self._socket.sendmsg(pieces)
+        for piece in pieces:
+            if sent < len(piece):
+                self._socket.sendall(memoryview(piece)[sent:])
+            sent = max(0, sent - len(piece))
+
+    def receive(self) -> memoryview:
+        """The next answer, from its correlation id on."""
+        expected = self._expected.popleft()
+        try:
+            (size,) = INT32.unpack(self._take(INT32.size))
+            if not INT32.size <= size <= FRAME_BYTES_MAX:
+                raise OSError(f"an answer of {size} bytes")
+            answer = self._take(size)
+        except OSError as error:
+            self.close()
+            raise BrokerUnavailable(f"{self.address} gave no answer: {error}") from error
+        (correlation_id,) = INT32.unpack_from(answer)
+        if correlation_id != expected.correlation_id:
+            self.close()
+            raise BrokerUnavailable(f"{self.address} answered {correlation_id} to {expected}")
+        return answer
+
+    def _take(self, size: int) -> memoryview:
+        view = memoryview(bytearray(size))
+        have = 0
+        while have < size:
+            count = self._socket.recv_into(view[have:], 0, socket.MSG_WAITALL)
+            if not count:
+                raise ConnectionError("it closed the connection")
+            have += count
+        return view

@@ -1,0 +1,59 @@
+"""Trying again, for a bounded time: brokers restart, leaders move, coordinators load."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from penstock.client.connection import BrokerUnavailable
+from penstock.model.errors import ErrorCode, KafkaError
+
+Value = TypeVar("Value")
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 1.0
+
+# What passes by itself. A topic that is unknown is not among them: it is for the caller to say whether it will come.
+PASSING = frozenset(
+    {
+        ErrorCode.BROKER_NOT_AVAILABLE,
+        ErrorCode.CONCURRENT_TRANSACTIONS,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.OFFSET_NOT_AVAILABLE,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.THROTTLING_QUOTA_EXCEEDED,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.UNSTABLE_OFFSET_COMMIT,
+    }
+)
+
+
+def persist(attempt: Callable[[], Value], *, timeout_s: float, before_next: Callable[[], None] | None = None) -> Value:
+    """The value of `attempt`, tried again after what may pass. After `timeout_s` the last failure is raised.
+
+    `before_next` is called between two attempts, to forget what may be outdated.
+    """
+    deadline = time.monotonic() + timeout_s
+    pause = FIRST_PAUSE_S
+    while True:
+        try:
+            return attempt()
+        except (BrokerUnavailable, KafkaError) as error:
+            if isinstance(error, KafkaError) and error.code not in PASSING:
+                raise
+            if time.monotonic() + pause > deadline:
+                raise
+        time.sleep(pause)
+        pause = min(pause * 2, LONGEST_PAUSE_S)
+        if before_next is not None:
+            before_next()

@@ -1,0 +1,135 @@
+"""Reads a range of one partition as Arrow batches: what a task of Spark does.
+
+The next fetch is under way while the last one is decoded. Memory is bounded whatever the range is: one answer, the next
+one, and one Arrow batch.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from penstock.client.cluster import Cluster, check
+from penstock.client.connection import Connection
+from penstock.client.fetches import Fetched, receive_fetch, send_fetch
+from penstock.client.offsets import EARLIEST, list_offsets
+from penstock.model.errors import ErrorCode
+from penstock.model.topic_partition import TopicPartition
+from penstock_spark.batches import Batches, DamagedBatch, RecordBatch
+from penstock_spark.columns import ColumnBuilder
+
+log = logging.getLogger(__name__)
+
+FETCH_BYTES = 4 << 20
+FETCH_WAIT_MS = 500
+CHUNK_ROWS = 1 << 16
+CHUNK_BYTES = 4 << 20
+
+
+class OffsetsGone(Exception):
+    """Records that were asked for are not there any more: aged out, deleted, or the topic was made anew."""
+
+
+class RangeReader:
+    """Offsets from `first` to before `end`, with the wanted columns.
+
+    `tolerant`: what is gone is passed over instead of raising OffsetsGone (`failOnDataLoss=false`).
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        place: TopicPartition,
+        first: int,
+        end: int,
+        wanted: Sequence[str],
+        *,
+        committed: bool = True,
+        tolerant: bool = False,
+    ) -> None:
+        self._cluster, self._place, self._end = cluster, place, end
+        self._committed, self._tolerant = committed, tolerant
+        self.batches = Batches(place, first, end)
+        self._builder = ColumnBuilder(place, first, end, wanted)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        chunk: list[RecordBatch] = []
+        rows = size = 0
+        for found in self._found():
+            if isinstance(found, DamagedBatch):
+                raise found
+            chunk.append(found)
+            rows += found.header.record_count
+            size += len(found.payload)
+            if rows >= CHUNK_ROWS or size >= CHUNK_BYTES:
+                yield self._builder.build(chunk)
+                chunk, rows, size = [], 0, 0
+        if chunk:
+            yield self._builder.build(chunk)
+        log.info(
+            "%s: read %d bytes, left out %d bytes of markers and aborted transactions",
+            self._place, self.batches.read_bytes, self.batches.skipped_bytes,
+        )  # fmt: skip
+
+    def _found(self) -> Iterator[RecordBatch | DamagedBatch]:
+        batches = self.batches
+        connection = None if batches.is_done else self._cluster.patiently(self._ask)
+        while connection is not None:
+            fetched = self._receive(connection)
+            counting = batches.take(fetched)
+            connection = None if batches.is_done else self._cluster.patiently(self._ask)
+            yield from counting
+
+    def _ask(self) -> Connection:
+        connection = self._cluster.leader(self._place)
+        send_fetch(
+            connection,
+            self._place,
+            self.batches.position,
+            committed=self._committed,
+            max_bytes=FETCH_BYTES,
+            max_wait_ms=FETCH_WAIT_MS,
+        )
+        return connection
+
+    def _receive(self, connection: Connection) -> Fetched:
+        """The answer that is under way; asked for again if it does not come, or says that something passes."""
+        under_way: list[Connection] = [connection]
+
+        def attempt() -> Fetched:
+            fetched = receive_fetch(under_way.pop() if under_way else self._ask())
+            if fetched.error == ErrorCode.OFFSET_OUT_OF_RANGE:
+                return self._gone(fetched)
+            check(fetched.error, str(self._place))
+            if not len(fetched.records):
+                self._nothing(fetched)
+            return fetched
+
+        return self._cluster.patiently(attempt)
+
+    def _nothing(self, fetched: Fetched) -> None:
+        """No records from here on: compaction removed the rest, or the log is shorter than it was."""
+        batches = self.batches
+        readable = fetched.last_stable if self._committed else fetched.high_watermark
+        if readable < batches.end:
+            self._lost(f"{self._place} ends at {readable}, and offsets up to {batches.end} were asked for")
+        batches.position = batches.end
+
+    def _gone(self, fetched: Fetched) -> Fetched:
+        """The position is before the log's start, or behind its end."""
+        batches = self.batches
+        start = list_offsets(self._cluster, {self._place: EARLIEST}, committed=self._committed)[self._place]
+        if start <= batches.position:
+            self._lost(f"{self._place} is shorter than {batches.position}: its topic was made anew, or lost data")
+            batches.position = batches.end
+        else:
+            self._lost(f"{self._place} starts at {start}, the records from {batches.position} on are gone")
+            batches.position = min(start, batches.end)
+        return fetched._replace(error=0, records=fetched.records[:0])
+
+    def _lost(self, what: str) -> None:
+        if not self._tolerant:
+            raise OffsetsGone(f"{what}. With failOnDataLoss=false what is left is read.")
+        log.warning("%s: going on with what is left", what)
