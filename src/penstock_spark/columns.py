@@ -29,6 +29,12 @@ FIELDS: dict[str, pa.Field] = {
     )
 }
 """In the order of Spark's own source."""
+
+
+def arrow_schema(names: Sequence[str]) -> pa.Schema:
+    return pa.schema([FIELDS[name] for name in names])
+
+
 _WITHOUT_RECORDS = frozenset({"topic", "partition", "offset"})
 
 
@@ -40,7 +46,7 @@ class ColumnBuilder:
         self._wanted = tuple(wanted)
         self._topic = pa.scalar(place.topic, pa.string())
         self._needs_records = not _WITHOUT_RECORDS.issuperset(wanted)
-        self.schema = pa.schema([FIELDS[name] for name in wanted])
+        self.schema = arrow_schema(wanted)
 
     def build(self, batches: Sequence[RecordBatch]) -> pa.RecordBatch:
         """DamagedBatch if records are not what their batch says."""

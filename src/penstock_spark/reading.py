@@ -19,6 +19,7 @@ from penstock.model.errors import ErrorCode
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.batches import Batches, DamagedBatch, RecordBatch
 from penstock_spark.columns import ColumnBuilder
+from penstock_spark.problems import DataLost
 
 log = logging.getLogger(__name__)
 
@@ -28,14 +29,11 @@ CHUNK_ROWS = 1 << 16
 CHUNK_BYTES = 4 << 20
 
 
-class OffsetsGone(Exception):
-    """Records that were asked for are not there any more: aged out, deleted, or the topic was made anew."""
-
 
 class RangeReader:
     """Offsets from `first` to before `end`, with the wanted columns.
 
-    `tolerant`: what is gone is passed over instead of raising OffsetsGone (`failOnDataLoss=false`).
+    `tolerant`: what is gone is passed over instead of raising DataLost (`failOnDataLoss=false`).
     """
 
     def __init__(
@@ -131,5 +129,5 @@ class RangeReader:
 
     def _lost(self, what: str) -> None:
         if not self._tolerant:
-            raise OffsetsGone(f"{what}. With failOnDataLoss=false what is left is read.")
+            raise DataLost(f"{what}. With failOnDataLoss=false what is left is read.")
         log.warning("%s: going on with what is left", what)

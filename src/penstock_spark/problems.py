@@ -1,0 +1,11 @@
+"""What a user of the source can do wrong, or run into. Messages say what to do."""
+
+from __future__ import annotations
+
+
+class BadOption(ValueError):
+    """An option, or a combination of them, that makes no sense."""
+
+
+class DataLost(Exception):
+    """Records that were asked for are not there any more: aged out, deleted, or the topic was made anew."""

@@ -1,0 +1,53 @@
+"""Offsets of a streaming query as they stand in Spark's checkpoint: plain JSON.
+
+    {"version": 1, "group": "spark-penstock-source-5f…", "splits": {"least": 8, "most": 0},
+     "offsets": {"prices": {"0": 120, "1": 90}}}
+
+`group` is the consumer group to which the query reports, the same for all of its runs. `splits` is how the batch that ends here was cut into tasks (`minPartitions`, `maxRecordsPerPartition`; 0: not given), so
+that a batch which is run again is cut as before, whatever the options say then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.model.topic_partition import TopicPartition
+from penstock_spark.problems import BadOption
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Progress:
+    offsets: Mapping[TopicPartition, int]
+    group: str
+    least_count: int | None = None
+    most_records: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        topics: dict[str, dict[str, int]] = {}
+        for place in sorted(self.offsets):
+            topics.setdefault(place.topic, {})[str(place.partition)] = self.offsets[place]
+        splits = {"least": self.least_count or 0, "most": self.most_records or 0}
+        return {"version": VERSION, "group": self.group, "splits": splits, "offsets": topics}
+
+    @staticmethod
+    def from_json(value: Mapping[str, Any]) -> Progress:
+        """BadOption if it is the checkpoint of something else."""
+        try:
+            if value["version"] != VERSION:
+                raise BadOption(f"the checkpoint is of version {value['version']}, this source writes {VERSION}")
+            offsets = {
+                TopicPartition(topic, int(index)): int(offset)
+                for topic, partitions in value["offsets"].items()
+                for index, offset in partitions.items()
+            }
+            splits = value["splits"]
+            return Progress(offsets, str(value["group"]), splits["least"] or None, splits["most"] or None)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, BadOption):
+                raise
+            text = f"the checkpoint holds {dict(value)!r}, which is no progress of this source: use another directory"
+            raise BadOption(text) from None

@@ -1,0 +1,57 @@
+"""Pieces of partitions, one for each task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pyspark.sql.datasource import InputPartition
+
+from penstock.model.topic_partition import TopicPartition
+
+
+@dataclass
+class OffsetRange(InputPartition):
+    """Offsets from `first` to before `end` of one partition.
+
+    `is_open`: to whatever the end is when the query runs. Spark plans a DataFrame once and may run it many times; `end`
+    is then what it was at planning.
+    """
+
+    topic: str
+    partition: int
+    first: int
+    end: int
+    is_open: bool = False
+
+    @property
+    def place(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def size(self) -> int:
+        return max(0, self.end - self.first)
+
+
+def split(ranges: Iterable[OffsetRange], *, least_count: int | None, most_records: int | None) -> list[OffsetRange]:
+    """Into pieces of at most `most_records`, and into at least `least_count` of them, larger ranges into more."""
+    pieces = list(ranges)
+    if most_records is not None:
+        pieces = [part for each in pieces for part in cut(each, -(-each.size // most_records))]
+    total = sum(each.size for each in pieces)
+    if least_count is None or len(pieces) >= least_count or not total:
+        return pieces
+    counts = [max(1, round(each.size / total * least_count)) for each in pieces]
+    return [part for each, count in zip(pieces, counts, strict=True) for part in cut(each, count)]
+
+
+def cut(whole: OffsetRange, count: int) -> list[OffsetRange]:
+    """Into `count` pieces of about the same size, none of them empty. Only the last stays open."""
+    count = max(1, min(count, whole.size))
+    ends = [whole.first + whole.size * number // count for number in range(count + 1)]
+    ends[-1] = max(whole.end, whole.first)
+    pieces = [
+        OffsetRange(whole.topic, whole.partition, first, end) for first, end in zip(ends, ends[1:], strict=False)
+    ]
+    pieces[-1].is_open = whole.is_open
+    return pieces

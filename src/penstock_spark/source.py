@@ -1,0 +1,39 @@
+"""`format("penstock")`: what Spark asks of a data source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource
+
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader
+    from pyspark.sql.types import StructType
+
+
+class PenstockDataSource(DataSource):
+    """Imports happen in the methods: every session with any Python source imports this module."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "penstock"
+
+    def schema(self) -> StructType:
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        from penstock_spark.columns import arrow_schema
+        from penstock_spark.options import columns_of
+
+        return from_arrow_schema(arrow_schema(columns_of(self.options)))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        from penstock_spark.batch_reader import BatchReader
+        from penstock_spark.options import parse_read
+
+        return BatchReader(parse_read(self.options, streaming=False))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+        from penstock_spark.options import parse_read
+        from penstock_spark.stream_reader import StreamReader
+
+        return StreamReader(parse_read(self.options, streaming=True))
