@@ -1,0 +1,139 @@
+"""A transactional producer of whole batches, of the second protocol generation (KIP-890).
+
+A transaction that fails in the middle is not mended: whoever uses it begins again with `init`, which aborts what is open
+and shuts out any other producer of the same transactional id. Only the end is asked for again and again, since its answer
+may be lost after it took effect.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from penstock.client.cluster import TRANSACTION, Cluster, check
+from penstock.client.connection import Connection
+from penstock.client.produces import PRODUCE_VERSION, Identity, receive_produce, send_produce, sign
+from penstock.model.batch import read_header
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.topic_partition import TopicPartition
+from penstock.protocol.kafka.apis import PRODUCE
+
+INIT_PRODUCER_ID, INIT_PRODUCER_ID_VERSION = 22, 4
+END_TXN, END_TXN_VERSION = 26, 5
+IN_FLIGHT = 5
+
+
+class TransactionalProducer:
+    """`init`, then any number of times `send` … and `commit` or `abort`. Not for several threads at once."""
+
+    def __init__(self, cluster: Cluster, transactional_id: str, *, timeout_ms: int = 60_000) -> None:
+        self._cluster = cluster
+        self.transactional_id = transactional_id
+        self._timeout_ms = timeout_ms
+        self._identity = Identity(-1, -1)
+        self._sequences: dict[TopicPartition, int] = {}
+        self._under_way: deque[tuple[Connection, TopicPartition]] = deque()
+
+    def init(self) -> None:
+        """What is open under this id is aborted, and its producer shut out."""
+        self._forget()
+        wanted = {PRODUCE: PRODUCE_VERSION, END_TXN: END_TXN_VERSION, INIT_PRODUCER_ID: INIT_PRODUCER_ID_VERSION}
+        self._cluster.patiently(lambda: self._cluster.check_versions(wanted))
+
+        def attempt() -> None:
+            answer = self._call(
+                INIT_PRODUCER_ID,
+                INIT_PRODUCER_ID_VERSION,
+                transaction_timeout=self._timeout_ms,
+                producer_id=-1,
+                producer_epoch=-1,
+            )
+            self._identity = Identity(answer.producer_id, answer.producer_epoch)
+
+        self._cluster.patiently(attempt)
+
+    def _call(self, api_key: int, version: int, **values: Any) -> Any:
+        coordinator = self._cluster.coordinator(TRANSACTION, self.transactional_id)
+        answer = coordinator.call(api_key, version, transactional_id=self.transactional_id, **values)
+        check(answer.error_code, f"transactional id {self.transactional_id}")
+        return answer
+
+    def _forget(self) -> None:
+        if self._under_way:
+            self._under_way.clear()
+            self._cluster.forget()
+        self._sequences = {}
+
+    # --- writing -----------------------------------------------------------------------------------------------------
+
+    def send(self, place: TopicPartition, batch: bytearray | memoryview) -> None:
+        """One batch, whose numbers are written into it. KafkaError or BrokerUnavailable: begin again with `init`."""
+        sequence = self._sequences.get(place, 0)
+        sign(batch, self._identity, sequence, transactional=True)
+        self._sequences[place] = (sequence + read_header(batch).record_count) & 0x7FFFFFFF
+        if sequence == 0 and not self._under_way and len(self._sequences) == 1:
+            self._begin(place, batch)
+            return
+        self._post(place, batch)
+        while len(self._under_way) >= IN_FLIGHT:
+            self._acknowledge()
+
+    def _begin(self, place: TopicPartition, batch: bytearray | memoryview) -> None:
+        """The first batch may come too soon after the transaction before, and be sent away with nothing written.
+
+        Sent twice it is stored once: its sequence is known.
+        """
+
+        def attempt() -> None:
+            self._under_way.clear()
+            self._post(place, batch)
+            self._acknowledge()
+
+        self._cluster.patiently(attempt)
+
+    def _post(self, place: TopicPartition, batch: bytearray | memoryview) -> None:
+        connection = self._cluster.leader(place)
+        send_produce(connection, place, batch, self.transactional_id)
+        self._under_way.append((connection, place))
+
+    def _acknowledge(self) -> int:
+        connection, place = self._under_way.popleft()
+        acknowledged = receive_produce(connection, place)
+        check(acknowledged.error, str(place))
+        return acknowledged.base_offset
+
+    def flush(self) -> None:
+        while self._under_way:
+            self._acknowledge()
+
+    # --- the end -----------------------------------------------------------------------------------------------------
+
+    def commit(self) -> None:
+        """Everything that was sent becomes visible, or the caller is told that it cannot be known."""
+        self.flush()
+        self._end(commit=True)
+
+    def abort(self) -> None:
+        self._forget()
+        self._end(commit=False)
+
+    def _end(self, *, commit: bool) -> None:
+        sender = self._identity
+
+        def attempt() -> None:
+            answer = self._call(
+                END_TXN, END_TXN_VERSION, producer_id=sender.producer_id, producer_epoch=sender.epoch, committed=commit
+            )
+            self._identity = Identity(answer.producer_id, answer.producer_epoch)
+
+        self._cluster.patiently(attempt)
+        self._sequences = {}
+
+
+def is_fenced(error: KafkaError) -> bool:
+    """Another producer of the same transactional id has come."""
+    return error.code in (
+        ErrorCode.PRODUCER_FENCED,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+    )
