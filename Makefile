@@ -16,7 +16,7 @@ help: ## list the targets
 
 setup: $(STAMP) ## make .venv with Penstock and every tool in it
 
-$(STAMP): requirements/runtime.txt requirements/dev.txt pyproject.toml
+$(STAMP): requirements/runtime.txt requirements/spark.txt requirements/dev.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Penstock needs Python 3.11 or newer; name one: make PYTHON=python3.11 …")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt

@@ -1,4 +1,4 @@
-"""Spark imports modules named `pyspark_*` in every session that uses Python sources: `format("penstock")` comes from here.
+"""Spark imports modules named `pyspark_*` in every session with Python sources: `format("penstock")` comes from here.
 
 Nothing heavy may be imported at this place; the source imports what it needs when it is used.
 """

@@ -1,1 +1,1 @@
-"""Topics as Spark tables and streams: `spark.read.format("penstock")`. It reaches brokers over the Kafka protocol only."""
+"""Topics as Spark tables and streams: `format("penstock")`. Brokers are reached over the Kafka protocol only."""

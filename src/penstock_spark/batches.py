@@ -66,9 +66,7 @@ class Batches:
             self.position = found[-1][1].next_offset
         return self._counting(fetched, found)
 
-    def _counting(
-        self, fetched: Fetched, found: list[tuple[int, BatchHeader]]
-    ) -> Iterator[RecordBatch | DamagedBatch]:
+    def _counting(self, fetched: Fetched, found: list[tuple[int, BatchHeader]]) -> Iterator[RecordBatch | DamagedBatch]:
         waiting = sorted(fetched.aborted, key=lambda each: each.first_offset, reverse=True)
         aborted: set[int] = set()
         for at, header in found:

@@ -14,7 +14,9 @@ from penstock_spark.kernels import Bytes, Ints, Longs, decode, decode_headers
 CREATE_TIME, LOG_APPEND_TIME = 0, 1
 RECORD_BYTES_MIN = 7
 
-HEADERS = pa.list_(pa.field("element", pa.struct([pa.field("key", pa.string(), False), pa.field("value", pa.binary())])))
+HEADERS = pa.list_(
+    pa.field("element", pa.struct([pa.field("key", pa.string(), False), pa.field("value", pa.binary())]))
+)
 FIELDS: dict[str, pa.Field] = {
     field.name: field
     for field in (
@@ -111,7 +113,9 @@ class ColumnBuilder:
             [key_array, _binary(value_ends, values, valid, total)], fields=list(HEADERS.value_type)
         )
         # Spark's own source gives null, not an empty list, to records without headers.
-        nulls = None if total and (rows.header_counts[: rows.count] > 0).all() else rows.header_counts[: rows.count] == 0
+        nulls = (
+            None if total and (rows.header_counts[: rows.count] > 0).all() else rows.header_counts[: rows.count] == 0
+        )
         array = pa.ListArray.from_arrays(pa.array(ends), structs, type=HEADERS)
         return array if nulls is None else _with_nulls(array, nulls)
 

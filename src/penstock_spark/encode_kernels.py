@@ -5,18 +5,13 @@ Keys land where Java clients and librdkafka (`murmur2_random`) put them.
 
 from __future__ import annotations
 
-from typing import Any
-
-import numba
 import numpy as np
-from numpy.typing import NDArray
 
+from penstock_spark.compiled import compiled
 from penstock_spark.kernels import Bytes, Ints, Longs
 
-_jit: Any = numba.njit(cache=True, nogil=True, boundscheck=False)
 
-
-@_jit
+@compiled
 def _varint_size(value: int) -> int:
     folded = np.uint64((value << 1) ^ (value >> 63))
     size = 1
@@ -26,7 +21,7 @@ def _varint_size(value: int) -> int:
     return size
 
 
-@_jit
+@compiled
 def _write_varint(target: Bytes, at: int, value: int) -> int:
     folded = np.uint64((value << 1) ^ (value >> 63))
     while folded >= 0x80:
@@ -37,7 +32,7 @@ def _write_varint(target: Bytes, at: int, value: int) -> int:
     return at + 1
 
 
-@_jit
+@compiled
 def _write_bytes(target: Bytes, at: int, data: Bytes, first: int, end: int) -> int:
     at = _write_varint(target, at, end - first)
     for index in range(first, end):
@@ -46,7 +41,7 @@ def _write_bytes(target: Bytes, at: int, data: Bytes, first: int, end: int) -> i
     return at
 
 
-@_jit
+@compiled
 def _body_size(
     row: int,
     delta: int,
@@ -61,7 +56,7 @@ def _body_size(
     header_valid: Bytes,
 ) -> int:
     """Of a record, without its own length."""
-    size = 1 + _varint_size(time_delta) + _varint_size(delta)
+    size: int = 1 + _varint_size(time_delta) + _varint_size(delta)
     if key_valid[row]:
         length = key_ends[row + 1] - key_ends[row]
         size += _varint_size(length) + length
@@ -83,7 +78,7 @@ def _body_size(
     return size
 
 
-@_jit
+@compiled
 def encode(
     rows: Longs,
     start: int,
@@ -148,7 +143,7 @@ def encode(
     return delta, at
 
 
-@_jit
+@compiled
 def _murmur2(data: Bytes, first: int, end: int) -> int:
     mix = np.uint32(0x5BD1E995)
     length = end - first
@@ -176,15 +171,15 @@ def _murmur2(data: Bytes, first: int, end: int) -> int:
         code = np.uint32(code * mix)
     code ^= code >> np.uint32(13)
     code = np.uint32(code * mix)
-    return np.uint32(code ^ (code >> np.uint32(15)))
+    return int(np.uint32(code ^ (code >> np.uint32(15))))
 
 
-@_jit
+@compiled
 def partitions_of(key_ends: Ints, keys: Bytes, key_valid: Bytes, counts: Ints, spread: int, out: Ints) -> None:
     """The partition of every row: by its key, or for rows without one, all at `spread`. `counts` has each topic's."""
     for row in range(len(out)):
         count = counts[row]
         if key_valid[row]:
-            out[row] = (_murmur2(keys, key_ends[row], key_ends[row + 1]) & np.uint32(0x7FFFFFFF)) % np.uint32(count)
+            out[row] = (_murmur2(keys, key_ends[row], key_ends[row + 1]) & 0x7FFFFFFF) % count
         else:
             out[row] = spread % count

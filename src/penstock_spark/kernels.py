@@ -1,29 +1,26 @@
 """Compiled loops over the records of one batch: from wire bytes to columns, no Python object per record.
 
 A record is `length, attributes, timestamp delta, offset delta, key, value, headers`, all numbers zigzag varints but the
-attributes. Whatever the bytes are, nothing is read or written out of bounds: a record that does not fit its length makes
-the kernel stop and say how many records were right.
-
-Compiled code is kept in the cache of numba, since compiling takes longer than most queries.
+attributes. Whatever the bytes are, nothing is read or written out of bounds: a record that does not fit its length
+makes the kernel stop and say how many records were right.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from penstock_spark.compiled import compiled
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
-_jit: Any = numba.njit(cache=True, nogil=True, boundscheck=False)
 
-
-@_jit
-def _varint(data: Bytes, at: int, end: int) -> tuple[int, int]:
+@compiled
+def _varint(data: Bytes, at: int, end: int) -> tuple[Any, int]:
     """(value, position after it); the position is -1 if it does not end before `end`."""
     result = np.uint64(0)
     shift = np.uint64(0)
@@ -37,7 +34,7 @@ def _varint(data: Bytes, at: int, end: int) -> tuple[int, int]:
     return np.int64(0), -1
 
 
-@_jit
+@compiled
 def _sized(data: Bytes, at: int, end: int) -> tuple[int, int]:
     """(size, position of its first byte) of nullable bytes; size -1 is null, position -1 is wrong."""
     size, at = _varint(data, at, end)
@@ -46,13 +43,13 @@ def _sized(data: Bytes, at: int, end: int) -> tuple[int, int]:
     return size, at
 
 
-@_jit
+@compiled
 def _copy(source: Bytes, at: int, size: int, target: Bytes, to: int) -> None:
     for index in range(size):
         target[to + index] = source[at + index]
 
 
-@_jit
+@compiled
 def decode(
     data: Bytes,
     count: int,
@@ -72,10 +69,10 @@ def decode(
     value_valid: Bytes,
     header_counts: Ints,
 ) -> tuple[int, int]:
-    """Records with offsets from `first` to before `end` go to rows from `row` on: (rows so far, records that were right).
+    """Records with offsets from `first` to before `end` go to rows from `row` on: (rows so far, records found right).
 
-    `append_time`, unless it is negative, is the time of all of them. Columns that are not wanted are arrays of size 0 (`key_ends` and `value_ends` without their leading 0 otherwise).
-    `header_counts`, if wanted, gets how many headers each row has.
+    `append_time`, unless it is negative, is the time of all of them. Columns that are not wanted are arrays of size 0;
+    `key_ends` and `value_ends` begin with a 0. `header_counts`, if wanted, gets how many headers each row has.
     """
     at, limit = 0, len(data)
     want_times, want_keys, want_values = len(times) > 0, len(key_ends) > 0, len(value_ends) > 0
@@ -122,7 +119,7 @@ def decode(
     return row, (count if at == limit else -1)
 
 
-@_jit
+@compiled
 def decode_headers(
     data: Bytes,
     count: int,
@@ -136,7 +133,7 @@ def decode_headers(
     values: Bytes,
     value_valid: Bytes,
 ) -> tuple[int, int]:
-    """Headers of the same records, which `decode` has found right, in a row: (headers so far, records that were right)."""
+    """Headers of records that `decode` has found right: (headers so far, records whose headers were right, too)."""
     at = 0
     for index in range(count):
         size, at = _varint(data, at, len(data))

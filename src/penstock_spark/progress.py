@@ -3,8 +3,9 @@
     {"version": 1, "group": "spark-penstock-source-5f…", "splits": {"least": 8, "most": 0},
      "offsets": {"prices": {"0": 120, "1": 90}}}
 
-`group` is the consumer group to which the query reports, the same for all of its runs. `splits` is how the batch that ends here was cut into tasks (`minPartitions`, `maxRecordsPerPartition`; 0: not given), so
-that a batch which is run again is cut as before, whatever the options say then.
+`group` is the consumer group to which the query reports, the same for all of its runs. `splits` is how the batch that
+ends here was cut into tasks (`minPartitions`, `maxRecordsPerPartition`; 0: not given), so that a batch which is run
+again is cut as before, whatever the options say then.
 """
 
 from __future__ import annotations

@@ -50,8 +50,6 @@ def cut(whole: OffsetRange, count: int) -> list[OffsetRange]:
     count = max(1, min(count, whole.size))
     ends = [whole.first + whole.size * number // count for number in range(count + 1)]
     ends[-1] = max(whole.end, whole.first)
-    pieces = [
-        OffsetRange(whole.topic, whole.partition, first, end) for first, end in zip(ends, ends[1:], strict=False)
-    ]
+    pieces = [OffsetRange(whole.topic, whole.partition, first, end) for first, end in zip(ends, ends[1:], strict=False)]
     pieces[-1].is_open = whole.is_open
     return pieces

@@ -29,7 +29,6 @@ CHUNK_ROWS = 1 << 16
 CHUNK_BYTES = 4 << 20
 
 
-
 class RangeReader:
     """Offsets from `first` to before `end`, with the wanted columns.
 

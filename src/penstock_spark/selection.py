@@ -89,11 +89,12 @@ def parse_selection(subscribe: str | None, pattern: str | None, assign: str | No
 
 
 def _parse_assign(text: str) -> tuple[TopicPartition, ...]:
+    places: tuple[TopicPartition, ...] = ()
     try:
-        parsed = json.loads(text)
-        places = tuple(TopicPartition(topic, index) for topic, indexes in parsed.items() for index in indexes)
+        parsed: dict[str, list[int]] = json.loads(text)
+        places = tuple(TopicPartition(topic, int(index)) for topic, indexes in parsed.items() for index in indexes)
     except (ValueError, AttributeError, TypeError):
-        places = ()
-    if not places or not all(isinstance(each.partition, int) and each.partition >= 0 for each in places):
+        pass
+    if not places or min(each.partition for each in places) < 0:
         raise BadOption(f'assign is like {{"topic": [0, 1]}}, not {text!r}')
     return tuple(dict.fromkeys(places))

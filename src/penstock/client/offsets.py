@@ -54,7 +54,11 @@ def _list_offsets(cluster: Cluster, wanted: Mapping[TopicPartition, int], commit
                 {
                     "name": topic,
                     "partitions": [
-                        {"partition_index": index, "current_leader_epoch": -1, "timestamp": wanted[topic, index]}
+                        {
+                            "partition_index": index,
+                            "current_leader_epoch": -1,
+                            "timestamp": wanted[TopicPartition(topic, index)],
+                        }
                         for index in indexes
                     ],
                 }

@@ -48,7 +48,9 @@ def send_produce(
     """acks=all; `receive_produce` gives the answer."""
     before = _compact(transactional_id) + _ACKS_TIMEOUT.pack(ACKS_ALL, TIMEOUT_MS)
     before += b"\2" + _compact(place.topic) + b"\2" + INT32.pack(place.partition)
-    connection.send(PRODUCE, PRODUCE_VERSION, before + write_unsigned_varint(len(batch) + 1), batch, _END, flexible=True)
+    connection.send(
+        PRODUCE, PRODUCE_VERSION, before + write_unsigned_varint(len(batch) + 1), batch, _END, flexible=True
+    )
 
 
 def receive_produce(connection: Connection, place: TopicPartition) -> Acknowledged:

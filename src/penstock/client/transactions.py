@@ -1,8 +1,8 @@
 """A transactional producer of whole batches, of the second protocol generation (KIP-890).
 
-A transaction that fails in the middle is not mended: whoever uses it begins again with `init`, which aborts what is open
-and shuts out any other producer of the same transactional id. Only the end is asked for again and again, since its answer
-may be lost after it took effect.
+A transaction that fails in the middle is not mended: whoever uses it begins again with `init`, which aborts what is
+open and shuts out any other producer of the same transactional id. Only the end is asked for again and again, since its
+answer may be lost after it took effect.
 """
 
 from __future__ import annotations
