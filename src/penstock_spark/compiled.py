@@ -1,9 +1,9 @@
-"""Functions that numba compiles. The machine code is kept beside the sources: compiling takes longer than most queries."""
+"""Functions that numba compiles. Machine code is kept beside the sources: compiling takes longer than most queries."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -11,5 +11,5 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    result: Function = numba.njit(cache=True, nogil=True)(function)
-    return result
+    result: Any = numba.njit(cache=True, nogil=True)(function)
+    return cast(Function, result)

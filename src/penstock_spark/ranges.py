@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from pyspark.sql.datasource import InputPartition
 
@@ -50,6 +51,6 @@ def cut(whole: OffsetRange, count: int) -> list[OffsetRange]:
     count = max(1, min(count, whole.size))
     ends = [whole.first + whole.size * number // count for number in range(count + 1)]
     ends[-1] = max(whole.end, whole.first)
-    pieces = [OffsetRange(whole.topic, whole.partition, first, end) for first, end in zip(ends, ends[1:], strict=False)]
+    pieces = [OffsetRange(whole.topic, whole.partition, first, end) for first, end in pairwise(ends)]
     pieces[-1].is_open = whole.is_open
     return pieces

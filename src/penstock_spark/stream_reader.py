@@ -1,11 +1,11 @@
 """A streaming query over topics.
 
-Spark asks for the end of the next batch (`latestOffset`) whenever it has nothing to do, about ninety times a second. The
-answer comes from the broker at most every `ASK_EVERY_S`; until then the call waits, which is what an idle query does
+Spark asks for the end of the next batch (`latestOffset`) whenever it has nothing to do, about ninety times a second.
+The answer comes from the broker at most every `ASK_EVERY_S`; until then the call waits, which is what an idle query does
 anyway.
 
-Progress goes to a consumer group, so that the lag of a pipeline can be seen like any other. Spark calls `commit` a batch
-late and never for the last one; but `latestOffset(start)` is only called when everything before `start` is done.
+Progress goes to a consumer group, so that the lag of a pipeline can be seen like any other. Spark calls `commit` a
+batch late and never for the last one; but `latestOffset(start)` is only called when everything before `start` is done.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return first
 
     def _reachable(self, first: Offsets) -> Offsets:
-        """How far each partition can be read now; a target does not move, and what came later waits for the next run."""
+        """How far each partition can be read now; a target does not move, what came later waits for the next run."""
         ends = self._ends(list(first))
         for place, offset in ends.items():
             if offset < first[place]:
