@@ -1,7 +1,7 @@
 """A streaming query over topics.
 
 Spark asks for the end of the next batch (`latestOffset`) whenever it has nothing to do, about ninety times a second.
-The answer comes from the broker at most every `ASK_EVERY_S`; until then the call waits, which is what an idle query does
+The answer comes from the broker at most every `ASK_EVERY_S`; until then the call waits, as an idle query does
 anyway.
 
 Progress goes to a consumer group, so that the lag of a pipeline can be seen like any other. Spark calls `commit` a
