@@ -1,0 +1,102 @@
+"""Options: what they mean, and what is refused by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.client.offsets import EARLIEST, LATEST
+from penstock.model.topic_partition import TopicPartition
+from penstock_spark.options import parse_read
+from penstock_spark.positions import AtOffsets, AtTimes, Edge
+from penstock_spark.problems import BadOption
+from penstock_spark.selection import Assigned, Matching, Subscribed
+
+HERE = {"kafka.bootstrap.servers": "localhost:9092"}
+LEAST = {**HERE, "subscribe": "prices"}
+
+
+def test_the_least_and_its_defaults() -> None:
+    options = parse_read(LEAST, streaming=False)
+    assert options.selection == Subscribed(("prices",))
+    assert (options.starting, options.ending) == (Edge(EARLIEST), Edge(LATEST))
+    assert options.columns == ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
+    assert (options.committed, options.tolerant, options.min_partitions) == (True, False, None)
+    assert parse_read(LEAST, streaming=True).starting == Edge(LATEST)
+
+
+def test_names_come_in_any_case_with_sparks_own_among_them() -> None:
+    given = {"KAFKA.bootstrap.servers": "a:1", "SUBSCRIBE": " a , b,a", "checkpointlocation": "/x", "path": "/y"}
+    assert parse_read(given, streaming=True).selection == Subscribed(("a", "b"))
+
+
+def test_every_way_to_select() -> None:
+    assert parse_read({**HERE, "subscribePattern": "pri.*"}, streaming=False).selection == Matching("pri.*")
+    assigned = parse_read({**HERE, "assign": '{"a": [1, 0], "b": [2]}'}, streaming=False).selection
+    places = (TopicPartition("a", 1), TopicPartition("a", 0), TopicPartition("b", 2))
+    assert assigned == Assigned(places)
+
+
+@pytest.mark.parametrize(
+    ("given", "position"),
+    [
+        ({"startingOffsets": "earliest"}, Edge(EARLIEST)),
+        ({"startingOffsets": '{"a": {"0": 5}}'}, AtOffsets("startingOffsets", {TopicPartition("a", 0): 5})),
+        ({"startingOffsets": '{"a": {"0": -2}}'}, AtOffsets("startingOffsets", {TopicPartition("a", 0): EARLIEST})),
+        ({"startingTimestamp": "1000"}, AtTimes("startingTimestamp", None, 1000)),
+        ({"startingTimestamp": "1000", "startingOffsets": "earliest"}, AtTimes("startingTimestamp", None, 1000)),
+        (
+            {"startingOffsetsByTimestamp": '{"a": {"1": 9}}', "startingOffsetsByTimestampStrategy": "latest"},
+            AtTimes("startingOffsetsByTimestamp", {TopicPartition("a", 1): 9}, or_latest=True),
+        ),
+    ],
+)
+def test_where_reading_starts(given: dict[str, str], position: object) -> None:
+    assert parse_read({**LEAST, **given}, streaming=False).starting == position
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "kafka.bootstrap.servers is missing"),
+        ({"kafka.bootstrap.servers": "localhost", "subscribe": "a"}, "host:port"),
+        (HERE, "exactly one of subscribe"),
+        ({**LEAST, "assign": "{}"}, "exactly one of subscribe"),
+        ({**HERE, "subscribe": " , "}, "subscribe names no topic"),
+        ({**HERE, "subscribePattern": "("}, "no regular expression"),
+        ({**HERE, "assign": '["a"]'}, "assign is like"),
+        ({**HERE, "assign": '{"a": [-1]}'}, "assign is like"),
+        ({**LEAST, "subscrbe": "b"}, "the option subscrbe is not known"),
+        ({**LEAST, "kafkaConsumer.pollTimeoutMs": "1"}, "kafkaconsumer.polltimeoutms is not known"),
+        ({**LEAST, "kafka.security.protocol": "SSL"}, "kafka.security.protocol is not known"),
+        ({**LEAST, "startingOffsets": "latest"}, "startingOffsets cannot be latest"),
+        ({**LEAST, "startingOffsets": '{"a": {"0": -1}}'}, "cannot be -1"),
+        ({**LEAST, "startingOffsets": "yesterday"}, "startingOffsets has a offset for each partition"),
+        ({**LEAST, "startingOffsets": '{"a": {"0": -3}}'}, "startingOffsets has"),
+        ({**LEAST, "startingOffsets": '{"a": {"0": "5"}}'}, "startingOffsets has"),
+        ({**LEAST, "endingOffsets": "earliest"}, "endingOffsets cannot be earliest"),
+        ({**LEAST, "startingTimestamp": "-5"}, "startingTimestamp is a time in ms"),
+        ({**LEAST, "startingOffsetsByTimestampStrategy": "maybe"}, "is error or latest"),
+        ({**LEAST, "minPartitions": "0"}, "minPartitions is a number above 0"),
+        ({**LEAST, "maxRecordsPerPartition": "many"}, "maxRecordsPerPartition is a number above 0"),
+        ({**LEAST, "failOnDataLoss": "perhaps"}, "failOnDataLoss is true or false"),
+        ({**LEAST, "kafka.isolation.level": "serializable"}, "read_committed or read_uncommitted"),
+        ({**LEAST, "columns": "value,price"}, "columns names price"),
+        ({**LEAST, "columns": ","}, "columns names nothing"),
+        ({**LEAST, "maxOffsetsPerTrigger": "10"}, "streaming queries only"),
+        ({**LEAST, "kafka.group.id": "g"}, "streaming queries only"),
+    ],
+)
+def test_what_is_refused(given: dict[str, str], message: str) -> None:
+    with pytest.raises(BadOption, match=message):
+        parse_read(given, streaming=False)
+
+
+@pytest.mark.parametrize("name", ["endingOffsets", "endingTimestamp"])
+def test_streams_have_no_end(name: str) -> None:
+    with pytest.raises(BadOption, match="batch queries only"):
+        parse_read({**LEAST, name: "latest"}, streaming=True)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("500ms", 0.5), ("30s", 30), ("15m", 900), ("2000", 2), ("1h", 3600)])
+def test_times(text: str, seconds: float) -> None:
+    assert parse_read({**LEAST, "maxTriggerDelay": text}, streaming=True).max_delay_s == seconds

@@ -1,0 +1,67 @@
+"""How ranges are cut into tasks, how far a batch goes, and how that stands in the checkpoint."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.model.topic_partition import TopicPartition
+from penstock_spark.admission import available, limited
+from penstock_spark.problems import BadOption
+from penstock_spark.progress import Progress
+from penstock_spark.ranges import OffsetRange, cut, split
+
+places = st.builds(TopicPartition, st.sampled_from(["a", "b"]), st.integers(0, 3))
+spans = st.dictionaries(places, st.tuples(st.integers(0, 50), st.integers(0, 100)), min_size=1)
+
+
+@given(st.integers(0, 100), st.integers(0, 100), st.integers(1, 20), st.booleans())
+def test_pieces_are_the_whole(first: int, size: int, count: int, is_open: bool) -> None:
+    pieces = cut(OffsetRange("a", 0, first, first + size, is_open), count)
+    assert [offset for piece in pieces for offset in range(piece.first, piece.end)] == list(range(first, first + size))
+    assert len(pieces) == max(1, min(count, size))
+    assert [piece.is_open for piece in pieces] == [False] * (len(pieces) - 1) + [is_open]
+
+
+@given(spans, st.none() | st.integers(1, 30), st.none() | st.integers(1, 40))
+def test_tasks_are_as_many_and_as_small_as_wanted(
+    given_spans: dict[TopicPartition, tuple[int, int]], least: int | None, most: int | None
+) -> None:
+    ranges = [OffsetRange(*place, first, first + size) for place, (first, size) in given_spans.items()]
+    pieces = split(ranges, least_count=least, most_records=most)
+    covered = [(piece.place, offset) for piece in pieces for offset in range(piece.first, piece.end)]
+    assert covered == [(each.place, offset) for each in ranges for offset in range(each.first, each.end)]
+    if most is not None:
+        assert all(piece.size <= most for piece in pieces)
+
+
+def test_larger_partitions_get_more_tasks() -> None:
+    pieces = split([OffsetRange("a", 0, 0, 90), OffsetRange("a", 1, 0, 10)], least_count=10, most_records=None)
+    assert [piece.partition for piece in pieces].count(0) == 9
+
+
+@given(spans, st.integers(1, 60))
+def test_a_limit_is_kept_and_always_lets_something_through(
+    given_spans: dict[TopicPartition, tuple[int, int]], most: int
+) -> None:
+    start = {place: first for place, (first, _) in given_spans.items()}
+    end = {place: first + size for place, (first, size) in given_spans.items()}
+    result = limited(start, end, most)
+    assert all(start[place] <= offset <= end[place] for place, offset in result.items())
+    assert available(start, result) == min(most, available(start, end))
+
+
+@given(st.dictionaries(places, st.integers(0, 1 << 40)), st.none() | st.integers(1, 9))
+def test_progress_survives_the_checkpoint(offsets: dict[TopicPartition, int], least: int | None) -> None:
+    progress = Progress(offsets, "group", least)
+    assert Progress.from_json(progress.to_json()) == progress
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{}, {"prices": {"0": 5}}, {"version": 2, "group": "g", "splits": {}, "offsets": {}}, {"version": 1, "offsets": 5}],
+)
+def test_the_checkpoint_of_something_else(value: dict[str, object]) -> None:
+    with pytest.raises(BadOption, match="checkpoint"):
+        Progress.from_json(value)
