@@ -44,7 +44,8 @@ class ColumnBuilder:
     """Arrow batches of one partition's records between two offsets, with the wanted columns."""
 
     def __init__(self, place: TopicPartition, first: int, end: int, wanted: Sequence[str]) -> None:
-        self._place, self._first, self._end = place, first, end
+        self._place, self._end = place, end
+        self.first = first
         self._wanted = tuple(wanted)
         self._topic = pa.scalar(place.topic, pa.string())
         self._needs_records = not _WITHOUT_RECORDS.issuperset(wanted)
@@ -62,10 +63,10 @@ class ColumnBuilder:
         header = batch.header
         is_dense = header.record_count == header.last_offset_delta + 1
         if is_dense and not self._needs_records:
-            first = max(self._first, header.base_offset)
+            first = max(self.first, header.base_offset)
             rows.add_dense(first, min(self._end, header.next_offset))
             return
-        right = rows.add(batch, self._first, self._end)
+        right = rows.add(batch, self.first, self._end)
         if right != header.record_count:
             reason = f"record {right} of {header.record_count} is damaged" if right >= 0 else "bytes follow its records"
             raise DamagedBatch(self._place, header.base_offset, reason)
@@ -101,7 +102,7 @@ class ColumnBuilder:
         for batch in batches if total else ():
             header = batch.header
             done, right = decode_headers(
-                batch.payload, header.record_count, header.base_offset, self._first, self._end,
+                batch.payload, header.record_count, header.base_offset, self.first, self._end,
                 done, name_ends, names, value_ends, values, valid,
             )  # fmt: skip
             if right != header.record_count:

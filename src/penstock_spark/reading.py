@@ -123,7 +123,7 @@ class RangeReader:
             batches.position = batches.end
         else:
             self._lost(f"{self._place} starts at {start}, the records from {batches.position} on are gone")
-            batches.position = min(start, batches.end)
+            batches.position = self._builder.first = min(start, batches.end)
         return fetched._replace(error=0, records=fetched.records[:0])
 
     def _lost(self, what: str) -> None:
