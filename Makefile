@@ -9,7 +9,7 @@ CODE := $(wildcard src tests tools bench examples)
 PYTEST := $(BIN)/pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test lint quick compat compat-setup differential compat-suites crash crash-setup scale fuzz load soak soak-smoke chaos nightly bench bench-quick bench-clients bench-age bench-sustained features clean
+.PHONY: help setup demo run test lint quick compat compat-setup spark differential compat-suites crash crash-setup scale fuzz load soak soak-smoke chaos nightly bench bench-quick bench-clients bench-age bench-sustained features clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ compat-setup: setup ## fetch the real clients that `make compat` runs
 
 compat: compat-setup ## real Kafka clients and tools, unmodified, against the broker
 	$(PYTEST) tests/compat -m compat
+
+spark: setup ## topics as Spark tables and streams, in a real session; needs Java 17 or newer
+	$(BIN)/pytest tests/spark -m spark
 
 compat-suites: compat-setup ## the tests that client libraries publish, on Kafka and on the broker; SUITE=name for one
 	$(BIN)/python -m tests.suites $(SUITE)

@@ -17,6 +17,8 @@ from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import RawClient, unique_name
 from tests.support.transaction_client import V2, TransactionClient
 
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
 Read = Callable[..., DataFrame]
 SOURCE_OF_KAFKA = (
     "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, timestampType INT"
