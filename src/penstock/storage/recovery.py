@@ -159,7 +159,7 @@ class _Recovery:
             self.next_offset = last.base_offset
         else:
             self.next_offset = -1  # retention took all of it; what is there begins at or below the log start
-            self._drop([segment.base_offset for segment in result.segments], bases)
+            self._drop([segment.base_offset for segment in result.segments], bases)  # older than what has expired
             result.segments.clear()
 
     def _drop_expired(self, first_base: int, bases: list[int]) -> None:

@@ -95,7 +95,7 @@ def decode_snapshot(data: Buffer) -> Snapshot:
                 aborted = AbortedSummary(*_ABORTED.unpack_from(data, position))
                 position += _ABORTED.size
             segments.append(SegmentEntry(base, end, size, Times(*times), aborted))
-        if any(one.base_offset >= following.base_offset for one, following in pairwise(segments)):
+        if not _in_order(segments):
             raise ValueError("its segments are not in order")
         (count,) = _COUNT.unpack_from(data, position)
         position += _COUNT.size
@@ -105,6 +105,15 @@ def decode_snapshot(data: Buffer) -> Snapshot:
     except struct.error as error:
         raise ValueError(str(error)) from None
     return Snapshot(log_end, segments, [(epoch, start) for epoch, start in epochs], producers)
+
+
+def _in_order(segments: Sequence[SegmentEntry]) -> bool:
+    if any(each.base_offset > each.end_offset for each in segments):
+        return False
+    return all(
+        one.base_offset < following.base_offset and one.end_offset <= following.base_offset
+        for one, following in pairwise(segments)
+    )
 
 
 def newest_snapshot(files: Files, directory: Path, names: Sequence[str]) -> tuple[Snapshot | None, bool]:
