@@ -94,11 +94,12 @@ class Rig:
     def close(self) -> None:
         self.flush()
         self.log.close()
-        self.cache.close()
+        self.kill()
 
     def kill(self) -> None:
         """The process goes without a word; the page cache stays."""
         self.cache.close()
+        self.commit._root.close()
 
     def reopen(self, *, clean: bool) -> DiskLog:
         if clean:
