@@ -73,6 +73,11 @@ class CoordinatorLog:
         if self.partition.when_flushed(last_offset, self._flushed):
             self._flushed()
 
+    @property
+    def is_flushed(self) -> bool:
+        """Whether everything that was appended is on disk."""
+        return not self._unflushed
+
     def when_flushed(self, outcome: Outcome) -> bool:
         """True if everything that was appended is on disk; if not, `outcome` is called when it is, or never will be."""
         if not self._unflushed:

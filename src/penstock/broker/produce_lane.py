@@ -1,8 +1,9 @@
 """The short way of a Produce request that is like the one before it on its connection.
 
 One batch for a partition that nobody has to look into: the batch is checked and appended, and the answer waits for
-the flush. Everything else goes the long way (`handlers.produce`), and so does a batch that is not as it should be: the
-long way finds the same and says what it is.
+the flush. Of a transaction these are all batches but the first in each partition: what the coordinator has to write and
+to wait for is done then, which it is asked each time. Everything else goes the long way (`handlers.produce`), and so
+does a batch that is not as it should be: the long way finds the same and says what it is.
 """
 
 from __future__ import annotations
@@ -12,8 +13,17 @@ from time import perf_counter
 from penstock.broker.broker import Broker
 from penstock.broker.produce_refusal import named_records, refuse
 from penstock.broker.record_checks import LoopBudget
+from penstock.broker.transactions.produce import is_unknown_start
+from penstock.broker.transactions.transaction import ProducerIdentity, TopicPartition
 from penstock.cluster.partition import Partition
-from penstock.model.batch import CODEC_MASK, LOG_APPEND_TIME_BIT, TRANSACTIONAL_BIT, ZSTD, check_batch
+from penstock.model.batch import (
+    CODEC_MASK,
+    LOG_APPEND_TIME_BIT,
+    TRANSACTIONAL_BIT,
+    ZSTD,
+    BatchHeader,
+    check_batch,
+)
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import RECORD_ERRORS_MAX
 from penstock.net.pending import Pending
@@ -22,16 +32,23 @@ from penstock.protocol.kafka.produce import encode_response
 from penstock.protocol.kafka.repeated_produce import RepeatedProduce
 
 ZSTD_VERSION = 7
-UNUSUAL_BITS = TRANSACTIONAL_BIT | LOG_APPEND_TIME_BIT
 
 
 class ProduceLane:
     """Kept with a connection until a request of another kind to Produce comes."""
 
-    __slots__ = ("_broker", "_client_id", "_config", "_partition", "_repeated")
+    __slots__ = ("_broker", "_client_id", "_config", "_partition", "_repeated", "_transactional_id")
 
-    def __init__(self, broker: Broker, partition: Partition, repeated: RepeatedProduce, client_id: str | None) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        partition: Partition,
+        repeated: RepeatedProduce,
+        client_id: str | None,
+        transactional_id: str | None,
+    ) -> None:
         self._broker = broker
+        self._transactional_id = transactional_id
         self._client_id = client_id
         self._partition = partition
         self._config = partition.log.config
@@ -47,7 +64,9 @@ class ProduceLane:
         started = perf_counter()
         try:
             header = check_batch(batch)
-            if header.attributes & UNUSUAL_BITS:
+            if header.attributes & LOG_APPEND_TIME_BIT:
+                return None
+            if header.attributes & TRANSACTIONAL_BIT and not self._is_settled(header):
                 return None
             if header.attributes & CODEC_MASK == ZSTD and self._repeated.version < ZSTD_VERSION:
                 return None
@@ -70,6 +89,14 @@ class ProduceLane:
         if partition.when_flushed(appended.last_offset, answer.flushed):
             answer.flushed()
         return self._repeated.response_header(frame), PRODUCE, answer
+
+    def _is_settled(self, header: BatchHeader) -> bool:
+        """Whether the coordinator has nothing to do for this batch of a transaction."""
+        name, partition = self._transactional_id, self._partition
+        if name is None or is_unknown_start(partition, header):
+            return False
+        sender = ProducerIdentity(header.producer_id, header.producer_epoch)
+        return self._broker.transactions.has_settled(name, sender, TopicPartition(partition.topic, partition.index))
 
 
 class _Answer(Pending):

@@ -141,6 +141,10 @@ def write_header(buffer: bytearray | memoryview, header: BatchHeader, position: 
     _HEADER.pack_into(buffer, position, *header)
 
 
+def write_crc(buffer: bytearray | memoryview, crc: int) -> None:
+    _CRC.pack_into(buffer, 17, crc)
+
+
 def crc_matches(buffer: Buffer, position: int, header: BatchHeader) -> bool:
     """Whether the stored CRC is that of the bytes it covers."""
     view = memoryview(buffer)[position + CRC_START : position + header.size_bytes]

@@ -21,6 +21,7 @@ from penstock.model.batch import (
     TRANSACTIONAL_BIT,
     BatchHeader,
     Buffer,
+    write_crc,
     write_header,
 )
 from penstock.model.compression import compress
@@ -92,10 +93,8 @@ def assemble_batch(header: BatchHeader, payload: Buffer) -> bytearray:
     body = compress(header.codec, payload)
     batch = bytearray(HEADER_BYTES + len(body))
     batch[HEADER_BYTES:] = body
-    header = header._replace(batch_length=len(batch) - LOG_OVERHEAD_BYTES, crc=0)
-    write_header(batch, header)
-    crc = crc32c(memoryview(batch)[CRC_START:])
-    write_header(batch, header._replace(crc=crc))
+    write_header(batch, header._replace(batch_length=len(batch) - LOG_OVERHEAD_BYTES))
+    write_crc(batch, crc32c(memoryview(batch)[CRC_START:]))
     return batch
 
 

@@ -21,7 +21,7 @@ from time import perf_counter
 from typing import Any
 
 from penstock.broker.broker import Broker
-from penstock.broker.produce_lane import UNUSUAL_BITS, ZSTD_VERSION, ProduceLane
+from penstock.broker.produce_lane import ZSTD_VERSION, ProduceLane
 from penstock.broker.produce_refusal import named_records, refuse
 from penstock.broker.record_checks import LoopBudget, RecordCheck, Verdict
 from penstock.broker.transactions.produce import ADDING_VERSION, is_unknown_start, join_transaction
@@ -29,6 +29,8 @@ from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.cluster.partition import Partition
 from penstock.config.settings import Validation
 from penstock.model.batch import (
+    LOG_APPEND_TIME_BIT,
+    TRANSACTIONAL_BIT,
     ZSTD,
     BatchHeader,
     NotOneBatch,
@@ -57,6 +59,7 @@ from penstock.storage.append_rules import check_stamped_batch
 from penstock.storage.interface import LogConfig
 
 Later = Coroutine[Any, Any, Buffers | None]
+UNUSUAL_BITS = TRANSACTIONAL_BIT | LOG_APPEND_TIME_BIT
 
 
 def handle(
@@ -79,7 +82,9 @@ def handle(
         return produce.unanswered()
     if produce.plain_partition is not None:
         repeated = RepeatedProduce.of(frame, header.version, request)
-        caller.lane = repeated and ProduceLane(broker, produce.plain_partition, repeated, header.client_id)
+        caller.lane = repeated and ProduceLane(
+            broker, produce.plain_partition, repeated, header.client_id, request.transactional_id
+        )
     return produce.when_flushed()
 
 

@@ -5,6 +5,8 @@ that is on disk. The end of a transaction goes on without the client:
 
     prepared, on disk  →  a marker in every partition, on disk  →  complete, on disk
 
+The last record may be left out when the next transaction's first one is written instead: both say that it is over.
+
 Whoever comes for the next transaction meanwhile waits a moment for the end instead of being sent away at once
 (CONCURRENT_TRANSACTIONS), which would cost a client 20 to 100 ms.
 
@@ -48,6 +50,7 @@ log = logging.getLogger(__name__)
 
 ID_BYTES_MAX = 0x7FFF  # what a length in the key of its record can say
 HOLD_SECONDS = 0.2  # how long a request waits for the end of the transaction before it
+UNSTORED_SECONDS = 0.1  # how long an end that is complete may be known in memory only
 SWEEP_SECONDS = 1.0
 FORGOTTEN_PER_SWEEP = 5  # of each shard: a record is written for each, and requests are not to wait for thousands
 
@@ -279,6 +282,15 @@ class TransactionCoordinator:
         shard.store(after, self._clock.now_ms(), outcome)
         return False
 
+    def has_settled(self, transactional_id: str, sender: ProducerIdentity, place: TopicPartition) -> bool:
+        """Whether the partition is in the sender's open transaction, and that is on disk: nothing is left to do."""
+        try:
+            shard, value = self.find(transactional_id)
+        except KafkaError:
+            return False
+        is_open = value.state is TransactionState.ONGOING and value.identity == sender
+        return is_open and place in value.partitions and shard.is_flushed
+
     def _open_log(self, place: TopicPartition) -> None:
         """So that what a crash left open in it is aborted before the transaction writes there, not ended with it."""
         try:
@@ -354,23 +366,35 @@ class TransactionCoordinator:
 
         def marked() -> None:
             pause_at("marked")
-            complete()
-
-        def complete() -> None:
-            if shard.state is CoordinatorState.ACTIVE:
-                now_ms = self._clock.now_ms()
-                shard.store(prepared.completed(now_ms), now_ms, completed)
-
-        def completed(code: ErrorCode) -> None:
-            if code is not ErrorCode.NONE and shard.state is CoordinatorState.ACTIVE:
-                log.error("%s: its end is not stored (%s), trying again", prepared.transactional_id, code.name)
-                asyncio.get_running_loop().call_later(RETRY_SECONDS, complete)
-            else:
-                if code is ErrorCode.NONE:
-                    self.ends.count(prepared)
-                self._end_is_over(prepared.transactional_id)
+            self.ends.count(prepared)
+            self._complete(shard, prepared)
 
         self.markers.write(prepared.partitions, marker, marked)
+
+    def _complete(self, shard: TransactionShard, prepared: Transaction) -> None:
+        """All markers are on disk. Who waits for the id goes on at once, and most likely stores what says this, too."""
+        complete = prepared.completed(self._clock.now_ms())
+        if shard.state is CoordinatorState.ACTIVE and self._ending.get(prepared.transactional_id):
+            shard.transactions.put(complete)
+            asyncio.get_running_loop().call_later(UNSTORED_SECONDS, self._store_complete, shard, complete, complete)
+            self._end_is_over(prepared.transactional_id)
+        else:
+            self._store_complete(shard, prepared, complete)
+
+    def _store_complete(self, shard: TransactionShard, before: Transaction, complete: Transaction) -> None:
+        """Unless something newer is there. Until it succeeds: without it the markers are written again at a start."""
+        transactional_id = complete.transactional_id
+        if shard.state is not CoordinatorState.ACTIVE or shard.transactions.get(transactional_id) is not before:
+            return
+
+        def stored(code: ErrorCode) -> None:
+            if code is not ErrorCode.NONE and shard.state is CoordinatorState.ACTIVE:
+                log.error("%s: its end is not stored (%s), trying again", transactional_id, code.name)
+                asyncio.get_running_loop().call_later(RETRY_SECONDS, self._store_complete, shard, before, complete)
+            else:
+                self._end_is_over(transactional_id)
+
+        shard.store(complete, self._clock.now_ms(), stored)
 
     def _end_is_over(self, transactional_id: str) -> None:
         for future in self._ending.pop(transactional_id, []):

@@ -12,8 +12,7 @@ prepare record and in the markers, so that nothing they sent for one transaction
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from penstock.broker.transactions.states import AT_REST, PREPARED, TransactionState, is_step
 from penstock.model.errors import ErrorCode, KafkaError
@@ -39,9 +38,8 @@ def is_exhausted(epoch: int) -> bool:
     return epoch >= EPOCH_MAX - 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transaction:
-    """What `__transaction_state` has of one transactional id."""
+class Transaction(NamedTuple):
+    """What `__transaction_state` has of one transactional id. A NamedTuple because every step makes one."""
 
     transactional_id: str
     producer_id: int
@@ -240,8 +238,8 @@ class Transaction:
     def dead(self, now_ms: int) -> Transaction:
         return self._step(TransactionState.DEAD, now_ms)
 
-    def _step(self, state: TransactionState, now_ms: int, **changes: object) -> Transaction:
+    def _step(self, state: TransactionState, now_ms: int, **changes: Any) -> Transaction:
         if not is_step(self.state, state):
             raise AssertionError(f"{self.transactional_id}: no step from {self.state.name} to {state.name}")
         changes.setdefault("previous_producer_id", self.producer_id)
-        return replace(self, state=state, update_ms=now_ms, **changes)  # type: ignore[arg-type]
+        return self._replace(state=state, update_ms=now_ms, **changes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -30,7 +29,7 @@ def new() -> Transaction:
 
 
 def ready(epoch: int = 0, state: TransactionState = S.EMPTY) -> Transaction:
-    return replace(new(), epoch=epoch, timeout_ms=1000, state=state, update_ms=0)
+    return new()._replace(epoch=epoch, timeout_ms=1000, state=state, update_ms=0)
 
 
 def ongoing(epoch: int = 0, version: int = SECOND) -> Transaction:
@@ -195,7 +194,7 @@ EVENTS = st.lists(
 @settings(max_examples=800, deadline=None)
 @given(EVENTS, st.sampled_from([-1, 0, *range(EPOCH_MAX - 6, EPOCH_MAX)]))
 def test_random_orders_of_events(events: list[tuple[str, int, int, int]], epoch: int) -> None:
-    value, now, decided = replace(new(), epoch=epoch, timeout_ms=100), 0, None
+    value, now, decided = new()._replace(epoch=epoch, timeout_ms=100), 0, None
     for kind, off, version, span in events:
         now += span
         try:

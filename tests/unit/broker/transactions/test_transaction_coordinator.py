@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
@@ -37,7 +36,7 @@ async def at_epoch(world: TransactionWorld, epoch: int) -> ProducerIdentity:
     """The same, near the end of the epochs."""
     sender = await begun(world)
     shard, value = world.transactions.find("tx")
-    shard.transactions.put(replace(value, epoch=epoch))
+    shard.transactions.put(value._replace(epoch=epoch))
     sender = ProducerIdentity(sender.producer_id, epoch)
     await world.transactions.add_partitions("tx", sender, [A], SECOND)
     world.write(A, sender)
@@ -220,7 +219,7 @@ def test_nobody_gets_in_with_the_epoch_that_no_client_has() -> None:
         async with TransactionWorld() as world:
             sender = await begun(world)
             shard, value = world.transactions.find("tx")
-            shard.transactions.put(replace(value, epoch=EPOCH_MAX))
+            shard.transactions.put(value._replace(epoch=EPOCH_MAX))
             forged = sender._replace(epoch=EPOCH_MAX)
             for attempt in (
                 world.transactions.add_partitions("tx", forged, [A], SECOND),

@@ -17,6 +17,7 @@ TRANSACTIONS = st.builds(
     transactional_id=st.text(min_size=1, max_size=20),
     producer_id=IDS,
     epoch=st.integers(-1, 32767),
+    last_epoch=st.just(-1),  # which is not stored
     previous_producer_id=IDS,
     next_producer_id=IDS,
     timeout_ms=st.integers(1, 900_000),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
@@ -25,7 +24,7 @@ def resting(name: str, update_ms: int, state: TransactionState = S.COMPLETE_COMM
 
 
 def ongoing(name: str, start_ms: int) -> Transaction:
-    return replace(resting(name, start_ms, S.ONGOING), start_ms=start_ms)
+    return resting(name, start_ms, S.ONGOING)._replace(start_ms=start_ms)
 
 
 def names(values: list[Transaction]) -> list[str]:
