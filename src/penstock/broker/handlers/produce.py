@@ -275,6 +275,12 @@ class _Produce:
     async def _check_and_append(self) -> None:
         if self._has_transactional and self._transactional_id is not None:
             await self._broker.transactions.wait_for_end(self._transactional_id)
+        if self.unchecked:
+            await self._check()
+        self.append()
+
+    async def _check(self) -> None:
+        """In the record worker: what would take too long here."""
         checks = [part.check for part in self.unchecked if part.check is not None]
         try:
             verdicts = await self._broker.record_worker.check(checks)
@@ -282,7 +288,6 @@ class _Produce:
             verdicts = [error] * len(checks)
         for part, verdict in zip(self.unchecked, verdicts, strict=True):
             part.decide(verdict)
-        self.append()
 
     # --- the log -----------------------------------------------------------------------------------------------------
 
