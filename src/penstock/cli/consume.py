@@ -84,7 +84,7 @@ def consume(
     if group and (partition or start.position is None):
         hint = f"use `penstock group reset-offsets {group}` to say where a group starts"
         raise CommandError("a group decides itself about partitions and offsets", ExitCode.USAGE, hint=hint)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # `kill` ends it like Ctrl-C: with a commit
+    interruption = Interruption()
     cluster = connect(bootstrap_server, properties)
     admin = cluster.admin()
     metadata = cluster.check_topics(topics, admin)
@@ -98,7 +98,7 @@ def consume(
             ends = _assign(consumer, wanted, start)
             messages = _follow(consumer) if follow else _to_snapshot(consumer, ends)
         line: Line = to_json_line if output is Shape.JSON else partial(to_text, verbose=verbose)
-        _print(consumer, messages, count, line, live=follow, commit=group is not None)
+        _print(consumer, messages, count, line, interruption, live=follow, commit=group is not None)
     except KeyboardInterrupt:
         pass  # the ordinary end of --follow; what was printed is committed below
     finally:
@@ -215,16 +215,48 @@ def _is_end(message: Message) -> bool:
     raise explain(error, "reading")
 
 
+class Interruption:
+    """Ctrl-C, and `kill`, which ends it in the same way: with a commit. Not between `with` and its end, unless it comes
+    twice: what is printed is noted as such.
+    """
+
+    def __init__(self) -> None:
+        self._is_held = self._has_come = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._interrupt)
+
+    def _interrupt(self, *_: object) -> None:
+        if not self._is_held or self._has_come:
+            raise KeyboardInterrupt
+        self._has_come = True
+
+    def __enter__(self) -> None:
+        self._is_held = True
+
+    def __exit__(self, *_: object) -> None:
+        self._is_held = False
+        if self._has_come:
+            raise KeyboardInterrupt
+
+
 def _print(
-    consumer: Consumer, messages: Iterator[Message], count: int | None, line: Line, *, live: bool, commit: bool
+    consumer: Consumer,
+    messages: Iterator[Message],
+    count: int | None,
+    line: Line,
+    interruption: Interruption,
+    *,
+    live: bool,
+    commit: bool,
 ) -> None:
     """With `live` each line is out before the next is read: somebody may be watching."""
     for printed, message in enumerate(messages, start=1):
-        sys.stdout.write(line(message) + "\n")
-        if live:
-            sys.stdout.flush()
-        if commit:
-            consumer.store_offsets(message)
+        with interruption:
+            sys.stdout.write(line(message) + "\n")
+            if live:
+                sys.stdout.flush()
+            if commit:
+                consumer.store_offsets(message)
         if count is not None and printed >= count:
             break
     sys.stdout.flush()
