@@ -76,6 +76,8 @@ def _has_replaced(files: Files, directory: Path, names: Sequence[str], base_offs
         for name in names
         if (base := layout.offset_of(name, layout.LOG)) is not None and base_offset <= base < end_offset
     )
+    if not bases:
+        return False
     snapshot, is_newest = newest_snapshot(files, directory, names)
     if snapshot is not None and is_newest:
         listed = [one for one in snapshot.segments if base_offset <= one.base_offset < end_offset]
@@ -83,7 +85,7 @@ def _has_replaced(files: Files, directory: Path, names: Sequence[str], base_offs
             len(bases) > 1 or listed[0].size == files.file_size(layout.log_path(directory, base_offset))
         ):
             return True
-    if not bases or bases[0] != base_offset:
+    if bases[0] != base_offset:
         return False
     entries = []
     for base, following in pairwise([*bases, end_offset]):
