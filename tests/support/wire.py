@@ -7,89 +7,24 @@ at every version. Durations are milliseconds. Nothing here retries, follows lead
 the correlation id.
 """
 
-import datetime
 import functools
 import io
 import socket
 import struct
-import types
-import typing
-import uuid
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, Self
 
 from kio.index import load_request_schema, load_response_schema
 from kio.schema.index import api_key_map
 from kio.serial import entity_reader, entity_writer
 
-API_KEYS: dict[str, int] = {name: key for key, name in api_key_map.items()}
+from penstock.client.entities import build
 
-ZERO_VALUES: dict[str, object] = {
-    "bool": False,
-    "bytes": b"",
-    "float64": 0.0,
-    "records": b"",
-    "string": "",
-    "uuid": uuid.UUID(int=0),
-}
+API_KEYS: dict[str, int] = {name: key for key, name in api_key_map.items()}
 
 
 class ConnectionClosed(Exception):
     """The broker closed the connection."""
-
-
-def _inner_type(field_type: Any) -> tuple[Any, bool, bool]:
-    """The element type of a field, whether it is an array, and whether it may be null."""
-    nullable = False
-    if typing.get_origin(field_type) in (types.UnionType, typing.Union):
-        arguments = [argument for argument in typing.get_args(field_type) if argument is not types.NoneType]
-        nullable = True
-        field_type = arguments[0]
-    if typing.get_origin(field_type) is tuple:
-        return typing.get_args(field_type)[0], True, nullable
-    return field_type, False, nullable
-
-
-def _primitive(kafka_type: str, value: Any) -> Any:
-    if kafka_type.startswith("timedelta") and isinstance(value, int):
-        return datetime.timedelta(milliseconds=value)
-    if kafka_type == "datetime_i64" and isinstance(value, int):
-        return datetime.datetime.fromtimestamp(value / 1000, datetime.UTC)
-    if kafka_type == "uuid" and isinstance(value, str):
-        return uuid.UUID(value)
-    return value
-
-
-def _zero(field: Field[Any]) -> Any:
-    element, is_array, nullable = _inner_type(field.type)
-    if is_array:
-        return ()
-    if nullable:
-        return None
-    if is_dataclass(element):
-        return build(typing.cast(type[Any], element), {})
-    kafka_type = field.metadata["kafka_type"]
-    return _primitive(kafka_type, ZERO_VALUES.get(kafka_type, 0))
-
-
-def _field_value(field: Field[Any], values: Mapping[str, Any]) -> Any:
-    if field.name not in values:
-        return field.default if field.default is not MISSING else _zero(field)
-    value = values[field.name]
-    if value is None:
-        return None
-    element, is_array, _ = _inner_type(field.type)
-    if is_dataclass(element):
-        entity_type = typing.cast(type[Any], element)
-        return tuple(build(entity_type, item) for item in value) if is_array else build(entity_type, value)
-    kafka_type = field.metadata["kafka_type"]
-    return tuple(_primitive(kafka_type, item) for item in value) if is_array else _primitive(kafka_type, value)
-
-
-def build(entity_type: type[Any], values: Mapping[str, Any]) -> Any:
-    """An entity of one version out of plain values, nested ones as mappings."""
-    return entity_type(**{field.name: _field_value(field, values) for field in fields(entity_type)})
 
 
 @functools.cache

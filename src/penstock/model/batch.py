@@ -224,14 +224,14 @@ def stamp_log_append_time(buffer: bytearray | memoryview, attributes: int, now_m
     """For `message.timestamp.type=LogAppendTime`: set the type bit and max timestamp, renew the CRC."""
     _ATTRIBUTES.pack_into(buffer, CRC_START, attributes | LOG_APPEND_TIME_BIT)
     _MAX_TIMESTAMP.pack_into(buffer, 35, now_ms)
-    _CRC.pack_into(buffer, 17, crc32c(memoryview(buffer)[CRC_START:]))
+    write_crc(buffer, crc32c(memoryview(buffer)[CRC_START:]))
 
 
 def without_log_append_time(batch: Buffer, header: BatchHeader) -> bytearray:
     """A copy of a batch whose records have their own timestamps again; the CRC is renewed."""
     copy = bytearray(batch)
     _ATTRIBUTES.pack_into(copy, CRC_START, header.attributes & ~LOG_APPEND_TIME_BIT)
-    _CRC.pack_into(copy, 17, crc32c(memoryview(copy)[CRC_START:]))
+    write_crc(copy, crc32c(memoryview(copy)[CRC_START:]))
     return copy
 
 
