@@ -9,15 +9,14 @@ from __future__ import annotations
 import datetime
 import struct
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 import kio.index
-from crc32c import crc32c
 from kio.static.constants import EntityType
 
 from bench.wire import Wire, batch_of
-from penstock.model.batch import CRC_START, TRANSACTIONAL_BIT
-from penstock.protocol.kafka.primitives import write_unsigned_varint
+from penstock.client.produces import Identity, sign
+from penstock.protocol.kafka.primitives import write_string, write_unsigned_varint
 
 CONCURRENT_TRANSACTIONS = 51
 _NOT_YET = (14, 15, 16, CONCURRENT_TRANSACTIONS)  # the coordinator is loading, not there, elsewhere, or at the last end
@@ -28,17 +27,9 @@ _INIT_PRODUCER_ID, _INIT_PRODUCER_ID_VERSION = 22, 1
 _PRODUCE_HEAD = struct.pack(">hhihB", 0, 12, 1, -1, 0)
 _END_HEAD = struct.pack(">hhihB", 26, 5, 1, -1, 0)
 _INT32 = struct.Struct(">i")
-_CRC_AT, _ATTRIBUTES_AT, _NUMBERS_AT = 17, 21, 43  # in a batch
-_CRC = struct.Struct(">I")
-_NUMBERS = struct.Struct(">qhi")  # producer id, epoch, sequence
 _ERROR = struct.Struct(">h")
 _ANSWER_HEAD_BYTES = 4 + 1  # correlation id, tags
 _END_ANSWER = struct.Struct(">ihqh")  # throttle time, error, producer id, epoch
-
-
-class Identity(NamedTuple):
-    producer_id: int
-    epoch: int
 
 
 def init_producer_id(wire: Wire, transactional_id: str | None) -> Identity:
@@ -75,23 +66,20 @@ class ProduceFrame:
     def __init__(
         self, topic: str, partition: int, messages: int, message_bytes: int, transactional_id: str | None
     ) -> None:
-        batch = bytearray(batch_of(messages, message_bytes))
-        if transactional_id is not None:
-            batch[_ATTRIBUTES_AT + 1] |= TRANSACTIONAL_BIT
-        body = bytearray(_PRODUCE_HEAD + _compact(transactional_id))
-        body += struct.pack(">hiB", -1, 30_000, 2) + _compact(topic)
+        batch = batch_of(messages, message_bytes)
+        body = bytearray(_PRODUCE_HEAD + write_string(transactional_id, True))
+        body += struct.pack(">hiB", -1, 30_000, 2) + write_string(topic, True)
         body += struct.pack(">Bi", 2, partition) + write_unsigned_varint(len(batch) + 1)
         start = len(body) + _INT32.size
         body += batch + b"\0\0\0"
         self._frame = bytearray(_INT32.pack(len(body))) + body
         self._batch = memoryview(self._frame)[start : start + len(batch)]
-        self._error_at = _ANSWER_HEAD_BYTES + 1 + len(_compact(topic)) + 1 + 4
+        self._is_transactional = transactional_id is not None
+        self._error_at = _ANSWER_HEAD_BYTES + 1 + len(write_string(topic, True)) + 1 + 4
 
     def numbered(self, sender: Identity, sequence: int) -> bytearray:
         """The same memory each time: to be sent before the next call."""
-        batch = self._batch
-        _NUMBERS.pack_into(batch, _NUMBERS_AT, *sender, sequence)
-        _CRC.pack_into(batch, _CRC_AT, crc32c(batch[CRC_START:]))
+        sign(self._batch, sender, sequence, transactional=self._is_transactional)
         return self._frame
 
     def error(self, answer: bytearray) -> int:
@@ -99,7 +87,7 @@ class ProduceFrame:
 
 
 def end_frame(transactional_id: str, sender: Identity, *, commit: bool = True) -> bytes:
-    body = _END_HEAD + _compact(transactional_id) + struct.pack(">qh?B", *sender, commit, 0)
+    body = _END_HEAD + write_string(transactional_id, True) + struct.pack(">qh?B", *sender, commit, 0)
     return _INT32.pack(len(body)) + body
 
 
@@ -107,7 +95,3 @@ def end_answer(answer: bytearray) -> tuple[int, Identity]:
     """The error, and who the producer is from now on."""
     _, error, producer_id, epoch = _END_ANSWER.unpack_from(answer, _ANSWER_HEAD_BYTES)
     return error, Identity(producer_id, epoch)
-
-
-def _compact(text: str | None) -> bytes:
-    return b"\0" if text is None else write_unsigned_varint(len(text.encode()) + 1) + text.encode()

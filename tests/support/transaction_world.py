@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.broker.producer_ids import ProducerIds
 from penstock.broker.transactions.coordinator import TransactionCoordinator
-from penstock.broker.transactions.transaction import ProducerIdentity, TopicPartition, Transaction
+from penstock.broker.transactions.transaction import ProducerIdentity, Transaction
 from penstock.config.settings import TransactionSettings
 from penstock.model.batch import BatchHeader, read_header
 from penstock.model.batch_builder import NewRecord, build_batch
@@ -16,6 +16,7 @@ from penstock.model.control_record import Marker, build_marker, parse_marker
 from penstock.model.errors import ErrorCode
 from penstock.model.ids import PartitionId
 from penstock.model.topic_name import TRANSACTION_STATE
+from penstock.model.topic_partition import TopicPartition
 from penstock.storage.interface import Appended, LogConfig, OpenTransaction, ProducerView
 from penstock.storage.producer_state import Producers
 from tests.support.group_world import HandEngine, HandLog, World

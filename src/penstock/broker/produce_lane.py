@@ -14,7 +14,7 @@ from penstock.broker.broker import Broker
 from penstock.broker.produce_refusal import named_records, refuse
 from penstock.broker.record_checks import LoopBudget
 from penstock.broker.transactions.produce import is_unknown_start
-from penstock.broker.transactions.transaction import ProducerIdentity, TopicPartition
+from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.cluster.partition import Partition
 from penstock.model.batch import (
     CODEC_MASK,
@@ -26,6 +26,7 @@ from penstock.model.batch import (
 )
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import RECORD_ERRORS_MAX
+from penstock.model.topic_partition import TopicPartition
 from penstock.net.pending import Pending
 from penstock.protocol.kafka.apis import PRODUCE
 from penstock.protocol.kafka.produce import encode_response

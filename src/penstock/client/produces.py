@@ -11,7 +11,7 @@ from penstock.client.connection import Connection
 from penstock.model.batch import CRC_START, TRANSACTIONAL_BIT
 from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.apis import PRODUCE
-from penstock.protocol.kafka.primitives import INT32, write_unsigned_varint
+from penstock.protocol.kafka.primitives import INT32, write_string, write_unsigned_varint
 
 PRODUCE_VERSION = 12
 ACKS_ALL = -1
@@ -46,8 +46,8 @@ def send_produce(
     connection: Connection, place: TopicPartition, batch: bytearray | memoryview | bytes, transactional_id: str | None
 ) -> None:
     """acks=all; `receive_produce` gives the answer."""
-    before = _compact(transactional_id) + _ACKS_TIMEOUT.pack(ACKS_ALL, TIMEOUT_MS)
-    before += b"\2" + _compact(place.topic) + b"\2" + INT32.pack(place.partition)
+    before = write_string(transactional_id, True) + _ACKS_TIMEOUT.pack(ACKS_ALL, TIMEOUT_MS)
+    before += b"\2" + write_string(place.topic, True) + b"\2" + INT32.pack(place.partition)
     connection.send(
         PRODUCE, PRODUCE_VERSION, before + write_unsigned_varint(len(batch) + 1), batch, _END, flexible=True
     )
@@ -55,13 +55,8 @@ def send_produce(
 
 def receive_produce(connection: Connection, place: TopicPartition) -> Acknowledged:
     answer = connection.receive()
-    at = INT32.size + 1 + 1 + len(_compact(place.topic)) + 1  # header with tags, one topic, its name, one partition
+    at = (
+        INT32.size + 1 + 1 + len(write_string(place.topic, True)) + 1
+    )  # header, one topic, its name, one partition
     _, error, base_offset = _INDEX_ERROR_OFFSET.unpack_from(answer, at)
     return Acknowledged(error, base_offset)
-
-
-def _compact(text: str | None) -> bytes:
-    if text is None:
-        return b"\0"
-    encoded = text.encode()
-    return write_unsigned_varint(len(encoded) + 1) + encoded

@@ -15,13 +15,14 @@ from penstock.broker.groups.offsets import OffsetChange, Table
 from penstock.broker.groups.records import KEY_STRING_BYTES_MAX, GroupValue
 from penstock.broker.groups.shard import Shard, offset_write_error
 from penstock.broker.groups.shards import Shards
-from penstock.broker.transactions.transaction import ProducerIdentity, TopicPartition
+from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.cluster.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
 from penstock.config.settings import Settings
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.topic_partition import TopicPartition
 from penstock.observability.exposition import LagSample
 from penstock.runtime.clock import Clock
 

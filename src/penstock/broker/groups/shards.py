@@ -24,7 +24,6 @@ from penstock.broker.groups.offsets import OffsetChange
 from penstock.broker.groups.records import KEY_STRING_BYTES_MAX
 from penstock.broker.groups.schedule import Schedule
 from penstock.broker.groups.shard import Shard
-from penstock.broker.transactions.transaction import TopicPartition
 from penstock.cluster.controller import Controller
 from penstock.cluster.partition import Partition
 from penstock.cluster.partitions import PartitionTable
@@ -34,6 +33,7 @@ from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_TOPIC_ID
 from penstock.model.topic_name import CONSUMER_OFFSETS
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.clock import Clock
 
 log = logging.getLogger(__name__)

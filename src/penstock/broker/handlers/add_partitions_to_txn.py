@@ -19,9 +19,10 @@ from penstock.broker.array_answer import array_answer, is_flexible
 from penstock.broker.broker import Broker
 from penstock.broker.call import Call
 from penstock.broker.partition_codes import CodeOf, encode_codes
-from penstock.broker.transactions.transaction import ProducerIdentity, TopicPartition
+from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import INTERNAL_NAMES
+from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.primitives import INT16, INT32, write_string
 from penstock.runtime.turns import Turns

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Iterable
 from penstock.broker.array_answer import array_answer
 from penstock.broker.broker import Broker
 from penstock.broker.call import Call
-from penstock.broker.transactions.transaction import TopicPartition
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.describe_transactions import DescribedTransaction, encode
 from penstock.runtime.turns import Turns
 

@@ -11,9 +11,10 @@ import asyncio
 from penstock.broker.broker import Broker
 from penstock.broker.call import Call
 from penstock.broker.partition_codes import CodeOf, encode_codes
-from penstock.broker.transactions.transaction import NO_EPOCH, NO_PRODUCER_ID, TopicPartition
+from penstock.broker.transactions.transaction import NO_EPOCH, NO_PRODUCER_ID
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.primitives import INT64, write_count
 from penstock.runtime.turns import Turns

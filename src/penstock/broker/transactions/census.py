@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from penstock.broker.transactions.states import TransactionState
-from penstock.broker.transactions.transaction import TopicPartition, Transaction
+from penstock.broker.transactions.transaction import Transaction
 from penstock.cluster.partition import Partition
 from penstock.model.topic_name import TRANSACTION_STATE
+from penstock.model.topic_partition import TopicPartition
 
 
 @dataclass(slots=True)

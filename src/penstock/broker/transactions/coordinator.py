@@ -26,13 +26,7 @@ from penstock.broker.transactions.census import Ends, uncoordinated_count
 from penstock.broker.transactions.markers import RETRY_SECONDS, MarkerWriter, OnOffsetsEnded
 from penstock.broker.transactions.shard import TransactionShard
 from penstock.broker.transactions.states import AT_REST, PREPARED, TransactionState
-from penstock.broker.transactions.transaction import (
-    NO_PRODUCER_ID,
-    SECOND_GENERATION,
-    ProducerIdentity,
-    TopicPartition,
-    Transaction,
-)
+from penstock.broker.transactions.transaction import NO_PRODUCER_ID, SECOND_GENERATION, ProducerIdentity, Transaction
 from penstock.cluster.controller import Controller
 from penstock.cluster.partition import Partition
 from penstock.cluster.partitions import PartitionTable
@@ -41,6 +35,7 @@ from penstock.config.settings import TransactionSettings
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import TRANSACTION_STATE
+from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.primitives import MalformedRequest
 from penstock.runtime.clock import Clock
 from penstock.runtime.pauses import pause_at

@@ -12,12 +12,12 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 
-from penstock.broker.transactions.transaction import TopicPartition
 from penstock.cluster.partition import Partition
 from penstock.cluster.partitions import PartitionTable
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import CONSUMER_OFFSETS
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.clock import Clock
 from penstock.runtime.pauses import pause_at
 

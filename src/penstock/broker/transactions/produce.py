@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 from penstock.broker.coordinator_log import Outcome
 from penstock.broker.transactions.coordinator import TransactionCoordinator
-from penstock.broker.transactions.transaction import SECOND_GENERATION, ProducerIdentity, TopicPartition
+from penstock.broker.transactions.transaction import SECOND_GENERATION, ProducerIdentity
 from penstock.cluster.partition import Partition
 from penstock.model.batch import BatchHeader
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.topic_partition import TopicPartition
 
 ABORTABLE_VERSION = 11
 ADDING_VERSION = 12

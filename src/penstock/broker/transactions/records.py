@@ -17,7 +17,8 @@ from collections.abc import Iterable
 from penstock.broker import record_wire as wire
 from penstock.broker.record_wire import INT16, INT32, INT64, MalformedRecord, Reader
 from penstock.broker.transactions.states import TransactionState
-from penstock.broker.transactions.transaction import NO_PRODUCER_ID, TopicPartition, Transaction
+from penstock.broker.transactions.transaction import NO_PRODUCER_ID, Transaction
+from penstock.model.topic_partition import TopicPartition
 
 _KEY_VERSION = 0
 _VALUE_VERSION = 1

@@ -16,16 +16,12 @@ from typing import Any, NamedTuple
 
 from penstock.broker.transactions.states import AT_REST, PREPARED, TransactionState, is_step
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.topic_partition import TopicPartition
 
 NO_PRODUCER_ID = -1
 NO_EPOCH = -1
 EPOCH_MAX = 0x7FFF
 SECOND_GENERATION = 2  # the first level of `transaction.version` that raises epochs at the end of each transaction
-
-
-class TopicPartition(NamedTuple):
-    topic: str
-    partition: int
 
 
 class ProducerIdentity(NamedTuple):

@@ -10,14 +10,9 @@ from hypothesis import strategies as st
 
 from penstock.broker.transactions.records import decode_value, encode_value
 from penstock.broker.transactions.states import AT_REST, PREPARED, STEPS, TransactionState, is_step
-from penstock.broker.transactions.transaction import (
-    EPOCH_MAX,
-    NO_PRODUCER_ID,
-    ProducerIdentity,
-    TopicPartition,
-    Transaction,
-)
+from penstock.broker.transactions.transaction import EPOCH_MAX, NO_PRODUCER_ID, ProducerIdentity, Transaction
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.topic_partition import TopicPartition
 
 FIRST, SECOND = 1, 2  # protocol generations
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)

@@ -9,11 +9,12 @@ import pytest
 from penstock.broker.transactions import markers, records
 from penstock.broker.transactions.produce import ADDING_VERSION, join_transaction
 from penstock.broker.transactions.states import TransactionState
-from penstock.broker.transactions.transaction import EPOCH_MAX, ProducerIdentity, TopicPartition
+from penstock.broker.transactions.transaction import EPOCH_MAX, ProducerIdentity
 from penstock.model.batch import read_header
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.topic_partition import TopicPartition
 from tests.support.group_world import run, settle
 from tests.support.transaction_world import Outcomes, TransactionWorld
 

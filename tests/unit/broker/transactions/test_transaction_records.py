@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from penstock.broker.record_wire import MalformedRecord
 from penstock.broker.transactions.records import decode_key, decode_value, encode_key, encode_value
 from penstock.broker.transactions.states import TransactionState
-from penstock.broker.transactions.transaction import TopicPartition, Transaction
+from penstock.broker.transactions.transaction import Transaction
+from penstock.model.topic_partition import TopicPartition
 
 IDS = st.integers(-1, 2**63 - 1)
 TRANSACTIONS = st.builds(

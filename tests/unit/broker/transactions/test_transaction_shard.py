@@ -8,11 +8,12 @@ from penstock.broker.coordinator_log import READ_BYTES, CoordinatorState
 from penstock.broker.transactions import records
 from penstock.broker.transactions.shard import TransactionShard
 from penstock.broker.transactions.states import TransactionState
-from penstock.broker.transactions.transaction import TopicPartition, Transaction
+from penstock.broker.transactions.transaction import Transaction
 from penstock.model.batch import HEADER_BYTES
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.control_record import Marker, build_marker
 from penstock.model.errors import ErrorCode
+from penstock.model.topic_partition import TopicPartition
 from tests.support.group_world import World, run
 
 pytestmark = pytest.mark.feature("K-07")

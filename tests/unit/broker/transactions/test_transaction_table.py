@@ -10,7 +10,8 @@ from penstock.broker.producer_ids import ProducerIds
 from penstock.broker.transactions.coordinator import FORGOTTEN_PER_SWEEP, TransactionCoordinator
 from penstock.broker.transactions.states import TransactionState
 from penstock.broker.transactions.table import TransactionTable
-from penstock.broker.transactions.transaction import ProducerIdentity, TopicPartition, Transaction
+from penstock.broker.transactions.transaction import ProducerIdentity, Transaction
+from penstock.model.topic_partition import TopicPartition
 from tests.support.group_world import World, run
 
 pytestmark = pytest.mark.feature("K-07")
