@@ -55,8 +55,6 @@ def send_produce(
 
 def receive_produce(connection: Connection, place: TopicPartition) -> Acknowledged:
     answer = connection.receive()
-    at = (
-        INT32.size + 1 + 1 + len(write_string(place.topic, True)) + 1
-    )  # header, one topic, its name, one partition
+    at = INT32.size + 1 + 1 + len(write_string(place.topic, True)) + 1  # header, one topic, its name, one partition
     _, error, base_offset = _INDEX_ERROR_OFFSET.unpack_from(answer, at)
     return Acknowledged(error, base_offset)
