@@ -47,7 +47,7 @@ compat-setup: setup ## fetch the real clients that `make compat` runs
 compat: compat-setup ## real Kafka clients and tools, unmodified, against the broker
 	$(PYTEST) tests/compat -m compat
 
-spark: setup ## topics as Spark tables and streams, in a real session; needs Java 17 or newer
+spark: compat-setup ## topics as Spark tables and streams, in a real session; needs Java 17 or newer
 	$(BIN)/pytest tests/spark -m spark
 
 compat-suites: compat-setup ## the tests that client libraries publish, on Kafka and on the broker; SUITE=name for one

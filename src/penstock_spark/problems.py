@@ -9,3 +9,11 @@ class BadOption(ValueError):
 
 class DataLost(Exception):
     """Records that were asked for are not there any more: aged out, deleted, or the topic was made anew."""
+
+
+class BadRow(ValueError):
+    """A row, or a frame, that cannot be written as records."""
+
+
+class OutputChanged(Exception):
+    """A task that runs again has another output than before, which was written already."""

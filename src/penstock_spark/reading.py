@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from penstock.client.cluster import Cluster, check
-from penstock.client.connection import Connection
+from penstock.client.connection import UnderWay
 from penstock.client.fetches import Fetched, receive_fetch, send_fetch
 from penstock.client.offsets import EARLIEST, list_offsets
 from penstock.model.errors import ErrorCode
@@ -72,28 +72,26 @@ class RangeReader:
 
     def _found(self) -> Iterator[RecordBatch | DamagedBatch]:
         batches = self.batches
-        connection = None if batches.is_done else self._cluster.patiently(self._ask)
-        while connection is not None:
-            fetched = self._receive(connection)
+        sent = None if batches.is_done else self._cluster.patiently(self._ask)
+        while sent is not None:
+            fetched = self._receive(sent)
             counting = batches.take(fetched)
-            connection = None if batches.is_done else self._cluster.patiently(self._ask)
+            sent = None if batches.is_done else self._cluster.patiently(self._ask)
             yield from counting
 
-    def _ask(self) -> Connection:
-        connection = self._cluster.leader(self._place)
-        send_fetch(
-            connection,
+    def _ask(self) -> UnderWay:
+        return send_fetch(
+            self._cluster.leader(self._place),
             self._place,
             self.batches.position,
             committed=self._committed,
             max_bytes=FETCH_BYTES,
             max_wait_ms=FETCH_WAIT_MS,
         )
-        return connection
 
-    def _receive(self, connection: Connection) -> Fetched:
+    def _receive(self, sent: UnderWay) -> Fetched:
         """The answer that is under way; asked for again if it does not come, or says that something passes."""
-        under_way: list[Connection] = [connection]
+        under_way: list[UnderWay] = [sent]
 
         def attempt() -> Fetched:
             fetched = receive_fetch(under_way.pop() if under_way else self._ask())

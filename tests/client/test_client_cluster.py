@@ -16,6 +16,7 @@ from penstock.model.batch import iter_headers
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
+from penstock.protocol.kafka.apis import API_VERSIONS
 from tests.support.batches import now_ms
 from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import RawClient, unique_name
@@ -74,12 +75,13 @@ def test_raw_batches_come_as_they_were_written(cluster: Cluster, client: RawClie
     client.produce(topic, batch("c"))
     place = TopicPartition(topic, 0)
     connection = cluster.leader(place)
-    for offset in (0, 2):  # two under way
-        send_fetch(connection, place, offset, committed=True, max_bytes=1 << 20)
-    fetched = receive_fetch(connection)
+    first, second = (send_fetch(connection, place, offset, committed=True, max_bytes=1 << 20) for offset in (0, 2))
+    assert connection.call(API_VERSIONS, 0).error_code == 0  # of somebody else
+    later = receive_fetch(second)
+    fetched = receive_fetch(first)
     assert (fetched.error, fetched.high_watermark, fetched.log_start, fetched.aborted) == (0, 3, 0, ())
     assert [header.record_count for _, header in iter_headers(fetched.records)] == [2, 1]
-    assert [header.base_offset for _, header in iter_headers(receive_fetch(connection).records)] == [2]
+    assert [header.base_offset for _, header in iter_headers(later.records)] == [2]
 
 
 def test_progress_of_a_group_without_members(cluster: Cluster, topic: str) -> None:
@@ -117,10 +119,10 @@ def test_rubbish_instead_of_an_answer() -> None:
         connection = cluster.any_connection()
         peer, _ = server.accept()
         with peer:
-            connection.send(3, 12, b"", flexible=True)
+            sent = connection.send(3, 12, b"", flexible=True)
             peer.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
             with pytest.raises(BrokerUnavailable):
-                connection.receive()
+                sent.answer()
 
 
 def test_a_restart_of_the_broker_is_waited_for(own_broker: BrokerProcess) -> None:

@@ -23,8 +23,7 @@ def batch(*values: str) -> bytearray:
 
 def committed(cluster: Cluster, place: TopicPartition) -> list[str]:
     connection = cluster.leader(place)
-    send_fetch(connection, place, 0, committed=True, max_bytes=1 << 20, min_bytes=0)
-    fetched = receive_fetch(connection)
+    fetched = receive_fetch(send_fetch(connection, place, 0, committed=True, max_bytes=1 << 20, min_bytes=0))
     assert fetched.error == 0
     first_aborted = {each.producer_id: each.first_offset for each in fetched.aborted}
     values = []
@@ -64,8 +63,8 @@ def test_what_is_aborted_is_not_seen(cluster: Cluster, topic: str) -> None:
     producer.send(place, batch("once"))
     producer.commit()
     producer.init()  # waits for the end of the one before
-    send_fetch(cluster.leader(place), place, 0, committed=True, max_bytes=1 << 20)
-    assert receive_fetch(cluster.leader(place)).last_stable == 4  # two batches, two markers
+    fetched = receive_fetch(send_fetch(cluster.leader(place), place, 0, committed=True, max_bytes=1 << 20))
+    assert fetched.last_stable == 4  # two batches, two markers
 
 
 def test_the_second_producer_shuts_the_first_out(cluster: Cluster, topic: str) -> None:

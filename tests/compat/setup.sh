@@ -1,6 +1,6 @@
 #!/bin/sh
-# Fetches the real parts that the compat tests use: kcat, Apache Kafka with its Java tools, Kafka Streams, kafkajs, and
-# the codecs that kafka-python wants.
+# Fetches the real parts that the compat tests use: kcat, Apache Kafka with its Java tools, Kafka Streams, Spark's
+# Kafka connector, kafkajs, and the codecs that kafka-python wants.
 # Safe to run again: what is already there is left alone. For Debian; elsewhere install kcat, a JDK 17 or newer,
 # Maven and Node.js 20 first, and this script does the rest.
 set -eu
@@ -35,6 +35,12 @@ if ! fresh .cache/streams.stamp streams-pom.xml; then
     rm -rf .cache/streams
     mvn -q -B -f streams-pom.xml dependency:copy-dependencies -DoutputDirectory="$PWD/.cache/streams"
     cksum <streams-pom.xml >.cache/streams.stamp
+fi
+
+if ! fresh .cache/spark.stamp spark-pom.xml; then
+    rm -rf .cache/spark
+    mvn -q -B -f spark-pom.xml dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$PWD/.cache/spark"
+    cksum <spark-pom.xml >.cache/spark.stamp
 fi
 
 if ! fresh .cache/node.stamp package-lock.json || [ ! -d node_modules/kafkajs ]; then

@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.client.conftest import cluster
 from tests.support.broker_process import BrokerProcess
 from tests.support.fixtures import broker, client, connect, own_broker, penstock_only, topic
 
-__all__ = ["broker", "client", "connect", "own_broker", "penstock_only", "read", "spark", "topic"]
+CONNECTOR = Path(__file__).parents[1] / "compat" / ".cache" / "spark"
+"""The jars of Spark's own Kafka connector, as `make compat-setup` fetches them."""
+
+__all__ = ["broker", "client", "cluster", "connect", "own_broker", "penstock_only", "read", "spark", "topic"]
 
 
 @pytest.fixture(scope="session")
@@ -24,6 +29,7 @@ def spark() -> Iterator[SparkSession]:
         builder.config("spark.driver.host", "127.0.0.1")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.jars", ",".join(map(str, sorted(CONNECTOR.glob("*.jar")))))
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")

@@ -119,10 +119,13 @@ class Cluster:
 
     # --- topics ------------------------------------------------------------------------------------------------------
 
-    def topics(self, names: Iterable[str] | None = None) -> dict[str, TopicInfo]:
-        """Those of the given names that exist, or all. Learns who leads their partitions."""
+    def topics(self, names: Iterable[str] | None = None, *, create: bool = False) -> dict[str, TopicInfo]:
+        """Those of the given names that exist, or all. Learns who leads their partitions.
+
+        With `create` a broker that makes topics by itself makes those that are missing.
+        """
         wanted = None if names is None else [{"name": name} for name in names]
-        answer = self.any_connection().call(METADATA, METADATA_VERSION, topics=wanted, allow_auto_topic_creation=False)
+        answer = self.any_connection().call(METADATA, METADATA_VERSION, topics=wanted, allow_auto_topic_creation=create)
         self._nodes = {each.node_id: Address(each.host, each.port) for each in answer.brokers}
         found = {}
         for topic in answer.topics:

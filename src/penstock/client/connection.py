@@ -1,4 +1,4 @@
-"""One blocking connection to a broker. Answers come in the order of the requests, so several may be under way.
+"""One blocking connection to a broker. Several requests may be under way, of several users; each gets its own answer.
 
 Nothing is tried again here: a connection that fails is closed, and whoever uses it opens another.
 """
@@ -28,12 +28,24 @@ class _Expected(NamedTuple):
     version: int
 
 
+class UnderWay(NamedTuple):
+    """A request whose answer somebody will ask for."""
+
+    connection: Connection
+    correlation_id: int
+
+    def answer(self) -> memoryview:
+        """From its correlation id on."""
+        return self.connection.receive(self.correlation_id)
+
+
 class Connection:
     def __init__(self, address: Address, *, client_id: str, timeout_s: float) -> None:
         self.address = address
         self._client_id = client_id.encode()
         self._correlation_id = 0
         self._expected: deque[_Expected] = deque()
+        self._waiting: dict[int, memoryview] = {}  # answers that came before somebody asked for them
         try:
             self._socket = socket.create_connection(address, timeout=timeout_s)
         except OSError as error:
@@ -54,8 +66,8 @@ class Connection:
     def call(self, api_key: int, version: int, **values: Any) -> Entity:
         """Ask and wait for the answer."""
         schema = request_schema(api_key, version)
-        self.send(api_key, version, encode(build(schema, values)), flexible=bool(schema.__flexible__))
-        answer = self.receive()
+        sent = self.send(api_key, version, encode(build(schema, values)), flexible=bool(schema.__flexible__))
+        answer = sent.answer()
         return response_reader(api_key, version)(bytes(answer), self._body_start(api_key, version))[0]
 
     def _body_start(self, api_key: int, version: int) -> int:
@@ -64,8 +76,8 @@ class Connection:
 
     # --- bytes -------------------------------------------------------------------------------------------------------
 
-    def send(self, api_key: int, version: int, *body: bytes | bytearray | memoryview, flexible: bool) -> None:
-        """A request whose body is there already, in one or more pieces; `receive` gives its answer."""
+    def send(self, api_key: int, version: int, *body: bytes | bytearray | memoryview, flexible: bool) -> UnderWay:
+        """A request whose body is there already, in one or more pieces."""
         self._correlation_id = (self._correlation_id + 1) & 0x7FFFFFFF
         header = INT16.pack(api_key) + INT16.pack(version) + INT32.pack(self._correlation_id)
         header += INT16.pack(len(self._client_id)) + self._client_id + (b"\0" if flexible else b"")
@@ -76,6 +88,7 @@ class Connection:
             self.close()
             raise BrokerUnavailable(f"{self.address} does not take requests: {error}") from error
         self._expected.append(_Expected(self._correlation_id, api_key, version))
+        return UnderWay(self, self._correlation_id)
 
     def _send_all(self, pieces: list[bytes | bytearray | memoryview]) -> None:
         sent = self._socket.sendmsg(pieces)
@@ -84,8 +97,19 @@ class Connection:
                 self._socket.sendall(memoryview(piece)[sent:])
             sent = max(0, sent - len(piece))
 
-    def receive(self) -> memoryview:
-        """The next answer, from its correlation id on."""
+    def receive(self, correlation_id: int) -> memoryview:
+        """The answer to a request, from its correlation id on."""
+        if correlation_id in self._waiting:
+            return self._waiting.pop(correlation_id)
+        while True:
+            found, answer = self._next()
+            if found == correlation_id:
+                return answer
+            self._waiting[found] = answer
+
+    def _next(self) -> tuple[int, memoryview]:
+        if not self._expected:
+            raise BrokerUnavailable(f"{self.address}: the connection on which an answer was expected is closed")
         expected = self._expected.popleft()
         try:
             (size,) = INT32.unpack(self._take(INT32.size))
@@ -99,7 +123,7 @@ class Connection:
         if correlation_id != expected.correlation_id:
             self.close()
             raise BrokerUnavailable(f"{self.address} answered {correlation_id} to {expected}")
-        return answer
+        return correlation_id, answer
 
     def _take(self, size: int) -> memoryview:
         view = memoryview(bytearray(size))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import NamedTuple
 
-from penstock.client.connection import Connection
+from penstock.client.connection import Connection, UnderWay
 from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.apis import FETCH
 from penstock.protocol.kafka.primitives import INT16, INT32
@@ -44,10 +44,10 @@ def send_fetch(
     max_bytes: int,
     max_wait_ms: int = 500,
     min_bytes: int = 1,
-) -> None:
+) -> UnderWay:
     """Ask for records from `offset` on; `receive_fetch` gives them."""
     name = place.topic.encode()
-    connection.send(
+    return connection.send(
         FETCH,
         FETCH_VERSION,
         _LIMITS.pack(-1, max_wait_ms, min_bytes, max_bytes, committed, 0, -1)
@@ -58,8 +58,8 @@ def send_fetch(
     )  # fmt: skip
 
 
-def receive_fetch(connection: Connection) -> Fetched:
-    answer = connection.receive()
+def receive_fetch(sent: UnderWay) -> Fetched:
+    answer = sent.answer()
     _, _, error, _, topics = _ANSWER.unpack_from(answer)
     if error or not topics:
         return Fetched(error, -1, -1, -1, (), answer[:0])

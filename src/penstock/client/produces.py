@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from crc32c import crc32c
 
-from penstock.client.connection import Connection
+from penstock.client.connection import Connection, UnderWay
 from penstock.model.batch import CRC_START, TRANSACTIONAL_BIT
 from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.apis import PRODUCE
@@ -44,17 +44,17 @@ def sign(batch: bytearray | memoryview, sender: Identity, sequence: int, *, tran
 
 def send_produce(
     connection: Connection, place: TopicPartition, batch: bytearray | memoryview | bytes, transactional_id: str | None
-) -> None:
+) -> UnderWay:
     """acks=all; `receive_produce` gives the answer."""
     before = write_string(transactional_id, True) + _ACKS_TIMEOUT.pack(ACKS_ALL, TIMEOUT_MS)
     before += b"\2" + write_string(place.topic, True) + b"\2" + INT32.pack(place.partition)
-    connection.send(
+    return connection.send(
         PRODUCE, PRODUCE_VERSION, before + write_unsigned_varint(len(batch) + 1), batch, _END, flexible=True
     )
 
 
-def receive_produce(connection: Connection, place: TopicPartition) -> Acknowledged:
-    answer = connection.receive()
+def receive_produce(sent: UnderWay, place: TopicPartition) -> Acknowledged:
+    answer = sent.answer()
     at = INT32.size + 1 + 1 + len(write_string(place.topic, True)) + 1  # header, one topic, its name, one partition
     _, error, base_offset = _INDEX_ERROR_OFFSET.unpack_from(answer, at)
     return Acknowledged(error, base_offset)

@@ -11,7 +11,7 @@ from collections import deque
 from typing import Any
 
 from penstock.client.cluster import TRANSACTION, Cluster, check
-from penstock.client.connection import Connection
+from penstock.client.connection import UnderWay
 from penstock.client.produces import PRODUCE_VERSION, Identity, receive_produce, send_produce, sign
 from penstock.model.batch import read_header
 from penstock.model.errors import ErrorCode, KafkaError
@@ -32,7 +32,7 @@ class TransactionalProducer:
         self._timeout_ms = timeout_ms
         self._identity = Identity(-1, -1)
         self._sequences: dict[TopicPartition, int] = {}
-        self._under_way: deque[tuple[Connection, TopicPartition]] = deque()
+        self._under_way: deque[tuple[UnderWay, TopicPartition]] = deque()
 
     def init(self) -> None:
         """What is open under this id is aborted, and its producer shut out."""
@@ -93,12 +93,11 @@ class TransactionalProducer:
 
     def _post(self, place: TopicPartition, batch: bytearray | memoryview) -> None:
         connection = self._cluster.leader(place)
-        send_produce(connection, place, batch, self.transactional_id)
-        self._under_way.append((connection, place))
+        self._under_way.append((send_produce(connection, place, batch, self.transactional_id), place))
 
     def _acknowledge(self) -> int:
-        connection, place = self._under_way.popleft()
-        acknowledged = receive_produce(connection, place)
+        sent, place = self._under_way.popleft()
+        acknowledged = receive_produce(sent, place)
         check(acknowledged.error, str(place))
         return acknowledged.base_offset
 

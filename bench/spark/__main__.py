@@ -1,0 +1,114 @@
+"""`python -m bench.spark`: rows per second through Spark's own connector and through ours, and their ratio.
+
+One session (`local[2]`), one broker, the two in turn, once to warm up; medians of the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from bench import store
+from bench.rivals import Penstock, end_in_order_on_sigterm
+from bench.spark.stream import stream
+from bench.spark.topics import fill
+from bench.spark.works import OURS, TARGETS, THEIRS, WORKS, World, rows_per_second
+from penstock.client.address import Address
+
+CONNECTOR = Path(__file__).parents[2] / "tests" / "compat" / ".cache" / "spark"
+STREAM = "stream"
+
+
+def main() -> int:
+    arguments = _arguments()
+    end_in_order_on_sigterm()
+    with tempfile.TemporaryDirectory(prefix="bench-spark-") as directory:
+        broker = Penstock(Path(directory) / "penstock")
+        broker.start()
+        spark = _session(Path(directory))
+        try:
+            results = _measure(spark, Address(*broker.address), arguments, Path(directory))
+        finally:
+            spark.stop()
+            broker.stop()
+    path = store.save("spark", {"rows": arguments.rows, "rounds": arguments.rounds, "spark": results})
+    print(f"written to {path}")
+    return int(any(one.get("missed", False) for one in results.values()))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.spark", description=__doc__)
+    parser.add_argument("--only", nargs="+", metavar="WORK", choices=(*WORKS, STREAM), default=[*WORKS, STREAM])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--rows", type=int, default=2_000_000, help="of each topic but the largest, which has five times as many"
+    )
+    parser.add_argument("--stream-seconds", type=float, default=60.0)
+    return parser.parse_args()
+
+
+def _session(directory: Path) -> SparkSession:
+    jars = sorted(CONNECTOR.glob("*.jar"))
+    if not jars:
+        sys.exit("Spark's own connector is not there; make compat-setup fetches it")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    settings = {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "4g",
+        "spark.jars": ",".join(map(str, jars)),
+        "spark.local.dir": str(directory),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+    }
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    session: SparkSession = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def _measure(
+    spark: SparkSession, address: Address, arguments: argparse.Namespace, directory: Path
+) -> dict[str, dict[str, float]]:
+    rows = arguments.rows
+    fill(address, "one", rows, partitions=1)
+    apart_ms = 10
+    first_ms = fill(address, "two", rows, partitions=2, apart_ms=apart_ms)
+    fill(address, "many", 5 * rows, partitions=2)
+    fill(address, "json", rows, partitions=2, json_values=True)
+    fill(address, "written", 0, partitions=2)
+    frame = spark.range(0, rows, 1, 2).selectExpr("CAST(id AS STRING) AS key", "lpad(id, 100, '0') AS value").cache()
+    frame.count()
+    world = World(spark, str(address), rows, first_ms, rows // 1000 * apart_ms, frame)
+    results = {name: _one(world, name, arguments.rounds) for name in arguments.only if name != STREAM}
+    if STREAM in arguments.only:
+        results[STREAM] = stream(spark, address, arguments.stream_seconds, directory)
+    return results
+
+
+def _one(world: World, name: str, rounds: int) -> dict[str, float]:
+    found: dict[str, list[float]] = {THEIRS: [], OURS: []}
+    for number in range(rounds + 1):
+        for source in (THEIRS, OURS):
+            rate = rows_per_second(world, name, source)
+            if number:
+                found[source].append(rate)
+    theirs, ours = (statistics.median(found[source]) for source in (THEIRS, OURS))
+    wanted = TARGETS.get(name)
+    result = {"connector_rows_per_s": theirs, "penstock_rows_per_s": ours, "ratio": ours / theirs}
+    if wanted is not None:
+        result |= {"wanted": wanted, "missed": ours / theirs < wanted}
+    said = f"{name:14} connector {theirs / 1e6:6.2f}   penstock {ours / 1e6:6.2f} M rows/s   {ours / theirs:5.2f} ×"
+    print(said + (f" (must {wanted} ×)" if wanted else f" ({world.rows * 5 / ours:.2f} s)"), flush=True)
+    return result
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""What is measured: each work once through one of the two formats, as seconds and rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from bench.spark.topics import SCHEMA
+
+THEIRS, OURS = "kafka", "penstock"
+
+
+class World(NamedTuple):
+    """What the works run on. `first_ms` and `span_ms`: the times of the records in `two`."""
+
+    spark: SparkSession
+    address: str
+    rows: int
+    first_ms: int
+    span_ms: int
+    cached: DataFrame
+
+
+def frame(world: World, source: str, topic: str, **options: str | int) -> DataFrame:
+    return (
+        world.spark.read.format(source).option("kafka.bootstrap.servers", world.address)
+        .option("subscribe", topic).options(**options).load()
+    )  # fmt: skip
+
+
+def run(frame: DataFrame) -> None:
+    frame.write.format("noop").mode("overwrite").save()
+
+
+def read_one(world: World, source: str) -> int:
+    run(frame(world, source, "one"))
+    return world.rows
+
+
+def read_two(world: World, source: str) -> int:
+    run(frame(world, source, "two"))
+    return world.rows
+
+
+def read_columns(world: World, source: str) -> int:
+    options = {"columns": "value,offset"} if source == OURS else {}
+    run(frame(world, source, "two", **options).select("value", "offset"))
+    return world.rows
+
+
+def count(world: World, source: str) -> int:
+    options = {"columns": "offset"} if source == OURS else {}
+    return frame(world, source, "many", **options).count()
+
+
+def typed(world: World, source: str) -> int:
+    if source == OURS:
+        run(
+            frame(world, source, "json", valueFormat="json", valueSchema=SCHEMA).select(
+                "symbol", "price", "lots", "open", "day"
+            )
+        )
+    else:
+        values = F.from_json(F.col("value").cast("string"), SCHEMA).alias("v")
+        run(frame(world, source, "json").select(values).select("v.*"))
+    return world.rows
+
+
+def by_time(world: World, source: str) -> int:
+    """One hundredth, from the middle; rows per second are those of the whole topic."""
+    start, end = world.first_ms + world.span_ms // 2, world.first_ms + world.span_ms // 2 + world.span_ms // 100
+    if source == OURS:
+        run(frame(world, source, "two", startingTimestamp=start, endingTimestamp=end))
+    else:
+        whole = frame(world, source, "two")
+        run(
+            whole.where(
+                F.col("timestamp").between(F.timestamp_millis(F.lit(start)), F.timestamp_millis(F.lit(end - 1)))
+            )
+        )
+    return world.rows
+
+
+def write(world: World, source: str) -> int:
+    rows = world.cached.count()
+    writer = world.cached.write.format(source).mode("append")
+    writer.option("kafka.bootstrap.servers", world.address).option("topic", "written").save()
+    return rows
+
+
+WORKS: dict[str, Callable[[World, str], int]] = {
+    "read_one": read_one,
+    "read_two": read_two,
+    "read_columns": read_columns,
+    "count": count,
+    "typed": typed,
+    "by_time": by_time,
+    "write": write,
+}
+TARGETS = {"read_one": 3.0, "read_two": 2.0, "read_columns": 3.0, "typed": 2.0, "by_time": 10.0, "write": 1.5}
+"""How many times as fast as Spark's connector ours must be."""
+
+
+def rows_per_second(world: World, name: str, source: str) -> float:
+    started = time.perf_counter()
+    rows = WORKS[name](world, source)
+    return rows / (time.perf_counter() - started)

@@ -1,0 +1,52 @@
+"""Topics that a client needs for itself, and those that it writes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from penstock.client.cluster import Cluster, TopicInfo, check
+from penstock.model.errors import ErrorCode, KafkaError
+
+CREATE_TOPICS, CREATE_TOPICS_VERSION = 19, 7
+TIMEOUT_MS = 30_000
+
+
+def ensure_topic(
+    cluster: Cluster, name: str, *, partitions: int = -1, configs: Mapping[str, str] | None = None
+) -> None:
+    """Make a topic unless it is there. -1 partitions: as many as the broker likes."""
+    if name in cluster.patiently(lambda: cluster.topics([name])):
+        return
+    wanted = {
+        "name": name,
+        "num_partitions": partitions,
+        "replication_factor": -1,
+        "configs": [{"name": key, "value": value} for key, value in (configs or {}).items()],
+    }
+
+    def create() -> None:
+        answer = cluster.any_connection().call(
+            CREATE_TOPICS, CREATE_TOPICS_VERSION, topics=[wanted], timeout=TIMEOUT_MS, validate_only=False
+        )
+        (made,) = answer.topics
+        if made.error_code != ErrorCode.TOPIC_ALREADY_EXISTS:
+            check(made.error_code, f"topic {name} cannot be made: {made.error_message}")
+
+    cluster.patiently(create)
+    cluster.patiently(lambda: _existing(cluster, [name]))
+
+
+def topics_to_write(cluster: Cluster, names: Iterable[str]) -> dict[str, TopicInfo]:
+    """Topics that must be there, or that the broker makes because somebody asks for them."""
+    wanted = list(names)
+    found = cluster.patiently(lambda: cluster.topics(wanted, create=True))
+    missing = [name for name in wanted if name not in found]
+    return {**found, **cluster.patiently(lambda: _existing(cluster, missing))} if missing else found
+
+
+def _existing(cluster: Cluster, names: list[str]) -> dict[str, TopicInfo]:
+    found = cluster.topics(names)
+    for name in names:
+        if name not in found:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name}; create it first")
+    return found

@@ -1,0 +1,89 @@
+"""Writing a piece of work exactly once: everything and a marker of it in one transaction.
+
+    InitProducerId   aborts what a former attempt has left open, and shuts that attempt out
+    read the marker  has it this work already? then it is done
+    write            the batches, then the marker
+    EndTxn           all of it is seen at once, or nothing
+
+The transactional id, and the marker's name, belong to the query, or to a task's place in it; work has a number that
+grows. No transaction is open while tasks compute.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from penstock.client.cluster import Cluster
+from penstock.client.markers import Found, Markers
+from penstock.client.retries import persist
+from penstock.client.transactions import TransactionalProducer, is_fenced
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.topic_partition import TopicPartition
+
+log = logging.getLogger(__name__)
+
+Batches = Iterable[tuple[TopicPartition, bytearray]]
+FENCED_MAX = 1
+
+
+class ExactlyOnce:
+    """Under one name. `write` may be called again for work of which nobody knows whether it was done."""
+
+    def __init__(self, cluster: Cluster, name: str, timeout_ms: int) -> None:
+        self._cluster, self._name = cluster, name
+        self._markers = Markers(cluster)
+        self._producer = TransactionalProducer(cluster, name, timeout_ms=timeout_ms)
+        self._fenced = 0
+
+    def begin(self) -> Found | None:
+        """Shut out whoever wrote under this name; the marker of what was written last."""
+        self._producer.init()
+        return self._markers.latest(self._name)
+
+    def write(self, number: int, batches: Callable[[], Batches], about: dict[str, Any] | None = None) -> bool:
+        """False if the work of this number was done before. `batches` may be asked for again."""
+        return persist(
+            lambda: self._attempt(number, batches, about or {}),
+            timeout_s=self._cluster.timeout_s,
+            before_next=self._cluster.forget,
+        )
+
+    def _attempt(self, number: int, batches: Callable[[], Batches], about: dict[str, Any]) -> bool:
+        try:
+            found = self.begin()
+            if found is not None and found.content["batch"] >= number:
+                log.info("%s: batch %d was written before", self._name, number)
+                return False
+            self.send(batches())
+            self.finish({"batch": number, **about})
+        except KafkaError as error:
+            if is_fenced(error) and self._fenced < FENCED_MAX:
+                self._fenced += 1
+                raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS, f"{self._name}: {error}") from error
+            raise
+        return True
+
+    def send(self, batches: Batches) -> None:
+        for place, batch in batches:
+            self._producer.send(place, batch)
+
+    def finish(self, marker: dict[str, Any]) -> None:
+        """Write the marker and commit."""
+        self._producer.send(self._markers.place, self._markers.batch(self._name, marker, time.time_ns() // 1_000_000))
+        self._producer.commit()
+
+    def abort(self) -> None:
+        """What is open under this name. Spark asks for it also when a commit failed that took effect: nothing is."""
+        self._producer.init()
+
+
+def write_atomically(cluster: Cluster, name: str, timeout_ms: int, batches: Batches) -> None:
+    """Without a marker, for work that is never begun again: all of it or nothing."""
+    producer = TransactionalProducer(cluster, name, timeout_ms=timeout_ms)
+    producer.init()
+    for place, batch in batches:
+        producer.send(place, batch)
+    producer.commit()

@@ -1,0 +1,77 @@
+"""Output that is too large for a commit message waits in a topic, as records that hold record batches.
+
+A batch is the value of a record, so that nothing the broker does to its own batch (times, retention, offsets) touches
+what is inside; the key says where it shall go. The commit message has the offsets. What attempts of tasks leave behind
+that never come to a commit ages out.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+
+from penstock.client.cluster import Cluster, check
+from penstock.client.fetches import receive_fetch, send_fetch
+from penstock.client.idempotent import IdempotentProducer
+from penstock.client.topics import ensure_topic
+from penstock.model.batch import iter_headers
+from penstock.model.batch_builder import NewRecord, build_batch
+from penstock.model.errors import ErrorCode
+from penstock.model.records import batch_records
+from penstock.model.topic_partition import TopicPartition
+from penstock_spark.problems import DataLost
+
+TOPIC = "__penstock_staging"
+PARTITIONS = 4
+CONFIGS = {
+    "cleanup.policy": "delete",
+    "retention.ms": str(6 * 3600_000),
+    "segment.ms": str(600_000),
+    "max.message.bytes": str(80 << 20),
+    "compression.type": "producer",
+}
+FETCH_BYTES = 8 << 20
+
+
+class Stage:
+    """Of one task: what is put there, and the offsets under which it lies."""
+
+    def __init__(self, cluster: Cluster, task: int) -> None:
+        ensure_topic(cluster, TOPIC, partitions=PARTITIONS, configs=CONFIGS)
+        count = cluster.patiently(lambda: cluster.topics([TOPIC]))[TOPIC].partition_count
+        self.place = TopicPartition(TOPIC, task % count)
+        self.offsets: list[int] = []
+        self._producer = IdempotentProducer(cluster, lambda _, offset: self.offsets.append(offset))
+
+    def put(self, place: TopicPartition, batch: bytearray) -> None:
+        record = NewRecord(json.dumps([place.topic, place.partition]).encode(), bytes(batch))
+        self._producer.send(self.place, build_batch([record], timestamp=time.time_ns() // 1_000_000))
+
+    def flush(self) -> None:
+        self._producer.flush()
+
+
+def staged(
+    cluster: Cluster, place: TopicPartition, offsets: Sequence[int]
+) -> Iterator[tuple[TopicPartition, bytearray]]:
+    """What a task has put there, in its order."""
+    waiting = list(reversed(offsets))
+    while waiting:
+        records = cluster.patiently(lambda: _fetch(cluster, place, waiting[-1]))
+        before = len(waiting)
+        for at, header in iter_headers(records):
+            if waiting and header.base_offset == waiting[-1]:
+                waiting.pop()
+                (record,) = batch_records(records, header, at, limit=1 << 30)
+                topic, partition = json.loads(record.key or b"")
+                yield TopicPartition(topic, partition), bytearray(record.value or b"")
+        if len(waiting) == before:
+            raise DataLost(f"{place} at offset {waiting[-1]}: what a task has left there is gone; the batch runs again")
+
+
+def _fetch(cluster: Cluster, place: TopicPartition, offset: int) -> memoryview:
+    fetched = receive_fetch(send_fetch(cluster.leader(place), place, offset, committed=False, max_bytes=FETCH_BYTES))
+    if fetched.error != ErrorCode.OFFSET_OUT_OF_RANGE:  # nothing is there: the caller says what that means
+        check(fetched.error, str(place))
+    return fetched.records

@@ -1,0 +1,40 @@
+"""`python -m tests.spark.copy_driver`: a Spark driver of its own that copies a topic to another, to be killed.
+
+It ends by itself, with 0, when everything that was there at its start is copied.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from pyspark.sql import SparkSession
+
+
+def main() -> None:
+    given = json.loads(sys.argv[1])
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master(given["master"]).config("spark.ui.enabled", "false")
+    for key, value in {"spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "2", **given["conf"]}.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    broker = {"kafka.bootstrap.servers": given["bootstrap"], **given["timeouts"]}
+    frame = (
+        spark.readStream.format("penstock")
+        .options(**broker)
+        .options(subscribe=given["source"], startingOffsets="earliest", maxOffsetsPerTrigger=given["batch"])
+        .load()
+        .select("key", "value")
+    )
+    writer = frame.writeStream.format("penstock").options(**broker).options(topic=given["target"], **given["options"])
+    query = writer.option("checkpointLocation", given["checkpoint"]).trigger(availableNow=True).start()
+    print("started", flush=True)
+    query.awaitTermination()
+    print("done", flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

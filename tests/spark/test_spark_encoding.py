@@ -1,0 +1,285 @@
+"""From Arrow rows to record batches: what any producer would send, to where any producer would send it."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import struct
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.sql.types import ArrayType, StringType, StructType
+
+from penstock.model.batch import read_header
+from penstock.model.records import Record, batch_records
+from penstock.model.topic_partition import TopicPartition
+from penstock_spark.columns import HEADERS
+from penstock_spark.encoder import BATCH_BYTES, Encoder, chunks
+from penstock_spark.outgoing import outgoing
+from penstock_spark.problems import BadOption, BadRow
+from penstock_spark.record_columns import record_columns
+from penstock_spark.value_avro import avro_writer
+from penstock_spark.value_json import json_values
+from penstock_spark.write_options import parse_write
+
+
+def ddl(text: str) -> StructType:
+    """Of simple types; Spark's own parser needs a session."""
+    names = {"INT": "integer", "BIGINT": "long"}
+    schema = StructType()
+    for field in text.split(", "):
+        name, kind = field.split(" ")
+        schema.add(name, ArrayType(StringType()) if kind == "ARRAY" else names.get(kind, kind.lower()))
+    return schema
+
+
+Row = tuple[bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
+
+
+def encode(
+    columns: dict[str, pa.Array], count: int, *, partitions: int = 1, codec: int = 0, topic: str | None = "t"
+) -> dict[TopicPartition, list[Record]]:
+    """What the encoder makes of columns, decoded by the broker's own reader."""
+    encoder = Encoder(lambda names: dict.fromkeys(names, partitions), codec, 0)
+    found: dict[TopicPartition, list[Record]] = {}
+    for each in encoder.encode(outgoing(columns, count, topic)):
+        header = read_header(each.batch)
+        assert header.size_bytes == len(each.batch)
+        records = list(batch_records(each.batch, header))
+        assert len(records) == each.rows == header.record_count
+        assert max(record.timestamp for record in records) == header.max_timestamp
+        found.setdefault(each.place, []).extend(records)
+    return found
+
+
+BYTES = st.none() | st.binary(max_size=300)
+ROWS = st.lists(st.tuples(BYTES, BYTES, st.lists(st.tuples(st.text(max_size=5), BYTES), max_size=3).map(tuple)))
+
+
+@settings(deadline=None)  # compiles once
+@given(rows=ROWS, codec=st.integers(0, 4), skip=st.integers(0, 2))
+def test_records_come_out_as_they_went_in(rows: list[Row], codec: int, skip: int) -> None:
+    times = [1_700_000_000_000 + index * 7 for index in range(len(rows))]
+    headers = [[{"key": key, "value": value} for key, value in each[2]] or None for each in rows]
+    columns = {
+        "key": pa.array([each[0] for each in rows], pa.binary()),
+        "value": pa.array([each[1] for each in rows], pa.binary()),
+        "headers": pa.array(headers, HEADERS),
+        "timestamp": pa.array([each * 1000 for each in times], pa.int64()).view(pa.timestamp("us", tz="UTC")),
+    }
+    sliced = {name: column[skip:] for name, column in columns.items()}
+    rows = rows[skip:]
+    records = [record for each in encode(sliced, len(rows), codec=codec).values() for record in each]
+    assert [(record.key, record.value, record.headers) for record in records] == rows
+    assert [record.timestamp for record in records] == times[skip:]
+
+
+# Where Java's DefaultPartitioner and librdkafka's murmur2 put keys in a topic of 1000 partitions.
+def java_murmur2(data: bytes) -> int:
+    """Straight from the definition, in Python's numbers."""
+    mix, mask = 0x5BD1E995, 0xFFFFFFFF
+    code = 0x9747B28C ^ len(data)
+    for at in range(0, len(data) - len(data) % 4, 4):
+        word = int.from_bytes(data[at : at + 4], "little") * mix & mask
+        word = (word ^ word >> 24) * mix & mask
+        code = (code * mix & mask) ^ word
+    rest = data[len(data) - len(data) % 4 :]
+    if rest:
+        code = (code ^ int.from_bytes(rest, "little")) * mix & mask
+    code = (code ^ code >> 13) * mix & mask
+    return code ^ code >> 15
+
+
+@pytest.mark.parametrize(("key", "expected"), [(b"21", -973932308), (b"foobar", -790332482), (b"abc", 479470107)])
+def test_the_definition_has_the_values_of_kafkas_own_tests(key: bytes, expected: int) -> None:
+    assert java_murmur2(key) == expected & 0xFFFFFFFF
+
+
+@settings(deadline=None)  # compiles once
+@given(keys=st.lists(st.binary(max_size=40), min_size=1, max_size=50))
+def test_keys_land_where_java_puts_them(keys: list[bytes]) -> None:
+    columns = {"key": pa.array(keys, pa.binary()), "value": pa.array(keys, pa.binary())}
+    for place, records in encode(columns, len(keys), partitions=1000).items():
+        for record in records:
+            assert record.key is not None
+            assert place.partition == (java_murmur2(record.key) & 0x7FFFFFFF) % 1000
+
+
+def test_a_partition_goes_before_the_key_and_topics_are_kept_apart() -> None:
+    columns = {
+        "key": pa.array([b"a", b"a", b"a", None]),
+        "value": pa.array(["0", "1", "2", "3"]),
+        "topic": pa.array(["x", "y", "x", "y"]),
+        "partition": pa.array([3, None, 3, 1], pa.int32()),
+    }
+    found = encode(columns, 4, partitions=4, topic=None)
+    assert [record.value for record in found[TopicPartition("x", 3)]] == [b"0", b"2"]
+    assert [record.value for record in found[TopicPartition("y", 1)]][-1] == b"3"
+    assert {place.topic for place in found} == {"x", "y"}
+
+
+def test_rows_without_a_key_move_on_from_chunk_to_chunk() -> None:
+    encoder = Encoder(lambda names: dict.fromkeys(names, 3), 0, 0)
+    values = {"value": pa.array(["x"] * 10)}
+    places = [each.place.partition for _ in range(4) for each in encoder.encode(outgoing(values, 10, "t"))]
+    assert places == [0, 1, 2, 0]
+
+
+def test_batches_are_cut_and_one_record_may_be_larger() -> None:
+    large, many = b"x" * (3 * BATCH_BYTES), [b"y" * 1000] * 2000
+    encoder = Encoder(lambda names: dict.fromkeys(names, 1), 0, 0)
+    sizes = [len(each.batch) for each in encoder.encode(outgoing({"value": pa.array([*many, large, b"z"])}, 2002, "t"))]
+    assert max(sizes) > 3 * BATCH_BYTES
+    assert sorted(sizes)[-2] <= BATCH_BYTES + 61
+    assert len(sizes) >= 5
+
+
+def test_small_arrow_batches_are_taken_together() -> None:
+    small = [pa.record_batch({"value": pa.array(["v"] * 10)}) for _ in range(100)]
+    assert [each.num_rows for each in chunks(small)] == [1000]
+    assert [each.num_rows for each in chunks([])] == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"topic": pa.array(["a", None])}, "null in the column topic"),
+        ({"partition": pa.array([0, 9], pa.int32()), "topic": pa.array(["a", "b"])}, "9, and topic b has 1"),
+        ({"partition": pa.array([0, -2], pa.int32()), "topic": pa.array(["a", "b"])}, "partition has -2"),
+        ({}, "neither an option nor a column topic"),
+    ],
+)
+def test_rows_that_are_refused(columns: dict[str, pa.Array], message: str) -> None:
+    with pytest.raises(BadRow, match=message):
+        encode({"value": pa.array(["v", "w"]), **columns}, 2, topic=None)
+
+
+# --- typed columns ---------------------------------------------------------------------------------------------------
+
+
+def as_json(**columns: Iterable[Any] | pa.Array) -> list[Any]:
+    batch = pa.record_batch({name: pa.array(values) for name, values in columns.items()})
+    return [json.loads(each) for each in json_values(batch).to_pylist()]
+
+
+@settings(deadline=None)  # compiles once
+@given(st.lists(st.tuples(st.text() | st.none(), st.integers(-(2**63), 2**63 - 1) | st.none(), st.booleans())))
+def test_json_is_read_by_others(rows: list[tuple[str | None, int | None, bool]]) -> None:
+    expected = [{"t": text, 'n"m': number, "ü": flag} for text, number, flag in rows]
+    batch = pa.record_batch(
+        [
+            pa.array([each[0] for each in rows], pa.string()),
+            pa.array([each[1] for each in rows], pa.int64()),
+            pa.array([each[2] for each in rows], pa.bool_()),
+        ],
+        names=["t", 'n"m', "ü"],
+    )
+    found = [json.loads(each) for each in json_values(batch).to_pylist()]
+    assert found == [{name: value for name, value in each.items() if value is not None} for each in expected]
+
+
+def test_json_of_every_kind() -> None:
+    moment = datetime.datetime(2026, 1, 2, 3, 4, 5, 600, tzinfo=datetime.UTC)
+    found = as_json(
+        float=[1.5, float("nan"), float("-inf"), None],
+        time=pa.array([moment, None, moment, moment], pa.timestamp("us", tz="UTC")),
+        date=[datetime.date(2026, 1, 2), None, None, None],
+        data=[b"\xff", None, b"", None],
+        nested=[{"a": 1, "b": "x"}, {"a": None, "b": 'y"'}, None, {"a": 2, "b": None}],
+        many=[["a", None, "b\n"], [], None, ["c"]],
+        pairs=pa.array([[("k", 1)], [("l", None), ("m", 2)], None, []], pa.map_(pa.string(), pa.int64())),
+    )
+    assert found == [
+        {
+            "float": 1.5, "time": "2026-01-02T03:04:05.000600Z", "date": "2026-01-02", "data": "/w==",
+            "nested": {"a": 1, "b": "x"}, "many": ["a", None, "b\n"], "pairs": {"k": 1},
+        },
+        {"float": "NaN", "nested": {"b": 'y"'}, "many": [], "pairs": {"l": None, "m": 2}},
+        {"float": "-Infinity", "time": "2026-01-02T03:04:05.000600Z", "data": ""},
+        {"time": "2026-01-02T03:04:05.000600Z", "nested": {"a": 2}, "many": ["c"], "pairs": {}},
+    ]  # fmt: skip
+
+
+def test_avro_is_the_bytes_of_its_definition() -> None:
+    schema = ddl("s STRING, n BIGINT, d DOUBLE, b BOOLEAN, at TIMESTAMP")
+    batch = pa.record_batch(
+        {
+            "s": pa.array(["ab", None]),
+            "n": pa.array([-3, 64]),
+            "d": pa.array([1.5, None]),
+            "b": pa.array([True, False]),
+            "at": pa.array([1, 2], pa.int64()).view(pa.timestamp("us", tz="UTC")),
+        }
+    )
+    first, second = avro_writer(schema, None)(batch).to_pylist()
+    assert first == b"\2\4ab" + b"\2\5" + b"\2" + struct.pack("<d", 1.5) + b"\2\1" + b"\2\2"
+    assert second == b"\0" + b"\2\x80\1" + b"\0" + b"\2\0" + b"\2\4"
+    given_schema = {
+        "type": "record",
+        "name": "r",
+        "fields": [{"name": "n", "type": ["long", "null"]}, {"name": "s", "type": "string"}],
+    }
+    narrow = ddl("s STRING, n BIGINT")
+    made = avro_writer(narrow, json.dumps(given_schema))
+    assert made(batch.slice(0, 1)).to_pylist() == [b"\0\5\4ab"]
+    with pytest.raises(BadRow, match="s has null"):
+        made(batch)
+
+
+@pytest.mark.parametrize(
+    ("frame", "schema", "message"),
+    [
+        ("s STRING", "{}", "JSON of an Avro record"),
+        ("s STRING", '{"type":"record","name":"r","fields":[{"name":"t","type":"string"}]}', "no column t, no field s"),
+        ("s STRING", '{"type":"record","name":"r","fields":[{"name":"s","type":"long"}]}', "s is long, and the column"),
+        ("s ARRAY", None, "array<string>, which is not written as Avro"),
+    ],
+)
+def test_avro_that_does_not_fit(frame: str, schema: str | None, message: str) -> None:
+    with pytest.raises(BadOption, match=message):
+        avro_writer(ddl(frame), schema)
+
+
+# --- what is refused before anything runs ----------------------------------------------------------------------------
+
+BROKER = {"kafka.bootstrap.servers": "localhost:9092"}
+
+
+@pytest.mark.parametrize(
+    ("frame", "options", "message"),
+    [
+        ("value STRING", {}, "say where to"),
+        ("key STRING", {"topic": "t"}, "no column value"),
+        ("value INT", {"topic": "t"}, "value is INT; it must be STRING or BINARY"),
+        ("value STRING, price DOUBLE", {"topic": "t"}, "no place for price"),
+        ("value STRING, partition BIGINT", {"topic": "t"}, "partition is BIGINT; it must be INT"),
+        ("value STRING, headers ARRAY", {"topic": "t"}, "it must be ARRAY<STRUCT<key"),
+        ("a INT", {"topic": "t", "valueFormat": "json", "keyColumn": "b"}, "keyColumn names b"),
+        ("a INT, _key STRING", {"topic": "t", "valueFormat": "json", "keyColumn": "a"}, "two keys"),
+        ("_key STRING", {"topic": "t", "valueFormat": "json"}, "needs columns to write"),
+        ("value STRING", {"topic": "t", "keyColumn": "value"}, "needs valueFormat"),
+        ("value STRING", {"topic": "t", "valueFormat": "xml"}, "json or avro"),
+        ("value STRING", {"topic": "t", "delivery": "maybe"}, "exactly-once or at-least-once"),
+        ("value STRING", {"topic": "t", "exactlyOnce": "task", "delivery": "at-least-once"}, "batch or task"),
+        ("value STRING", {"topic": "t", "exactlyOnce": "task", "delivery": "exactly-once"}, "for streaming queries"),
+        ("value STRING", {"topic": "t", "kafka.acks": "1"}, "kafka.acks is all"),
+        ("value STRING", {"topic": "t", "compression": "rar"}, "none, gzip, snappy, lz4, zstd"),
+        ("value STRING", {"topic": "t", "kafka.linger.ms": "5"}, "kafka.linger.ms is not known"),
+    ],
+)
+def test_writes_that_are_refused(frame: str, options: dict[str, str], message: str) -> None:
+    with pytest.raises(BadOption, match=message):
+        record_columns(ddl(frame), parse_write({**BROKER, **options}, streaming=False))
+
+
+def test_a_frame_that_was_read_can_be_written() -> None:
+    read = (
+        "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, timestampType INT"
+    )
+    columns = record_columns(ddl(read), parse_write({**BROKER, "topic": "copy"}, streaming=False))
+    assert set(columns.parts) == {"key", "value", "topic", "partition", "timestamp"}
+    assert columns.topic == "copy"

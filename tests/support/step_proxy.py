@@ -1,0 +1,133 @@
+"""A proxy in front of a broker that knows which request passes, so that something can happen at exactly that step.
+
+It listens on another loopback address under the broker's own port, which the broker must advertise.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from struct import Struct
+
+_FRAME = Struct(">ihhi")  # length, api key, version, correlation id
+_ANSWER = Struct(">ii")  # length, correlation id
+
+PRODUCE, INIT_PRODUCER_ID, END_TXN = 0, 22, 26
+
+
+@dataclass(frozen=True)
+class Step:
+    """The `nth` request of an API: before it reaches the broker, or after the broker has answered it."""
+
+    api_key: int
+    nth: int = 1
+    answered: bool = False
+
+
+class StepProxy:
+    def __init__(self, host: str, broker: tuple[str, int]) -> None:
+        self._broker = broker
+        self._lock = threading.Lock()
+        self._step: Step | None = None
+        self._action: Callable[[], None] = lambda: None
+        self._seen = 0
+        self._open: set[socket.socket] = set()
+        self._shut = False
+        self.happened = threading.Event()
+        self._listener = socket.create_server((host, broker[1]))
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        self._listener.close()
+        self.cut()
+
+    def at(self, step: Step, action: Callable[[], None]) -> None:
+        """Do something once, at this step, counted from now on. What was on its way then goes no further."""
+        with self._lock:
+            self._step, self._action, self._seen = step, action, 0
+            self.happened.clear()
+
+    def disarm(self) -> None:
+        with self._lock:
+            self._step = None
+
+    def cut(self, *, refuse: bool = False) -> None:
+        """Every connection; new ones, too, until `allow`."""
+        with self._lock:
+            self._shut = refuse
+            connections, self._open = self._open, set()
+        for each in connections:
+            _close(each)
+
+    def allow(self) -> None:
+        with self._lock:
+            self._shut = False
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            try:
+                if self._shut:
+                    raise ConnectionRefusedError
+                broker = socket.create_connection(self._broker, timeout=60)
+            except OSError:
+                client.close()
+                continue
+            with self._lock:
+                self._open |= {client, broker}
+            asked: dict[int, int] = {}
+            for source, target, is_request in ((client, broker, True), (broker, client, False)):
+                threading.Thread(target=self._pass, args=(source, target, is_request, asked), daemon=True).start()
+
+    def _pass(self, source: socket.socket, target: socket.socket, is_request: bool, asked: dict[int, int]) -> None:
+        try:
+            while True:
+                head = _take(source, 4)
+                body = _take(source, int.from_bytes(head, "big"))
+                if is_request:
+                    _, api_key, _, correlation_id = _FRAME.unpack_from(head + body)
+                    asked[correlation_id] = api_key
+                else:
+                    _, correlation_id = _ANSWER.unpack_from(head + body)
+                    api_key = asked.pop(correlation_id, -1)
+                if not self._is_step(api_key, not is_request):
+                    target.sendall(head + body)
+        except OSError:
+            _close(source)
+            _close(target)
+
+    def _is_step(self, api_key: int, answered: bool) -> bool:
+        with self._lock:
+            step = self._step
+            if step is None or (step.api_key, step.answered) != (api_key, answered):
+                return False
+            self._seen += 1
+            if self._seen < step.nth:
+                return False
+            self._step = None
+        self._action()
+        self.happened.set()
+        return True
+
+
+def _take(source: socket.socket, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        piece = source.recv(min(1 << 20, size - len(data)))
+        if not piece:
+            raise ConnectionError
+        data += piece
+    return bytes(data)
+
+
+def _close(connection: socket.socket) -> None:
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass
+    connection.close()
