@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from penstock_spark.exactly_once import write_atomically
 from penstock_spark.record_columns import RecordColumns
+from penstock_spark.task_output import TaskOutput, gathered
 from penstock_spark.write_options import Delivery, WriteOptions
-from penstock_spark.writing import TaskOutput, encoded, gather, gathered, produce
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class BatchWriter(DataSourceArrowWriter):
@@ -22,6 +25,8 @@ class BatchWriter(DataSourceArrowWriter):
         self._name = f"penstock-write-{uuid.uuid4()}"
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskOutput:
+        from penstock_spark.writing import encoded, gather, produce
+
         options = self._options
         with options.broker.connect() as cluster:
             batches = encoded(cluster, options, self._columns, iterator)

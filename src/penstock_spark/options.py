@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from penstock.client.address import Address, parse_addresses
-from penstock.client.cluster import Cluster
 from penstock.client.offsets import EARLIEST, LATEST
 from penstock_spark.columns import FIELDS
+from penstock_spark.given import Broker, Given, parse_broker
 from penstock_spark.positions import Edge, Position, parse_offsets, parse_time, parse_times
 from penstock_spark.problems import BadOption
 from penstock_spark.selection import Selection, parse_selection
-
-SPARKS_OWN = frozenset({"checkpointlocation", "queryname", "path", "outputmode"})
 
 READ = (
     "assign", "columns", "endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp", "failOnDataLoss",
@@ -30,24 +27,6 @@ READ = (
 """What can be said when reading."""
 _STREAMS_ONLY = ("groupIdPrefix", "kafka.group.id", "maxOffsetsPerTrigger", "maxTriggerDelay", "minOffsetsPerTrigger")
 _BATCHES_ONLY = ("endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Broker:
-    """How to reach it."""
-
-    addresses: tuple[Address, ...]
-    client_id: str
-    timeout_s: float
-    request_timeout_s: float
-
-    def connect(self) -> Cluster:
-        return Cluster(
-            self.addresses,
-            client_id=self.client_id,
-            timeout_s=self.timeout_s,
-            request_timeout_s=self.request_timeout_s,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,56 +73,6 @@ def parse_read(options: Mapping[str, str], *, streaming: bool) -> ReadOptions:
 def columns_of(options: Mapping[str, str]) -> tuple[str, ...]:
     """The columns of a query that may be a batch or a stream."""
     return _columns(Given(options, READ))
-
-
-class Given:
-    """What the user said, under names in any case."""
-
-    def __init__(self, options: Mapping[str, str], known: tuple[str, ...]) -> None:
-        self._values = {key.lower(): value for key, value in options.items()}
-        names = {name.lower() for name in known}
-        for key in self._values:
-            if key not in names and key not in SPARKS_OWN:
-                raise BadOption(f"the option {key} is not known here; there are: {', '.join(sorted(known))}")
-
-    def text(self, name: str) -> str | None:
-        return self._values.get(name.lower())
-
-    def require(self, name: str, example: str) -> str:
-        value = self.text(name)
-        if not value:
-            raise BadOption(f"the option {name} is missing, for instance {example}")
-        return value
-
-    def flag(self, name: str, *, default: bool) -> bool:
-        value = (self.text(name) or str(default)).lower()
-        if value not in ("true", "false"):
-            raise BadOption(f"{name} is true or false, not {value!r}")
-        return value == "true"
-
-    def count(self, name: str) -> int | None:
-        """A number above 0."""
-        value = self.text(name)
-        if value is None:
-            return None
-        if not value.isdecimal() or int(value) < 1:
-            raise BadOption(f"{name} is a number above 0, not {value!r}")
-        return int(value)
-
-
-def parse_broker(given: Given) -> Broker:
-    text = given.require("kafka.bootstrap.servers", "localhost:9092")
-    try:
-        addresses = parse_addresses(text)
-    except ValueError as error:
-        raise BadOption(f"kafka.bootstrap.servers: {error}") from None
-    timeout = given.count("kafka.default.api.timeout.ms") or 60_000
-    return Broker(
-        addresses=addresses,
-        client_id=given.text("kafka.client.id") or "penstock-spark",
-        timeout_s=timeout / 1000,
-        request_timeout_s=(given.count("kafka.request.timeout.ms") or 30_000) / 1000,
-    )
 
 
 def _refuse_elsewhere(given: Given, streaming: bool) -> None:

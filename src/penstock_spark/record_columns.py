@@ -7,11 +7,8 @@ begin with an underscore: `_key`, `_topic`, `_partition`, `_headers`, `_timestam
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -23,10 +20,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from penstock_spark.outgoing import Outgoing, outgoing
+from penstock_spark.avro_fields import AvroField, avro_fields
 from penstock_spark.problems import BadOption
-from penstock_spark.value_avro import avro_writer
-from penstock_spark.value_json import json_values
 from penstock_spark.write_options import WriteOptions
 
 _TEXT: tuple[type[DataType], ...] = (StringType, BinaryType)
@@ -40,25 +35,19 @@ _TYPES: dict[str, tuple[type[DataType], ...]] = {
 }
 _LEFT_OUT = frozenset({"offset", "timestampType"})
 
-Values = Callable[[pa.RecordBatch], pa.Array]
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RecordColumns:
-    """What is taken from where: names of a record's parts to names of columns; the value may be built of many."""
+    """What is taken from where: names of a record's parts to names of columns.
+
+    The value may be built of many, as JSON or, with `avro`, as Avro.
+    """
 
     parts: dict[str, str]
-    values: Values | None
+    value_columns: tuple[str, ...] = ()
+    avro: tuple[AvroField, ...] | None = None
     topic: str | None
     key_is_text: bool
-
-    def rows(self, batch: pa.RecordBatch) -> Outgoing:
-        columns = {part: batch.column(batch.schema.get_field_index(name)) for part, name in self.parts.items()}
-        if self.values is not None:
-            columns["value"] = self.values(batch)
-        if not self.key_is_text:
-            columns["key"] = pc.cast(columns["key"], pa.string())
-        return outgoing(columns, batch.num_rows, self.topic)
 
 
 def record_columns(schema: StructType, options: WriteOptions) -> RecordColumns:
@@ -73,11 +62,16 @@ def record_columns(schema: StructType, options: WriteOptions) -> RecordColumns:
     if options.key_column is not None:
         _check_key_column(schema, parts, options.key_column)
         parts["key"] = options.key_column
-    values = _values(schema, options) if typed else None
     if not typed:
         _check_plain(schema, parts)
-    key_is_text = "key" not in parts or isinstance(schema[parts["key"]].dataType, _TEXT)
-    return RecordColumns(parts, values, options.topic, key_is_text)
+    names = _value_columns(schema) if typed else ()
+    return RecordColumns(
+        parts=parts,
+        value_columns=names,
+        avro=_avro(schema, names, options),
+        topic=options.topic,
+        key_is_text="key" not in parts or isinstance(schema[parts["key"]].dataType, _TEXT),
+    )
 
 
 def _check_type(part: str, name: str, found: DataType) -> None:
@@ -116,23 +110,16 @@ def _check_plain(schema: StructType, parts: dict[str, str]) -> None:
         )
 
 
-def _values(schema: StructType, options: WriteOptions) -> Values:
-    names = [name for name in schema.names if not name.startswith("_")]
+def _value_columns(schema: StructType) -> tuple[str, ...]:
+    names = tuple(name for name in schema.names if not name.startswith("_"))
     if not names:
         raise BadOption("valueFormat needs columns to write; those that begin with an underscore are not in the value")
+    return names
+
+
+def _avro(schema: StructType, names: tuple[str, ...], options: WriteOptions) -> tuple[AvroField, ...] | None:
     if options.value_format == "avro":
-        return avro_writer(StructType([schema[name] for name in names]), options.value_schema)
+        return avro_fields(StructType([schema[name] for name in names]), options.value_schema)
     if options.value_schema is not None:
         raise BadOption("valueSchema is for valueFormat=avro")
-
-    return JsonValues(tuple(names))
-
-
-@dataclass(frozen=True)
-class JsonValues:
-    """The named columns as one JSON object a row."""
-
-    names: tuple[str, ...]
-
-    def __call__(self, batch: pa.RecordBatch) -> pa.Array:
-        return json_values(batch.select(list(self.names)))
+    return None

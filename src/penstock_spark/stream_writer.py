@@ -9,28 +9,33 @@ the marker's row count and checksum prove.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-from crc32c import crc32c
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
 from penstock.client.cluster import Cluster
-from penstock_spark.encoder import Encoded
 from penstock_spark.exactly_once import ExactlyOnce
 from penstock_spark.problems import OutputChanged
 from penstock_spark.record_columns import RecordColumns
+from penstock_spark.task_output import TaskOutput, gathered
 from penstock_spark.write_options import Delivery, WriteOptions
-from penstock_spark.writing import TaskOutput, encoded, gather, gathered, produce, query_id, task_number
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from penstock_spark.encoder import Encoded
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
-    """Made anew for every call, in a process of its own: it keeps nothing."""
+    """Made anew for every call, in a process of its own: it keeps nothing, and imports what encodes only to encode."""
 
     def __init__(self, options: WriteOptions, columns: RecordColumns) -> None:
         self._options, self._columns = options, columns
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskOutput:
+        from penstock_spark.writing import encoded, gather, produce, query_id
+
         options = self._options
         with options.broker.connect() as cluster:
             batches = encoded(cluster, options, self._columns, iterator)
@@ -62,10 +67,12 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
     def _write_own(self, cluster: Cluster, batches: Iterator[Encoded], output: TaskOutput) -> int:
         """Of this task. What was written before is only counted, and must be the same."""
+        from crc32c import crc32c
+
         context = TaskContext.get()
         assert context is not None
         number = int(context.getLocalProperty("streaming.sql.batchId") or -1)
-        name = f"penstock-{output.query}-{task_number()}"
+        name = f"penstock-{output.query}-{context.partitionId()}"
         once = ExactlyOnce(cluster, name, self._options.transaction_timeout_ms)
         found = once.begin()
         is_done = found is not None and found.content["batch"] >= number

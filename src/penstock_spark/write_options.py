@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from penstock.model.compression import CODEC_NAMES
-from penstock_spark.options import Broker, Given, parse_broker
+from penstock_spark.given import Broker, Given, parse_broker
 from penstock_spark.problems import BadOption
 
 WRITE = (

@@ -1,33 +1,25 @@
-"""What writers of batches and of streams have in common: tasks that encode, and the message that they send home."""
+"""What tasks of batch and streaming writes have in common: rows become record batches, which go somewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import TaskContext
-from pyspark.sql.datasource import WriterCommitMessage
 
 from penstock.client.cluster import Cluster
 from penstock.client.idempotent import IdempotentProducer
 from penstock.client.topics import topics_to_write
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.encoder import Encoded, Encoder, chunks
+from penstock_spark.outgoing import Outgoing, outgoing
 from penstock_spark.record_columns import RecordColumns
-from penstock_spark.staging import Stage, staged
+from penstock_spark.staging import Stage
+from penstock_spark.task_output import TaskOutput
+from penstock_spark.value_avro import avro_values
+from penstock_spark.value_json import json_values
 from penstock_spark.write_options import WriteOptions
-
-
-@dataclass
-class TaskOutput(WriterCommitMessage):
-    """Of one task: batches for the wire in their order, or where they are staged. `query` is None in batch writes."""
-
-    query: str | None
-    rows: int = 0
-    batches: list[tuple[str, int, bytearray]] = field(default_factory=list)
-    stage: TopicPartition | None = None
-    staged: list[int] = field(default_factory=list)
 
 
 def task_number() -> int:
@@ -55,7 +47,18 @@ def encoded(
 
     encoder = Encoder(counts, options.codec, task_number())
     for chunk in chunks(rows):
-        yield from encoder.encode(columns.rows(chunk))
+        yield from encoder.encode(outgoing_rows(columns, chunk))
+
+
+def outgoing_rows(columns: RecordColumns, batch: pa.RecordBatch) -> Outgoing:
+    parts = {part: batch.column(batch.schema.get_field_index(name)) for part, name in columns.parts.items()}
+    if columns.avro is not None:
+        parts["value"] = avro_values(batch, columns.avro)
+    elif columns.value_columns:
+        parts["value"] = json_values(batch.select(list(columns.value_columns)))
+    if not columns.key_is_text:
+        parts["key"] = pc.cast(parts["key"], pa.string())
+    return outgoing(parts, batch.num_rows, columns.topic)
 
 
 def produce(cluster: Cluster, batches: Iterable[Encoded]) -> int:
@@ -88,12 +91,3 @@ def gather(cluster: Cluster, batches: Iterable[Encoded], output: TaskOutput, inl
         stage.flush()
         output.stage, output.staged = stage.place, stage.offsets
     return output
-
-
-def gathered(cluster: Cluster, outputs: Iterable[TaskOutput]) -> Iterator[tuple[TopicPartition, bytearray]]:
-    """All batches of all tasks."""
-    for output in outputs:
-        for topic, partition, batch in output.batches:
-            yield TopicPartition(topic, partition), batch
-        if output.stage is not None:
-            yield from staged(cluster, output.stage, output.staged)

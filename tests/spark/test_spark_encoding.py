@@ -17,12 +17,13 @@ from pyspark.sql.types import ArrayType, StringType, StructType
 from penstock.model.batch import read_header
 from penstock.model.records import Record, batch_records
 from penstock.model.topic_partition import TopicPartition
+from penstock_spark.avro_fields import avro_fields
 from penstock_spark.columns import HEADERS
 from penstock_spark.encoder import BATCH_BYTES, Encoder, chunks
 from penstock_spark.outgoing import outgoing
 from penstock_spark.problems import BadOption, BadRow
 from penstock_spark.record_columns import record_columns
-from penstock_spark.value_avro import avro_writer
+from penstock_spark.value_avro import avro_values
 from penstock_spark.value_json import json_values
 from penstock_spark.write_options import parse_write
 
@@ -215,7 +216,7 @@ def test_avro_is_the_bytes_of_its_definition() -> None:
             "at": pa.array([1, 2], pa.int64()).view(pa.timestamp("us", tz="UTC")),
         }
     )
-    first, second = avro_writer(schema, None)(batch).to_pylist()
+    first, second = avro_values(batch, avro_fields(schema, None)).to_pylist()
     assert first == b"\2\4ab" + b"\2\5" + b"\2" + struct.pack("<d", 1.5) + b"\2\1" + b"\2\2"
     assert second == b"\0" + b"\2\x80\1" + b"\0" + b"\2\0" + b"\2\4"
     given_schema = {
@@ -224,10 +225,10 @@ def test_avro_is_the_bytes_of_its_definition() -> None:
         "fields": [{"name": "n", "type": ["long", "null"]}, {"name": "s", "type": "string"}],
     }
     narrow = ddl("s STRING, n BIGINT")
-    made = avro_writer(narrow, json.dumps(given_schema))
-    assert made(batch.slice(0, 1)).to_pylist() == [b"\0\5\4ab"]
+    made = avro_fields(narrow, json.dumps(given_schema))
+    assert avro_values(batch.slice(0, 1), made).to_pylist() == [b"\0\5\4ab"]
     with pytest.raises(BadRow, match="s has null"):
-        made(batch)
+        avro_values(batch, made)
 
 
 @pytest.mark.parametrize(
@@ -241,7 +242,7 @@ def test_avro_is_the_bytes_of_its_definition() -> None:
 )
 def test_avro_that_does_not_fit(frame: str, schema: str | None, message: str) -> None:
     with pytest.raises(BadOption, match=message):
-        avro_writer(ddl(frame), schema)
+        avro_fields(ddl(frame), schema)
 
 
 # --- what is refused before anything runs ----------------------------------------------------------------------------

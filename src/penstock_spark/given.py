@@ -1,0 +1,84 @@
+"""What the user of a source or a sink has said, under names in any case; and the broker that it is said of.
+
+Keys arrive in lower case, with Spark's own among them. A name that is not known is refused: an option that is ignored
+would be found out too late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from penstock.client.address import Address, parse_addresses
+from penstock.client.cluster import Cluster
+from penstock_spark.problems import BadOption
+
+SPARKS_OWN = frozenset({"checkpointlocation", "queryname", "path", "outputmode"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Broker:
+    """How to reach it."""
+
+    addresses: tuple[Address, ...]
+    client_id: str
+    timeout_s: float
+    request_timeout_s: float
+
+    def connect(self) -> Cluster:
+        return Cluster(
+            self.addresses,
+            client_id=self.client_id,
+            timeout_s=self.timeout_s,
+            request_timeout_s=self.request_timeout_s,
+        )
+
+
+class Given:
+    """What the user said, under names in any case."""
+
+    def __init__(self, options: Mapping[str, str], known: tuple[str, ...]) -> None:
+        self._values = {key.lower(): value for key, value in options.items()}
+        names = {name.lower() for name in known}
+        for key in self._values:
+            if key not in names and key not in SPARKS_OWN:
+                raise BadOption(f"the option {key} is not known here; there are: {', '.join(sorted(known))}")
+
+    def text(self, name: str) -> str | None:
+        return self._values.get(name.lower())
+
+    def require(self, name: str, example: str) -> str:
+        value = self.text(name)
+        if not value:
+            raise BadOption(f"the option {name} is missing, for instance {example}")
+        return value
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        value = (self.text(name) or str(default)).lower()
+        if value not in ("true", "false"):
+            raise BadOption(f"{name} is true or false, not {value!r}")
+        return value == "true"
+
+    def count(self, name: str) -> int | None:
+        """A number above 0."""
+        value = self.text(name)
+        if value is None:
+            return None
+        if not value.isdecimal() or int(value) < 1:
+            raise BadOption(f"{name} is a number above 0, not {value!r}")
+        return int(value)
+
+
+def parse_broker(given: Given) -> Broker:
+    text = given.require("kafka.bootstrap.servers", "localhost:9092")
+    try:
+        addresses = parse_addresses(text)
+    except ValueError as error:
+        raise BadOption(f"kafka.bootstrap.servers: {error}") from None
+    timeout = given.count("kafka.default.api.timeout.ms") or 60_000
+    return Broker(
+        addresses=addresses,
+        client_id=given.text("kafka.client.id") or "penstock-spark",
+        timeout_s=timeout / 1000,
+        request_timeout_s=(given.count("kafka.request.timeout.ms") or 30_000) / 1000,
+    )
