@@ -104,7 +104,6 @@ FEATURE_LEVELS: Mapping[str, int] = {
     "group.version": 1,
     "share.version": 1,
     "streams.version": 1,
-    "transaction.version": 2,
 }
 CONNECTIONS = "DescribeConfigs of a broker shows some 300 configs"
 LISTENERS = "DescribeQuorum shows the log of the metadata and the controller's listener"

@@ -17,6 +17,7 @@ from tests.support.group_client import wait_for_coordinator
 from tests.support.kafka_process import KafkaProcess, compiled_sink
 from tests.support.penstock_process import PenstockProcess
 from tests.support.raw_client import RawClient
+from tests.support.waiting import wait_until
 
 PENSTOCK_NAMES: Mapping[str, str] = {
     "auto.create.topics.enable": "topics.auto_create",
@@ -34,6 +35,7 @@ PENSTOCK_NAMES: Mapping[str, str] = {
     "offsets.retention.minutes": "groups.offsets_retention_minutes",
     "offsets.topic.num.partitions": "groups.offsets_topic_partitions",
     "socket.request.max.bytes": "limits.frame_bytes_max",
+    "transaction.state.log.num.partitions": "transactions.topic_partitions",
 }
 KAFKA_ONLY = frozenset({"log.initial.task.delay.ms", "metric.reporters"})
 
@@ -44,6 +46,7 @@ BASE: Mapping[str, str] = {
     "metric.reporters": "TelemetrySink",  # without one Kafka has no client telemetry
     "offsets.topic.num.partitions": "5",
     "penstock.topics.strict_replication_factor": "true",
+    "transaction.state.log.num.partitions": "5",
 }
 
 Settings = Mapping[str, str]
@@ -72,15 +75,23 @@ MAKERS: Mapping[str, Callable[[Path, Settings], BrokerProcess]] = {"kafka": kafk
 
 
 def started(kind: str, directory: Path, settings: Settings) -> BrokerProcess:
-    """A running broker whose group coordinator answers and which can give out producer ids."""
+    """A running broker whose coordinators answer and which can give out producer ids.
+
+    Both of the coordinators' topics are there: whether a script finds them must not hang on which ran before it.
+    """
     broker = MAKERS[kind](directory, settings)
     broker.prepare()
     broker.start()
     try:
         with RawClient(broker.host, broker.port) as client:
             wait_for_coordinator(client)
+            wait_until(lambda: _transactions_ready(client), what="the transaction coordinator answers", within_s=30.0)
             client.new_producer_id()
     except BaseException:
         broker.kill9()
         raise
     return broker
+
+
+def _transactions_ready(client: RawClient) -> bool:
+    return int(client.call("find_coordinator", 2, key="warm-up", key_type=1).error_code) == 0

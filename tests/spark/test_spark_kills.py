@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.spark.copying import CopyWorld, Driver
+from tests.spark.copying import DRIVER_DEADLINE_S, CopyWorld, Driver
 from tests.support.broker_process import BrokerProcess, free_port
 from tests.support.fixtures import PENSTOCK_CONFIG, running, target_kind
 from tests.support.kafka_process import KafkaProcess
@@ -74,7 +74,7 @@ def killed_at(world: CopyWorld, proxy: StepProxy, step: Step) -> None:
     proxy.at(step, lambda: drivers[0].kill())
     drivers.append(world.driver())
     try:
-        wait_until(proxy.happened.is_set, what=f"{step}", within_s=90)
+        wait_until(proxy.happened.is_set, what=f"{step}", within_s=DRIVER_DEADLINE_S)
     finally:
         proxy.disarm()
         drivers[0].kill()
@@ -99,7 +99,7 @@ def test_a_commit_that_fails_after_it_took_effect(world: CopyWorld, proxy: StepP
     proxy.at(Step(END_TXN, answered=True), lambda: proxy.cut(refuse=True))
     driver = world.driver()
     try:
-        wait_until(proxy.happened.is_set, what="the end of a transaction", within_s=90)
+        wait_until(proxy.happened.is_set, what="the end of a transaction", within_s=DRIVER_DEADLINE_S)
         assert driver.wait() != 0
     finally:
         proxy.disarm()
@@ -122,7 +122,7 @@ def test_two_drivers_on_one_checkpoint(world: CopyWorld) -> None:
 def test_a_broker_that_dies_is_waited_for(world: CopyWorld) -> None:
     world.feed(4000)
     driver = world.driver()
-    wait_until(lambda: bool(world.copied()), what="the first batch", within_s=90)
+    wait_until(lambda: bool(world.copied()), what="the first batch", within_s=DRIVER_DEADLINE_S)
     world.broker.kill9()
     world.broker.start()
     assert driver.wait() == 0, driver.log()
@@ -133,7 +133,7 @@ def test_workers_that_die_are_replaced(world: CopyWorld) -> None:
     """Spark runs the task again: local[2,4] gives each four attempts."""
     world.feed(4000)
     driver = world.driver()
-    wait_until(lambda: bool(world.copied()), what="the first batch", within_s=90)
+    wait_until(lambda: bool(world.copied()), what="the first batch", within_s=DRIVER_DEADLINE_S)
     killed = 0
     while driver.running and killed < 3:
         killed += kill_a_worker(driver, random.Random(killed))
