@@ -13,3 +13,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def compiled(function: Function) -> Function:
     result: Any = numba.njit(cache=True, nogil=True)(function)
     return cast(Function, result)
+
+
+def inlined(function: Function) -> Function:
+    """A small part of compiled functions, put into each: a call costs more than that, for every array it takes."""
+    result: Any = numba.njit(cache=True, nogil=True, inline="always")(function)
+    return cast(Function, result)

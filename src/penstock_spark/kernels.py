@@ -20,7 +20,7 @@ Longs = NDArray[np.int64]
 
 
 @compiled
-def _varint(data: Bytes, at: int, end: int) -> tuple[Any, int]:
+def varint(data: Bytes, at: int, end: int) -> tuple[Any, int]:
     """(value, position after it); the position is -1 if it does not end before `end`."""
     result = np.uint64(0)
     shift = np.uint64(0)
@@ -37,7 +37,7 @@ def _varint(data: Bytes, at: int, end: int) -> tuple[Any, int]:
 @compiled
 def _sized(data: Bytes, at: int, end: int) -> tuple[int, int]:
     """(size, position of its first byte) of nullable bytes; size -1 is null, position -1 is wrong."""
-    size, at = _varint(data, at, end)
+    size, at = varint(data, at, end)
     if at < 0 or size < -1 or at + max(size, 0) > end:
         return 0, -1
     return size, at
@@ -78,14 +78,14 @@ def decode(
     want_times, want_keys, want_values = len(times) > 0, len(key_ends) > 0, len(value_ends) > 0
     want_headers = len(header_counts) > 0
     for index in range(count):
-        size, at = _varint(data, at, limit)
+        size, at = varint(data, at, limit)
         if at < 0 or size < 1 or at + size > limit:
             return row, index
         record_end = at + size
-        time_delta, at = _varint(data, at + 1, record_end)
+        time_delta, at = varint(data, at + 1, record_end)
         if at < 0:
             return row, index
-        offset_delta, at = _varint(data, at, record_end)
+        offset_delta, at = varint(data, at, record_end)
         if at < 0:
             return row, index
         key_size, key_at = _sized(data, at, record_end)
@@ -110,7 +110,7 @@ def decode(
                 value_ends[row + 1] = to + max(value_size, 0)
                 value_valid[row] = value_size >= 0
             if want_headers:
-                headers, at = _varint(data, value_at + max(value_size, 0), record_end)
+                headers, at = varint(data, value_at + max(value_size, 0), record_end)
                 if at < 0 or headers < 0 or headers > record_end - at:
                     return row, index
                 header_counts[row] = headers
@@ -136,14 +136,14 @@ def decode_headers(
     """Headers of records that `decode` has found right: (headers so far, records whose headers were right, too)."""
     at = 0
     for index in range(count):
-        size, at = _varint(data, at, len(data))
+        size, at = varint(data, at, len(data))
         record_end = at + size
-        _, at = _varint(data, at + 1, record_end)
-        offset_delta, at = _varint(data, at, record_end)
+        _, at = varint(data, at + 1, record_end)
+        offset_delta, at = varint(data, at, record_end)
         key_size, at = _sized(data, at, record_end)
         value_size, at = _sized(data, at + max(key_size, 0), record_end)
         if first <= base_offset + offset_delta < end:
-            headers, at = _varint(data, at + max(value_size, 0), record_end)
+            headers, at = varint(data, at + max(value_size, 0), record_end)
             for _ in range(headers):
                 name_size, name_at = _sized(data, at, record_end)
                 if name_at < 0 or name_size < 0:

@@ -12,7 +12,7 @@ class DataLost(Exception):
 
 
 class BadRow(ValueError):
-    """A row, or a frame, that cannot be written as records."""
+    """A row, or a frame, that cannot be written as records; or a record that is no row of the table it is read as."""
 
 
 class OutputChanged(Exception):

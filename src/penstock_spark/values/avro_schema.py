@@ -1,0 +1,197 @@
+"""Schemas of Avro: what stands in a value, and which types of Spark it becomes.
+
+The types are those of Spark's `from_avro`. A union is a nullable type: `null` and one other.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pyspark.sql import types
+
+from penstock_spark.kernels import Ints
+from penstock_spark.problems import BadOption
+
+NOTHING, BOOLEAN, VARINT, FIXED, SIZED, UNION, RECORD, LIST, MAP, ENUM = range(10)
+"""How a type is written."""
+
+_PLAIN: dict[str, tuple[int, int, types.DataType]] = {
+    "null": (NOTHING, 0, types.NullType()),
+    "boolean": (BOOLEAN, 1, types.BooleanType()),
+    "int": (VARINT, 0, types.IntegerType()),
+    "long": (VARINT, 0, types.LongType()),
+    "float": (FIXED, 4, types.FloatType()),
+    "double": (FIXED, 8, types.DoubleType()),
+    "bytes": (SIZED, 0, types.BinaryType()),
+    "string": (SIZED, 0, types.StringType()),
+}
+_LOGICAL: dict[tuple[str, str], types.DataType] = {
+    ("int", "date"): types.DateType(),
+    ("long", "timestamp-millis"): types.TimestampType(),
+    ("long", "timestamp-micros"): types.TimestampType(),
+    ("long", "local-timestamp-millis"): types.TimestampNTZType(),
+    ("long", "local-timestamp-micros"): types.TimestampNTZType(),
+}
+
+
+@dataclass(frozen=True)
+class AvroType:
+    op: int
+    spark: types.DataType
+    children: tuple[AvroType, ...] = ()
+    names: tuple[str, ...] = ()
+    """Of fields, or the symbols of an enum."""
+    size: int = 0
+    is_millis: bool = False
+
+    def program(self) -> tuple[Ints, Ints]:
+        """As numbers, for kernels: (op, first child, count or size) of each type, and the numbers of children."""
+        nodes: list[tuple[int, int, int]] = []
+        children: list[int] = []
+
+        def add(each: AvroType) -> int:
+            numbers = [add(child) for child in each.children]
+            nodes.append((each.op, len(children), len(numbers) or each.size))
+            children.extend(numbers)
+            return len(nodes) - 1
+
+        add(self)
+        return np.array(nodes, dtype=np.int32), np.array(children or [0], dtype=np.int32)
+
+
+def parse_avro(text: str) -> AvroType:
+    """BadOption if it is no schema of records."""
+    try:
+        parsed = json.loads(text)
+    except ValueError as error:
+        raise BadOption(f"valueSchema is no JSON: {error}") from None
+    found = _Parser().parse(parsed, "")
+    if found.op != RECORD:
+        raise BadOption("valueSchema of avro is a record")
+    return found
+
+
+class _Parser:
+    """Knows the named types that came so far."""
+
+    def __init__(self) -> None:
+        self._named: dict[str, AvroType | None] = {}
+
+    def parse(self, schema: Any, space: str) -> AvroType:
+        if isinstance(schema, list):
+            return self._union(schema, space)
+        if isinstance(schema, str):
+            schema = {"type": schema}
+        kind = schema.get("type") if isinstance(schema, dict) else None
+        if isinstance(kind, dict | list):
+            return self.parse(kind, space)
+        if kind in _PLAIN:
+            return self._plain(schema, kind)
+        match kind:
+            case "record" | "enum" | "fixed":
+                return self._define(schema, kind, space)
+            case "array":
+                item = self.parse(schema.get("items"), space)
+                return AvroType(LIST, types.ArrayType(item.spark, _is_nullable(item)), (item,))
+            case "map":
+                item = self.parse(schema.get("values"), space)
+                return AvroType(MAP, types.MapType(types.StringType(), item.spark, _is_nullable(item)), (item,))
+        return self._refer(kind, space)
+
+    def _plain(self, schema: dict[str, Any], kind: str) -> AvroType:
+        op, size, spark = _PLAIN[kind]
+        logical = str(schema.get("logicalType", ""))
+        if kind == "bytes" and logical == "decimal":
+            spark = _decimal(schema)
+        return AvroType(op, _LOGICAL.get((kind, logical), spark), size=size, is_millis=logical.endswith("-millis"))
+
+    def _union(self, branches: list[Any], space: str) -> AvroType:
+        children = tuple(self.parse(branch, space) for branch in branches)
+        others = [child for child in children if child.op != NOTHING]
+        if len(others) != 1 or len(children) > 2:
+            raise BadOption(f"valueSchema has the union {json.dumps(branches)}; a union is null and one other type")
+        return AvroType(UNION, others[0].spark, children)
+
+    def _define(self, schema: dict[str, Any], kind: str, space: str) -> AvroType:
+        name = str(schema.get("name", ""))
+        space = str(schema.get("namespace", name.rpartition(".")[0] or space))
+        full = name if "." in name or not space else f"{space}.{name}"
+        self._named[full] = None
+        found = self._named[full] = self._body(schema, kind, space)
+        return found
+
+    def _body(self, schema: dict[str, Any], kind: str, space: str) -> AvroType:
+        if kind == "enum":
+            return AvroType(ENUM, types.StringType(), names=tuple(map(str, schema["symbols"])))
+        if kind == "fixed":
+            spark = _decimal(schema) if schema.get("logicalType") == "decimal" else types.BinaryType()
+            return AvroType(FIXED, spark, size=int(schema["size"]))
+        fields = schema.get("fields") or []
+        parts = tuple(self.parse(field.get("type"), space) for field in fields)
+        names = tuple(str(field.get("name")) for field in fields)
+        spark_fields = [types.StructField(name, each.spark) for name, each in zip(names, parts, strict=True)]
+        if not names or len(set(names)) < len(names):
+            raise BadOption("valueSchema has a record without fields, or with two of one name")
+        return AvroType(RECORD, types.StructType(spark_fields), parts, names)
+
+    def _refer(self, name: Any, space: str) -> AvroType:
+        for full in (name, f"{space}.{name}"):
+            if isinstance(full, str) and full in self._named:
+                found = self._named[full]
+                if found is None:
+                    raise BadOption(f"valueSchema: the type {name} is part of itself, which a table cannot be")
+                return found
+        raise BadOption(f"valueSchema has the type {name!r}, which Avro does not know")
+
+
+def _is_nullable(each: AvroType) -> bool:
+    return each.op in (UNION, NOTHING)
+
+
+def _decimal(schema: dict[str, Any]) -> types.DecimalType:
+    precision = int(schema.get("precision", 0))
+    if not 1 <= precision <= 38:
+        raise BadOption(f"valueSchema has a decimal of {precision} digits; there are 1 to 38")
+    return types.DecimalType(precision, int(schema.get("scale", 0)))
+
+
+# --- the other way -------------------------------------------------------------------------------------------------
+
+_OF_SPARK: dict[type[types.DataType], tuple[int, int]] = {
+    types.BooleanType: (BOOLEAN, 1),
+    types.ByteType: (VARINT, 0),
+    types.ShortType: (VARINT, 0),
+    types.IntegerType: (VARINT, 0),
+    types.LongType: (VARINT, 0),
+    types.DateType: (VARINT, 0),
+    types.TimestampType: (VARINT, 0),
+    types.TimestampNTZType: (VARINT, 0),
+    types.FloatType: (FIXED, 4),
+    types.DoubleType: (FIXED, 8),
+    types.StringType: (SIZED, 0),
+    types.BinaryType: (SIZED, 0),
+}
+
+
+def avro_of(kind: types.DataType, *, nullable: bool = False) -> AvroType:
+    """The schema with which Spark's `to_avro` writes a type: what can be null is a union with null behind."""
+    if nullable:
+        return AvroType(UNION, kind, (avro_of(kind), AvroType(NOTHING, types.NullType())))
+    if isinstance(kind, types.StructType):
+        children = tuple(avro_of(field.dataType, nullable=field.nullable) for field in kind)
+        return AvroType(RECORD, kind, children, tuple(kind.names))
+    if isinstance(kind, types.ArrayType):
+        return AvroType(LIST, kind, (avro_of(kind.elementType, nullable=kind.containsNull),))
+    if isinstance(kind, types.MapType):
+        return AvroType(MAP, kind, (avro_of(kind.valueType, nullable=kind.valueContainsNull),))
+    if isinstance(kind, types.DecimalType):
+        return AvroType(FIXED, kind, size=_bytes_of_decimal(kind.precision))
+    op, size = _OF_SPARK[type(kind)]
+    return AvroType(op, kind, size=size)
+
+
+def _bytes_of_decimal(precision: int) -> int:
+    return next(size for size in range(1, 17) if 2 ** (8 * size - 1) - 1 >= 10**precision - 1)
