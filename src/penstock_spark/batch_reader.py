@@ -12,7 +12,7 @@ from penstock_spark.options import ReadOptions
 from penstock_spark.positions import Edge
 from penstock_spark.problems import BadOption
 from penstock_spark.ranges import OffsetRange, split
-from penstock_spark.reading import RangeReader
+from penstock_spark.rows import read_rows
 
 
 class BatchReader(DataSourceReader):
@@ -36,19 +36,12 @@ class BatchReader(DataSourceReader):
         return [each for each in pieces if each.size or each.is_open]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, OffsetRange)
+        if not isinstance(partition, OffsetRange):  # Spark makes up one partition if there is none
+            return
         options = self._options
         with options.broker.connect() as cluster:
             end = partition.end
             if partition.is_open:
                 ends = list_offsets(cluster, {partition.place: LATEST}, committed=options.committed)
                 end = ends[partition.place]
-            yield from RangeReader(
-                cluster,
-                partition.place,
-                partition.first,
-                end,
-                options.columns,
-                committed=options.committed,
-                tolerant=options.tolerant,
-            )
+            yield from read_rows(cluster, options, partition.place, partition.first, end)

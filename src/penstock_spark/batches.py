@@ -1,7 +1,7 @@
 """Which batches of a fetch answer count, and their records, unpacked.
 
-Left out: markers of transactions, batches of aborted ones, batches outside the wanted offsets, and what is cut at the
-end of the answer.
+Left out: markers of transactions, batches of aborted ones, batches without any of the wanted offsets, and what is cut
+at the end of the answer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from penstock.model.compression import decompress
 from penstock.model.control_record import parse_marker
 from penstock.model.errors import KafkaError
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.kernels import Bytes
+from penstock_spark.kernels import Bytes, Longs
 
 UNPACKED_BYTES_MAX = 1 << 30
 
@@ -45,12 +45,16 @@ class RecordBatch(NamedTuple):
 
 
 class Batches:
-    """The batches of one partition between two offsets, answer by answer. `position` is what to fetch next."""
+    """The batches of one partition between two offsets, answer by answer. `position` is what to fetch next.
 
-    def __init__(self, place: TopicPartition, first: int, end: int) -> None:
+    `only`: offsets in ascending order; batches in which none of them is are left out, and need not be fetched.
+    """
+
+    def __init__(self, place: TopicPartition, first: int, end: int, only: Longs | None = None) -> None:
         self.place = place
-        self.position = first
         self.end = end
+        self._only = only
+        self.position = self._next(first)
         self.read_bytes = 0
         self.skipped_bytes = 0
 
@@ -58,12 +62,19 @@ class Batches:
     def is_done(self) -> bool:
         return self.position >= self.end
 
+    def _next(self, offset: int) -> int:
+        """The first one that is wanted, from here on."""
+        if self._only is None:
+            return offset
+        index = int(np.searchsorted(self._only, offset))
+        return int(self._only[index]) if index < len(self._only) else max(offset, self.end)
+
     def take(self, fetched: Fetched) -> Iterator[RecordBatch | DamagedBatch]:
         """What counts in an answer; a damaged batch is given as such. The position is past the answer at once."""
         first = self.position
         found = [(at, header) for at, header in iter_headers(fetched.records) if header.last_offset >= first]
         if found:
-            self.position = found[-1][1].next_offset
+            self.position = self._next(found[-1][1].next_offset)
         return self._counting(fetched, found)
 
     def _counting(self, fetched: Fetched, found: list[tuple[int, BatchHeader]]) -> Iterator[RecordBatch | DamagedBatch]:
@@ -86,6 +97,9 @@ class Batches:
                 marker = parse_marker(batch, header)
                 if marker is not None and not marker.is_commit:
                     aborted.discard(marker.producer_id)
+            return None
+        if self._next(header.base_offset) > header.last_offset:
+            self.skipped_bytes += len(batch)
             return None
         self.read_bytes += len(batch)
         if not crc_matches(batch, 0, header):

@@ -28,9 +28,10 @@ FIELDS: dict[str, pa.Field] = {
         pa.field("timestamp", pa.timestamp("us", tz="UTC")),
         pa.field("timestampType", pa.int32()),
         pa.field("headers", HEADERS),
+        pa.field("_corrupt", pa.string()),
     )
 }
-"""In the order of Spark's own source."""
+"""In the order of Spark's own source, which has all but the last: why a batch could not be decoded."""
 
 
 def arrow_schema(names: Sequence[str]) -> pa.Schema:
@@ -51,6 +52,10 @@ class ColumnBuilder:
         self._needs_records = not _WITHOUT_RECORDS.issuperset(wanted)
         self.schema = arrow_schema(wanted)
 
+    @property
+    def keeps_damage(self) -> bool:
+        return "_corrupt" in self._wanted
+
     def build(self, batches: Sequence[RecordBatch]) -> pa.RecordBatch:
         """DamagedBatch if records are not what their batch says."""
         rows = _Rows(batches, self._wanted)
@@ -58,6 +63,16 @@ class ColumnBuilder:
             self._add(rows, batch)
         arrays = [self._array(rows, name, batches) for name in self._wanted]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def damaged(self, damage: DamagedBatch) -> pa.RecordBatch:
+        """A batch that cannot be decoded, as one row: where it begins, or where the range does if that is later."""
+        known = {
+            "topic": self._place.topic,
+            "partition": self._place.partition,
+            "offset": max(damage.offset, self.first),
+            "_corrupt": damage.reason,
+        }
+        return pa.RecordBatch.from_pylist([known], schema=self.schema)
 
     def _add(self, rows: _Rows, batch: RecordBatch) -> None:
         header = batch.header
@@ -88,6 +103,8 @@ class ColumnBuilder:
                 return pa.array(rows.times[:count] * 1000).view(FIELDS["timestamp"].type)
             case "timestampType":
                 return pa.array(rows.time_types())
+            case "_corrupt":
+                return pa.nulls(count, pa.string())
             case _:
                 return self._headers(rows, batches)
 

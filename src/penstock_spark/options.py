@@ -9,23 +9,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
 from penstock.client.offsets import EARLIEST, LATEST
-from penstock_spark.columns import FIELDS
+from penstock_spark.columns import FIELDS, arrow_schema
 from penstock_spark.given import Broker, Given, parse_broker
+from penstock_spark.inference import SAMPLE_RECORDS, inferred_schema, read_sample
 from penstock_spark.positions import Edge, Position, parse_offsets, parse_time, parse_times
 from penstock_spark.problems import BadOption
 from penstock_spark.selection import Selection, parse_selection
+from penstock_spark.table_options import parse_table, table_schema, value_format
+from penstock_spark.tables import Table
 
 READ = (
-    "assign", "columns", "endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp", "failOnDataLoss",
+    "assign", "badRows", "columns", "endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp", "failOnDataLoss",
     "groupIdPrefix", "includeHeaders", "kafka.bootstrap.servers", "kafka.client.id", "kafka.default.api.timeout.ms",
     "kafka.group.id", "kafka.isolation.level", "kafka.request.timeout.ms", "maxOffsetsPerTrigger",
-    "maxRecordsPerPartition", "maxTriggerDelay", "minOffsetsPerTrigger", "minPartitions", "startingOffsets",
-    "startingOffsetsByTimestamp", "startingOffsetsByTimestampStrategy", "startingTimestamp", "subscribe",
-    "subscribePattern",
+    "maxRecordsPerPartition", "maxTriggerDelay", "minOffsetsPerTrigger", "minPartitions", "mode", "sampleRecords",
+    "sep", "startingOffsets", "startingOffsetsByTimestamp", "startingOffsetsByTimestampStrategy", "startingTimestamp",
+    "subscribe", "subscribePattern", "valueFormat", "valueSchema",
 )  # fmt: skip
 """What can be said when reading."""
 _STREAMS_ONLY = ("groupIdPrefix", "kafka.group.id", "maxOffsetsPerTrigger", "maxTriggerDelay", "minOffsetsPerTrigger")
+_NOT_WITH_UPSERT = ("maxRecordsPerPartition", "minPartitions")
 _BATCHES_ONLY = ("endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp")
 
 
@@ -36,6 +43,10 @@ class ReadOptions:
     starting: Position
     ending: Position
     columns: tuple[str, ...]
+    """Of records; those of a table are made from them."""
+    table: Table | None
+    upsert: bool
+    """The latest record of each key instead of all records."""
     committed: bool
     tolerant: bool
     """failOnDataLoss=false."""
@@ -49,15 +60,23 @@ class ReadOptions:
     group_prefix: str
 
 
-def parse_read(options: Mapping[str, str], *, streaming: bool) -> ReadOptions:
+def parse_read(options: Mapping[str, str], schema: StructType | None = None, *, streaming: bool) -> ReadOptions:
+    """`schema` is what Spark takes for that of the source; None: what the options say by themselves."""
     given = Given(options, READ)
     _refuse_elsewhere(given, streaming)
+    upsert = _upsert(given, streaming)
+    table = _table(given, schema, upsert)
+    columns = _columns(given) if table is None else table.needed
+    if table is None:
+        _check(schema, columns, upsert)
     return ReadOptions(
         broker=parse_broker(given),
-        selection=parse_selection(given.text("subscribe"), given.text("subscribePattern"), given.text("assign")),
+        selection=_selection(given),
         starting=_starting(given, streaming),
         ending=_ending(given),
-        columns=_columns(given),
+        columns=columns,
+        table=table,
+        upsert=upsert,
         committed=_isolation(given),
         tolerant=not given.flag("failOnDataLoss", default=True),
         min_partitions=given.count("minPartitions"),
@@ -70,9 +89,58 @@ def parse_read(options: Mapping[str, str], *, streaming: bool) -> ReadOptions:
     )
 
 
-def columns_of(options: Mapping[str, str]) -> tuple[str, ...]:
-    """The columns of a query that may be a batch or a stream."""
-    return _columns(Given(options, READ))
+def source_schema(options: Mapping[str, str]) -> StructType:
+    """Of a query that may be a batch or a stream. Without a schema for values, some of them are read."""
+    given = Given(options, READ)
+    if value_format(given) is None:
+        return _of_columns(_columns(given))
+    return table_schema(given, lambda form, separator: _inferred(given, form, separator))
+
+
+def _inferred(given: Given, form: str, separator: str) -> StructType:
+    size = given.count("sampleRecords") or SAMPLE_RECORDS
+    selection, committed = _selection(given), _isolation(given)
+    with parse_broker(given).connect() as cluster:
+        return inferred_schema(read_sample(cluster, selection, size, committed=committed), form, separator)
+
+
+def _of_columns(columns: tuple[str, ...]) -> StructType:
+    return from_arrow_schema(arrow_schema(columns))
+
+
+def _table(given: Given, schema: StructType | None, upsert: bool) -> Table | None:
+    if value_format(given) is None:
+        return None
+    wanted = schema or table_schema(given, lambda form, separator: _inferred(given, form, separator))
+    return parse_table(given, wanted, upsert=upsert)
+
+
+def _check(schema: StructType | None, columns: tuple[str, ...], upsert: bool) -> None:
+    """Of records without `valueFormat`."""
+    if schema is not None and schema.simpleString() != _of_columns(columns).simpleString():
+        raise BadOption("a schema is for typed columns and needs valueFormat; columns says which columns are wanted")
+    if upsert and "key" not in columns:
+        raise BadOption("mode=upsert needs the column key: columns leaves it out")
+    if upsert and "_corrupt" in columns:
+        raise BadOption("mode=upsert has no _corrupt: the latest value of a key may be in what cannot be decoded")
+
+
+def _upsert(given: Given, streaming: bool) -> bool:
+    mode = (given.text("mode") or "append").lower()
+    if mode not in ("append", "upsert"):
+        raise BadOption(f"mode is append or upsert, not {mode!r}")
+    if mode == "append":
+        return False
+    if streaming:
+        raise BadOption("mode=upsert is for batch queries only: which value is the latest is not known while more come")
+    for name in _NOT_WITH_UPSERT:
+        if given.text(name) is not None:
+            raise BadOption(f"mode=upsert reads each partition in one task: {name} makes no sense with it")
+    return True
+
+
+def _selection(given: Given) -> Selection:
+    return parse_selection(given.text("subscribe"), given.text("subscribePattern"), given.text("assign"))
 
 
 def _refuse_elsewhere(given: Given, streaming: bool) -> None:
@@ -109,7 +177,8 @@ def _columns(given: Given) -> tuple[str, ...]:
     with_headers = given.flag("includeHeaders", default=False)
     text = given.text("columns")
     if text is None:
-        return tuple(name for name in FIELDS if name != "headers" or with_headers)
+        left_out = {"_corrupt"} if with_headers else {"_corrupt", "headers"}
+        return tuple(name for name in FIELDS if name not in left_out)
     by_lower = {name.lower(): name for name in FIELDS}
     names = [name.strip() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name.lower() not in by_lower]

@@ -18,21 +18,22 @@ from penstock.client.offsets import EARLIEST, list_offsets
 from penstock.model.errors import ErrorCode
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.batches import Batches, DamagedBatch, RecordBatch
+from penstock_spark.chunks import chunks
 from penstock_spark.columns import ColumnBuilder
+from penstock_spark.kernels import Longs
 from penstock_spark.problems import DataLost
 
 log = logging.getLogger(__name__)
 
 FETCH_BYTES = 4 << 20
 FETCH_WAIT_MS = 500
-CHUNK_ROWS = 1 << 16
-CHUNK_BYTES = 4 << 20
 
 
 class RangeReader:
     """Offsets from `first` to before `end`, with the wanted columns.
 
-    `tolerant`: what is gone is passed over instead of raising DataLost (`failOnDataLoss=false`).
+    `tolerant`: what is gone is passed over instead of raising DataLost (`failOnDataLoss=false`). `only`: offsets in
+    ascending order; what has none of them is not even fetched, other records of the same batches still come.
     """
 
     def __init__(
@@ -45,28 +46,17 @@ class RangeReader:
         *,
         committed: bool = True,
         tolerant: bool = False,
+        only: Longs | None = None,
     ) -> None:
         self._cluster, self._place, self._end = cluster, place, end
         self._committed, self._tolerant = committed, tolerant
-        self.batches = Batches(place, first, end)
+        self.batches = Batches(place, first, end, only)
         self._builder = ColumnBuilder(place, first, end, wanted)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        chunk: list[RecordBatch] = []
-        rows = size = 0
-        for found in self._found():
-            if isinstance(found, DamagedBatch):
-                raise found
-            chunk.append(found)
-            rows += found.header.record_count
-            size += len(found.payload)
-            if rows >= CHUNK_ROWS or size >= CHUNK_BYTES:
-                yield self._builder.build(chunk)
-                chunk, rows, size = [], 0, 0
-        if chunk:
-            yield self._builder.build(chunk)
+        yield from chunks(self._found(), self._builder)
         log.info(
-            "%s: read %d bytes, left out %d bytes of markers and aborted transactions",
+            "%s: read %d bytes, left out %d bytes of markers, aborted transactions and records that were not asked for",
             self._place, self.batches.read_bytes, self.batches.skipped_bytes,
         )  # fmt: skip
 

@@ -24,24 +24,21 @@ class PenstockDataSource(DataSource):
         return "penstock"
 
     def schema(self) -> StructType:
-        from pyspark.sql.pandas.types import from_arrow_schema
+        from penstock_spark.options import source_schema
 
-        from penstock_spark.columns import arrow_schema
-        from penstock_spark.options import columns_of
-
-        return from_arrow_schema(arrow_schema(columns_of(self.options)))
+        return source_schema(self.options)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         from penstock_spark.batch_reader import BatchReader
         from penstock_spark.options import parse_read
 
-        return BatchReader(parse_read(self.options, streaming=False))
+        return BatchReader(parse_read(self.options, schema, streaming=False))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         from penstock_spark.options import parse_read
         from penstock_spark.stream_reader import StreamReader
 
-        return StreamReader(parse_read(self.options, streaming=True))
+        return StreamReader(parse_read(self.options, schema, streaming=True))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from penstock_spark.batch_writer import BatchWriter

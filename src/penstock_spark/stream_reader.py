@@ -36,7 +36,7 @@ from penstock_spark.options import ReadOptions
 from penstock_spark.problems import DataLost
 from penstock_spark.progress import Progress
 from penstock_spark.ranges import OffsetRange, split
-from penstock_spark.reading import RangeReader
+from penstock_spark.rows import read_rows
 
 log = logging.getLogger(__name__)
 
@@ -195,17 +195,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, OffsetRange)
-        options = self._options
-        with options.broker.connect() as cluster:
-            yield from RangeReader(
-                cluster,
-                partition.place,
-                partition.first,
-                partition.end,
-                options.columns,
-                committed=options.committed,
-                tolerant=options.tolerant,
-            )
+        with self._options.broker.connect() as cluster:
+            yield from read_rows(cluster, self._options, partition.place, partition.first, partition.end)
 
     def stop(self) -> None:
         if self._cluster is not None:

@@ -63,6 +63,7 @@ def row(offset: int, record: NewRecord) -> dict[str, Any]:
         "timestamp": time,
         "timestampType": 0,
         "headers": [{"key": name, "value": value} for name, value in record.headers] or None,
+        "_corrupt": None,
     }
 
 
