@@ -18,7 +18,7 @@ from penstock_spark.ddl import parse_ddl
 from tests.spark.test_spark_table_options import DDL
 from tests.support.batches import now_ms
 from tests.support.broker_process import BrokerProcess
-from tests.support.raw_client import RawClient
+from tests.support.raw_client import RawClient, unique_name
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -177,6 +177,35 @@ def test_the_same_rows_as_a_stream(
         assert query.awaitTermination(100)
         assert spark.read.parquet(str(tmp_path / "out")).count() == expected
         put(client, topic, price("ACME", 13.0), price("ACME", 14.0))
+
+
+def spoil(directory: Path, content: bytes) -> None:
+    """One bit of it, in the file of the broker's that has it."""
+    for path in directory.rglob("*.log"):
+        data = path.read_bytes()
+        if content in data:
+            with path.open("r+b") as file:
+                file.seek(data.index(content))
+                file.write(bytes([content[0] ^ 1]))
+            return
+    pytest.skip("this broker has no files")
+
+
+@pytest.mark.feature("S-01")
+def test_a_batch_that_cannot_be_decoded(read: Read, topic: str, client: RawClient, broker: BrokerProcess) -> None:
+    put(client, topic, ("a", b'{"price": 1}'))
+    damaged = unique_name("damaged").encode()
+    put(client, topic, ("b", damaged), ("c", b"x"))
+    put(client, topic, ("d", b'{"price": 2}'))
+    spoil(broker.directory, damaged)
+    with pytest.raises(Exception, match=f"{topic}-0 at offset 1: its checksum is wrong"):
+        read(subscribe=topic).count()
+    reason = "its checksum is wrong"
+    frame = read(subscribe=topic, columns="value,offset,_corrupt")
+    expected = [(0, b'{"price": 1}', None), (1, None, reason), (3, b'{"price": 2}', None)]
+    assert rows(frame, "offset", "value", "_corrupt") == expected
+    table = read(subscribe=topic, valueFormat="json", valueSchema="price INT", columns="price,_offset,_error,_corrupt")
+    assert rows(table, "_offset", "price", "_error") == [(0, 1, None), (1, None, reason), (3, 2, None)]
 
 
 def test_an_empty_range_has_no_rows(read: Read, topic: str, client: RawClient) -> None:
