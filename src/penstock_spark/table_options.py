@@ -11,11 +11,12 @@ from collections.abc import Callable
 
 from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType
 
+from penstock_spark.avro_fields import avro_schema
 from penstock_spark.ddl import TYPES, parse_ddl
 from penstock_spark.given import Given
 from penstock_spark.problems import BadOption
 from penstock_spark.tables import BY_DEFAULT, CORRUPT, ERROR, EXTRA, SPARK_TYPES, BadRows, Table
-from penstock_spark.values.avro_schema import AvroType, avro_of, parse_avro
+from penstock_spark.values.avro_schema import AvroType, parse_avro
 from penstock_spark.values.avro_values import AvroDecoder
 from penstock_spark.values.csv_values import CsvDecoder
 from penstock_spark.values.decoder import Decoder
@@ -82,7 +83,8 @@ def _decoder(given: Given, form: str, wanted: StructType) -> Decoder:
     _require_written(written or wanted, wanted)
     if form == "csv":
         return CsvDecoder(written or wanted, wanted, given.text("sep") or ",")
-    return AvroDecoder(_avro(given) or avro_of(written or wanted), wanted)
+    # Columns without a schema of Avro are those of a topic that was written without one.
+    return AvroDecoder(_avro(given) or parse_avro(avro_schema(written or wanted)), wanted)
 
 
 def _value_schema(given: Given, form: str) -> StructType | None:

@@ -13,11 +13,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from penstock_spark.avro_fields import avro_fields, avro_schema
 from penstock_spark.ddl import parse_ddl
 from penstock_spark.problems import BadOption
-from penstock_spark.values.avro_schema import AvroType, avro_of, parse_avro
+from penstock_spark.value_avro import avro_values
+from penstock_spark.values.avro_schema import AvroType, parse_avro
 from penstock_spark.values.avro_values import AvroDecoder
 
 UTC = datetime.UTC
@@ -165,14 +168,17 @@ def test_some_fields() -> None:
     assert decode(parsed(FLAT), b"\x02\x02\x02x", wanted=parse_ddl("b STRING")) == [({"b": "x"}, "")]
 
 
-def test_a_schema_of_spark_is_as_to_avro_writes_it() -> None:
-    ddl = parse_ddl("a INT, c DECIMAL(10, 2), l ARRAY<STRING>, o STRUCT<x: DOUBLE>")
-    fixed = {"type": "fixed", "name": "C", "size": 5, "logicalType": "decimal", "precision": 10, "scale": 2}
-    inside = {"type": "record", "name": "O", "fields": [{"name": "x", "type": ["double", "null"]}]}
-    strings = {"type": "array", "items": ["string", "null"]}
-    schema = record(a=["int", "null"], c=[fixed, "null"], l=[strings, "null"], o=[inside, "null"])
-    row = {"a": None, "c": decimal.Decimal("-1.50"), "l": ["x", None], "o": {"x": 2.5}}
-    assert decode(avro_of(ddl), write(schema, row)) == [(row, "")]
+@pytest.mark.feature("X-04")
+def test_columns_without_a_schema_of_avro_are_those_that_the_sink_writes() -> None:
+    ddl = parse_ddl("a INT, t TINYINT, s STRING, d DATE, at TIMESTAMP")
+    time = datetime.datetime(2026, 11, 16, 9, 30, tzinfo=UTC)
+    rows = [
+        {"a": 1, "t": -5, "s": "x", "d": time.date(), "at": time},
+        {"a": None, "t": None, "s": None, "d": None, "at": None},
+    ]
+    batch = pa.RecordBatch.from_pylist(rows, schema=to_arrow_schema(ddl, timezone="UTC"))
+    values = avro_values(batch, avro_fields(ddl, None)).to_pylist()
+    assert decode(parse_avro(avro_schema(ddl)), *values, wanted=ddl) == [(row, "") for row in rows]
 
 
 @pytest.mark.parametrize(
