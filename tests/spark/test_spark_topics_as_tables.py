@@ -179,6 +179,22 @@ def test_the_same_rows_as_a_stream(
         put(client, topic, price("ACME", 13.0), price("ACME", 14.0))
 
 
+@pytest.mark.feature("X-04", "S-02")
+@pytest.mark.parametrize("form", ["json", "avro"])
+def test_what_was_written_is_read_again(
+    spark: SparkSession, broker: BrokerProcess, read: Read, topic: str, form: str
+) -> None:
+    ddl = "symbol STRING, price DOUBLE, size BIGINT, day DATE, at TIMESTAMP, buy BOOLEAN"
+    query = """SELECT if(id % 7 = 0, NULL, concat('S"', id)) AS symbol, id / 3 AS price, id AS size,
+        DATE '2026-11-16' + CAST(id AS INT) AS day, timestamp_micros(id * 1000003) AS at, id % 2 = 0 AS buy
+        FROM range(1000)"""
+    frame = spark.sql(query)
+    writer = frame.write.format("penstock").option("kafka.bootstrap.servers", broker.bootstrap).mode("append")
+    writer.options(topic=topic, valueFormat=form).save()
+    found = read(subscribe=topic, valueFormat=form, valueSchema=ddl, badRows="fail").select(frame.columns)
+    assert sorted(found.collect(), key=lambda row: row.size) == frame.collect()
+
+
 def spoil(directory: Path, content: bytes) -> None:
     """One bit of it, in the file of the broker's that has it."""
     for path in directory.rglob("*.log"):

@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock_spark.kernels import Bytes, Ints
+from penstock_spark.outgoing import binary
 
 Flags = NDArray[np.bool_]
 
@@ -48,14 +49,8 @@ class Decoded(NamedTuple):
 
 def binary_parts(array: pa.Array) -> tuple[Bytes, Ints, Ints, Flags]:
     """The buffer of an array of binaries, where its items begin and end, and which are there. No copy."""
-    count, offset = len(array), array.offset
-    validity, ends, data = array.buffers()
-    edges = np.frombuffer(ends, dtype=np.int32)[offset : offset + count + 1]
-    content = np.frombuffer(data, dtype=np.uint8) if data is not None and data.size else np.empty(0, dtype=np.uint8)
-    if validity is None:
-        return content, edges[:-1], edges[1:], np.ones(count, dtype=np.bool_)
-    bits = np.unpackbits(np.frombuffer(validity, dtype=np.uint8), bitorder="little")
-    return content, edges[:-1], edges[1:], bits[offset : offset + count].astype(np.bool_)
+    ends, data, valid = binary(array)
+    return data, ends[:-1], ends[1:], valid.view(np.bool_)
 
 
 def bitmap(is_there: Flags) -> pa.Buffer | None:
