@@ -15,7 +15,6 @@ from pyspark.sql.types import StructType
 from penstock.client.offsets import EARLIEST, LATEST
 from penstock_spark.columns import FIELDS, arrow_schema
 from penstock_spark.given import Broker, Given, parse_broker
-from penstock_spark.inference import SAMPLE_RECORDS, inferred_schema, read_sample
 from penstock_spark.positions import Edge, Position, parse_offsets, parse_time, parse_times
 from penstock_spark.problems import BadOption
 from penstock_spark.selection import Selection, parse_selection
@@ -67,8 +66,10 @@ def parse_read(options: Mapping[str, str], schema: StructType | None = None, *, 
     upsert = _upsert(given, streaming)
     table = _table(given, schema, upsert)
     columns = _columns(given) if table is None else table.needed
-    if table is None:
-        _check(schema, columns, upsert)
+    if table is None and schema is not None and schema.simpleString() != _of_columns(columns).simpleString():
+        raise BadOption("a schema is for typed columns and needs valueFormat; columns says which columns are wanted")
+    if upsert:
+        _check_upsert(columns)
     return ReadOptions(
         broker=parse_broker(given),
         selection=_selection(given),
@@ -98,6 +99,8 @@ def source_schema(options: Mapping[str, str]) -> StructType:
 
 
 def _inferred(given: Given, form: str, separator: str) -> StructType:
+    from penstock_spark.inference import SAMPLE_RECORDS, inferred_schema, read_sample  # few queries need it
+
     size = given.count("sampleRecords") or SAMPLE_RECORDS
     selection, committed = _selection(given), _isolation(given)
     with parse_broker(given).connect() as cluster:
@@ -115,13 +118,10 @@ def _table(given: Given, schema: StructType | None, upsert: bool) -> Table | Non
     return parse_table(given, wanted, upsert=upsert)
 
 
-def _check(schema: StructType | None, columns: tuple[str, ...], upsert: bool) -> None:
-    """Of records without `valueFormat`."""
-    if schema is not None and schema.simpleString() != _of_columns(columns).simpleString():
-        raise BadOption("a schema is for typed columns and needs valueFormat; columns says which columns are wanted")
-    if upsert and "key" not in columns:
+def _check_upsert(columns: tuple[str, ...]) -> None:
+    if "key" not in columns:
         raise BadOption("mode=upsert needs the column key: columns leaves it out")
-    if upsert and "_corrupt" in columns:
+    if "_corrupt" in columns:
         raise BadOption("mode=upsert has no _corrupt: the latest value of a key may be in what cannot be decoded")
 
 

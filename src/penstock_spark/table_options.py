@@ -15,12 +15,9 @@ from penstock_spark.avro_fields import avro_schema
 from penstock_spark.ddl import TYPES, parse_ddl
 from penstock_spark.given import Given
 from penstock_spark.problems import BadOption
-from penstock_spark.tables import BY_DEFAULT, CORRUPT, ERROR, EXTRA, SPARK_TYPES, BadRows, Table
+from penstock_spark.tables import BY_DEFAULT, ERROR, EXTRA, SPARK_TYPES, BadRows, Table
 from penstock_spark.values.avro_schema import AvroType, parse_avro
-from penstock_spark.values.avro_values import AvroDecoder
-from penstock_spark.values.csv_values import CsvDecoder
 from penstock_spark.values.decoder import Decoder
-from penstock_spark.values.json_values import JsonDecoder
 
 FORMATS = ("avro", "csv", "json")
 OF_TABLES = ("badRows", "sampleRecords", "sep", "valueSchema")
@@ -50,12 +47,10 @@ def table_schema(given: Given, infer: Infer) -> StructType:
     assert form is not None
     fields = _value_schema(given, form) or _inferred(given, form, infer)
     _refuse_extra(fields)
-    kept = [name for name in BY_DEFAULT if name != "_headers"]
-    if given.flag("includeHeaders", default=False):
-        kept.append("_headers")
+    more = ("_headers",) if given.flag("includeHeaders", default=False) else ()
     everything = {field.name: field for field in fields}
     everything |= {name: StructField(name, SPARK_TYPES[name]) for name in EXTRA}
-    names = _named(given, everything) or [*fields.names, *kept]
+    names = _named(given, everything) or [*fields.names, *BY_DEFAULT, *more]
     return StructType([everything[name] for name in names])
 
 
@@ -69,22 +64,27 @@ def parse_table(given: Given, schema: StructType, *, upsert: bool) -> Table:
             raise BadOption(f"the column {field.name} is {right}, not {field.dataType.simpleString().upper()}")
     wanted = StructType([field for field in schema if field.name not in EXTRA])
     _require_nullable(wanted)
-    if upsert and CORRUPT in schema.names:
-        raise BadOption("mode=upsert has no _corrupt: the latest value of a key may be in what cannot be decoded")
     return Table(_decoder(given, form, wanted), tuple(schema.names), _bad_rows(given, schema), needs_key=upsert)
 
 
 def _decoder(given: Given, form: str, wanted: StructType) -> Decoder:
+    """Imports the kernels of its format only: a task starts sooner without the others."""
     for field in wanted:
         _require_known(field.name, field.dataType, is_flat=form == "csv")
-    written = _value_schema(given, form)
+    written = _value_schema(given, form) or wanted
     if form == "json":
+        from penstock_spark.values.json_values import JsonDecoder
+
         return JsonDecoder(wanted)
-    _require_written(written or wanted, wanted)
+    _require_written(written, wanted)
     if form == "csv":
-        return CsvDecoder(written or wanted, wanted, given.text("sep") or ",")
+        from penstock_spark.values.csv_values import CsvDecoder
+
+        return CsvDecoder(written, wanted, given.text("sep") or ",")
+    from penstock_spark.values.avro_values import AvroDecoder
+
     # Columns without a schema of Avro are those of a topic that was written without one.
-    return AvroDecoder(_avro(given) or parse_avro(avro_schema(written or wanted)), wanted)
+    return AvroDecoder(_avro(given) or parse_avro(avro_schema(written)), wanted)
 
 
 def _value_schema(given: Given, form: str) -> StructType | None:
