@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType
 
 from penstock_spark.avro_fields import avro_schema
@@ -59,12 +60,13 @@ def parse_table(given: Given, schema: StructType, *, upsert: bool) -> Table:
     assert form is not None
     _refuse_two_lists(given, schema)
     for field in schema:
-        if field.name in EXTRA and field.dataType != SPARK_TYPES[field.name]:
-            right = SPARK_TYPES[field.name].simpleString().upper()
-            raise BadOption(f"the column {field.name} is {right}, not {field.dataType.simpleString().upper()}")
+        found, right = field.dataType.simpleString(), SPARK_TYPES.get(field.name, field.dataType).simpleString()
+        if found != right:
+            raise BadOption(f"the column {field.name} is {right.upper()}, not {found.upper()}")
     wanted = StructType([field for field in schema if field.name not in EXTRA])
-    _require_nullable(wanted)
-    return Table(_decoder(given, form, wanted), tuple(schema.names), _bad_rows(given, schema), needs_key=upsert)
+    _require_nullable(schema)
+    arrow = to_arrow_schema(schema, timezone="UTC")
+    return Table(_decoder(given, form, wanted), arrow, _bad_rows(given, schema), needs_key=upsert)
 
 
 def _decoder(given: Given, form: str, wanted: StructType) -> Decoder:

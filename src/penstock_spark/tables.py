@@ -50,20 +50,15 @@ class BadRows(Enum):
 @dataclass(frozen=True)
 class Table:
     decoder: Decoder
-    columns: tuple[str, ...]
-    """Of the decoder and of `EXTRA`, in the order of the table."""
+    schema: pa.Schema
+    """Columns of the decoder and of `EXTRA`, in the order of the table."""
     bad_rows: BadRows
     needs_key: bool = False
 
     @property
-    def schema(self) -> pa.Schema:
-        of_values = self.decoder.schema
-        return pa.schema([EXTRA[name] if name in EXTRA else of_values.field(name) for name in self.columns])
-
-    @property
     def needed(self) -> tuple[str, ...]:
         """Columns of records from which the table is made."""
-        named = [OF_RECORD.get(name, name) for name in self.columns if name in OF_RECORD or name == CORRUPT]
+        named = [OF_RECORD.get(name, name) for name in self.schema.names if name in OF_RECORD or name == CORRUPT]
         key = ("key",) if self.needs_key else ()
         return tuple(dict.fromkeys((*named, *key, "value", "topic", "partition", "offset")))
 
@@ -76,7 +71,8 @@ class Table:
         is_bad: Flags = np.asarray(errors.is_valid())
         if is_bad.any() and self.bad_rows is BadRows.FAIL:
             self._fail(records, errors, int(np.argmax(is_bad)))
-        arrays = [self._array(name, records, columns, errors, is_bad) for name in self.columns]
+        columns |= {ERROR: errors, RAW: _only(records.column("value"), is_bad)}
+        arrays = [columns[field.name] if field.name in columns else _of_record(records, field) for field in self.schema]
         made = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
         if is_bad.any() and self.bad_rows is BadRows.DROP:
             log.warning("%s: %d bad rows are left out", _place(records, 0), int(is_bad.sum()))
@@ -86,26 +82,21 @@ class Table:
     def _errors(self, records: pa.RecordBatch, problems: Ints, keyless: Flags) -> pa.Array:
         reasons = [*self.decoder.reasons, _NO_KEY]
         problems[keyless] = len(reasons) - 1
-        if CORRUPT in self.columns:
+        if CORRUPT in self.schema.names:
             damage = records.column(CORRUPT)
             if damage.null_count < len(damage):
                 return damage
         return pa.array(reasons, pa.string()).take(pa.array(problems, mask=problems == 0))
 
-    def _array(
-        self, name: str, records: pa.RecordBatch, columns: dict[str, pa.Array], errors: pa.Array, is_bad: Flags
-    ) -> pa.Array:
-        if name in columns:
-            return columns[name]
-        if name == ERROR:
-            return errors
-        if name == RAW:
-            return _only(records.column("value"), is_bad)
-        return records.column(OF_RECORD.get(name, name))
-
     def _fail(self, records: pa.RecordBatch, errors: pa.Array, row: int) -> None:
         remedy = "badRows=quarantine gives such rows in the columns _error and _raw, badRows=drop leaves them out"
         raise BadRow(f"{_place(records, row)}: {errors[row].as_py()}. {remedy}.")
+
+
+def _of_record(records: pa.RecordBatch, field: pa.Field) -> pa.Array:
+    """As the user wrote its type: `headers` may have keys that can be null, though none is."""
+    array = records.column(OF_RECORD.get(field.name, field.name))
+    return array if array.type == field.type else array.cast(field.type)
 
 
 def _only(array: pa.Array, which: Flags) -> pa.Array:

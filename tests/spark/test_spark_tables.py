@@ -18,6 +18,7 @@ from penstock_spark.batches import Batches, DamagedBatch, RecordBatch
 from penstock_spark.chunks import chunks
 from penstock_spark.columns import ColumnBuilder
 from penstock_spark.ddl import parse_ddl
+from penstock_spark.options import parse_read
 from penstock_spark.problems import BadRow
 from penstock_spark.tables import EXTRA, BadRows, Table
 from penstock_spark.upsert import Latest
@@ -52,7 +53,9 @@ def make(table: Table, *records: NewRecord) -> list[dict[str, Any]]:
 
 
 def prices(columns: str, bad_rows: BadRows = BadRows.QUARANTINE, *, needs_key: bool = False) -> Table:
-    return Table(JsonDecoder(parse_ddl("price DOUBLE")), tuple(columns.split(",")), bad_rows, needs_key)
+    decoder = JsonDecoder(parse_ddl("price DOUBLE"))
+    fields = [EXTRA[name] if name in EXTRA else decoder.schema.field(name) for name in columns.split(",")]
+    return Table(decoder, pa.schema(fields), bad_rows, needs_key)
 
 
 GOOD, BAD, GONE = NewRecord(b"a", b'{"price": 1.5}'), NewRecord(b"b", b'{"price": "x"}'), NewRecord(b"c", None)
@@ -71,6 +74,15 @@ def test_every_column_of_a_record() -> None:
     [row] = make(prices("price," + ",".join(EXTRA)), NewRecord(b"k", b'{"price": 2}', (("h", b"x"),)))
     assert (row["_key"], row["_value"], row["_topic"], row["_partition"]) == (b"k", b'{"price": 2}', "prices", 3)
     assert (row["_headers"], row["_corrupt"]) == ([{"key": "h", "value": b"x"}], None)
+
+
+def test_headers_in_the_schema_of_a_user() -> None:
+    options = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "prices", "valueFormat": "json"}
+    schema = parse_ddl("price DOUBLE, _headers ARRAY<STRUCT<key: STRING, value: BINARY>>")
+    table = parse_read(options, schema, streaming=False).table
+    assert table is not None
+    record = NewRecord(None, b'{"price": 1}', (("h", None),))
+    assert make(table, record) == [{"price": 1.0, "_headers": [{"key": "h", "value": None}]}]
 
 
 def test_bad_rows_are_dropped_or_a_failure() -> None:
