@@ -111,7 +111,8 @@ def _inferred(given: Given, form: str, infer: Infer) -> StructType:
         raise BadOption("valueFormat=avro needs valueSchema (or .schema): values of Avro do not say what they are")
     if form == "csv" and given.text("columns") is not None:
         raise BadOption("columns with valueFormat=csv needs valueSchema, which says what else is in a line")
-    return infer(form, given.text("sep") or ",")
+    found = infer(form, given.text("sep") or ",")
+    return StructType([field for field in found if field.name not in EXTRA])
 
 
 def _named(given: Given, everything: dict[str, StructField]) -> list[str]:

@@ -17,7 +17,7 @@ from penstock_spark.values.avro_kernels import (
     scan_branches,
     scan_fields,
     varints,
-)  # fmt: skip
+)
 from penstock_spark.values.avro_schema import BOOLEAN, ENUM, FIXED, LIST, MAP, NOTHING, RECORD, SIZED, UNION, AvroType
 from penstock_spark.values.decoder import Decoder
 from penstock_spark.values.scalars import strings, texts

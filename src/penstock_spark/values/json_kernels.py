@@ -22,7 +22,7 @@ from penstock_spark.values.spans import (
     STRING,
     TRUE,
     Flags,
-)  # fmt: skip
+)
 from penstock_spark.values.text_kernels import hex_digit, is_escape, unescape
 
 RIGHT, EMPTY, NO_OBJECT, BROKEN = range(4)

@@ -27,7 +27,7 @@ from penstock_spark.values.spans import (
     bitmap,
     fixed,
     without,
-)  # fmt: skip
+)
 from penstock_spark.values.text_kernels import copy_texts
 from penstock_spark.values.time_kernels import dates, times
 
