@@ -26,7 +26,13 @@ from penstock.broker.transactions.census import Ends, uncoordinated_count
 from penstock.broker.transactions.markers import RETRY_SECONDS, MarkerWriter, OnOffsetsEnded
 from penstock.broker.transactions.shard import TransactionShard
 from penstock.broker.transactions.states import AT_REST, PREPARED, TransactionState
-from penstock.broker.transactions.transaction import NO_PRODUCER_ID, SECOND_GENERATION, ProducerIdentity, Transaction
+from penstock.broker.transactions.transaction import (
+    EPOCH_MAX,
+    NO_PRODUCER_ID,
+    SECOND_GENERATION,
+    ProducerIdentity,
+    Transaction,
+)
 from penstock.cluster.controller import Controller
 from penstock.cluster.partition import Partition
 from penstock.cluster.partitions import PartitionTable
@@ -122,25 +128,18 @@ class TransactionCoordinator:
 
         The marker has the next epoch, so that its producer, should it be alive, hears of it and begins anew.
         """
-        if partition.topic == TRANSACTION_STATE:
-            return
+        if partition.topic == TRANSACTION_STATE or not self.knows_all:
+            return  # nobody can tell whether a transaction that is not found here is another shard's
+        found = partition.log.open_transactions()
+        known = {value.producer_id: value for value in self.open()} if found else {}
         place = TopicPartition(partition.topic, partition.index)
-        for found in partition.log.open_transactions():
-            if not self._is_known(found, place):
-                epoch = min(found.producer_epoch + 1, 0x7FFF)
-                coordinator_epoch = max(found.coordinator_epoch, 0)
-                marker = Marker(found.producer_id, epoch, coordinator_epoch, is_commit=False)
+        for each in found:
+            value = known.get(each.producer_id)
+            if value is None or place not in value.partitions or not _accounts_for(value, each):
+                epoch = min(each.producer_epoch + 1, EPOCH_MAX)
+                coordinator_epoch = max(each.coordinator_epoch, 0)
+                marker = Marker(each.producer_id, epoch, coordinator_epoch, is_commit=False)
                 self.markers.abort_unknown(partition, marker)
-
-    def _is_known(self, found: OpenTransaction, place: TopicPartition) -> bool:
-        if not self.knows_all:
-            return True  # as far as can be told
-        return any(
-            value.producer_id == found.producer_id
-            and place in value.partitions
-            and value.has_batches_of(found.producer_epoch)
-            for value in self.open()
-        )
 
     # --- finding -----------------------------------------------------------------------------------------------------
 
@@ -364,7 +363,7 @@ class TransactionCoordinator:
             self.ends.count(prepared)
             self._complete(shard, prepared)
 
-        self.markers.write(prepared.partitions, marker, marked)
+        self.markers.write(prepared.partitions, marker, prepared.has_batches_of, marked)
 
     def _complete(self, shard: TransactionShard, prepared: Transaction) -> None:
         """All markers are on disk. Who waits for the id goes on at once, and most likely stores what says this, too."""
@@ -438,6 +437,11 @@ class TransactionCoordinator:
         for shard in self._shards:
             for value in shard.transactions.unused(now_ms, self._settings.id_expiration_ms, FORGOTTEN_PER_SWEEP):
                 shard.remove(value.dead(now_ms), now_ms, lambda code: None)
+
+
+def _accounts_for(value: Transaction, found: OpenTransaction) -> bool:
+    """An end that is being written ends whatever it finds, each in its way (`MarkerWriter.fitting`)."""
+    return value.state in PREPARED or value.has_batches_of(found.producer_epoch)
 
 
 def _resolving(future: asyncio.Future[ErrorCode]) -> Outcome:

@@ -4,6 +4,9 @@ The decision is on disk before the first marker is written, and every marker is 
 end is complete. A partition that is gone needs no marker; one whose log has failed gets it when it can be written to
 again, which may be after a restart: until then the transaction stays prepared. So it does if the log has seen a later
 epoch of the producer, as after markers from outside (WriteTxnMarkers): nothing is claimed that is not there.
+
+After a power cut a log may have batches of the next transaction already, whose record is lost: the coordinator knows
+only of the end before it, which it finishes once more. Such batches are aborted, not ended with the one before.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 
+from penstock.broker.transactions.transaction import EPOCH_MAX
 from penstock.cluster.partition import Partition
 from penstock.cluster.partitions import PartitionTable
 from penstock.model.control_record import Marker
@@ -29,6 +33,8 @@ _GONE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 _FENCED = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED)
 
 OnOffsetsEnded = Callable[[int, Marker], None]
+IsOwn = Callable[[int], bool]
+"""Whether batches of an epoch are those that a marker shall end."""
 
 
 class MarkerWriter:
@@ -39,9 +45,9 @@ class MarkerWriter:
         self._clock = clock
         self._on_offsets_ended = on_offsets_ended
 
-    def write(self, where: Iterable[TopicPartition], marker: Marker, done: Callable[[], None]) -> None:
+    def write(self, where: Iterable[TopicPartition], marker: Marker, is_own: IsOwn, done: Callable[[], None]) -> None:
         """Write the marker to all of them; `done` when each is on disk or needs none."""
-        _Ending(self, frozenset(where), marker, done).begin()
+        _Ending(self, frozenset(where), marker, is_own, done).begin()
 
     def write_one(self, place: TopicPartition, marker: Marker, flushed: Callable[[ErrorCode], None]) -> None:
         """`flushed` is called with the outcome, perhaps at once. KafkaError if it cannot be written."""
@@ -61,12 +67,19 @@ class MarkerWriter:
         if partition.when_flushed(last_offset, on_disk):
             on_disk()
 
-    def outranking(self, place: TopicPartition, marker: Marker) -> Marker:
-        """This node's coordinator is the only one: whatever epoch a marker from outside had, its own is not lower."""
+    def fitting(self, place: TopicPartition, marker: Marker, is_own: IsOwn) -> Marker:
+        """As it is right for this log.
+
+        This node's coordinator is the only one: whatever epoch a marker from outside had, its own is not lower. What is
+        open and belongs to another transaction is aborted.
+        """
         known = self._partitions.get(place.topic, place.partition).log.producer(marker.producer_id)
-        if known is None or known.coordinator_epoch <= marker.coordinator_epoch:
+        if known is None:
             return marker
-        return marker._replace(coordinator_epoch=known.coordinator_epoch)
+        if known.current_txn_start_offset >= 0 and not is_own(known.producer_epoch):
+            epoch = min(known.producer_epoch + 1, EPOCH_MAX)
+            marker = marker._replace(producer_epoch=epoch, is_commit=False)
+        return marker._replace(coordinator_epoch=max(known.coordinator_epoch, marker.coordinator_epoch))
 
     def abort_unknown(self, partition: Partition, marker: Marker) -> None:
         """A transaction that is open in a log, but that no coordinator knows."""
@@ -74,20 +87,26 @@ class MarkerWriter:
             "%s-%d: aborting a transaction of producer %d that nobody coordinates",
             partition.topic, partition.index, marker.producer_id,
         )  # fmt: skip
-        self.write([TopicPartition(partition.topic, partition.index)], marker, lambda: None)
+        self.write([TopicPartition(partition.topic, partition.index)], marker, lambda _: True, lambda: None)
 
 
 class _Ending:
     """One transaction on its way to its end."""
 
-    __slots__ = ("_done", "_left", "_marker", "_writer")
+    __slots__ = ("_done", "_is_own", "_left", "_marker", "_writer")
 
     def __init__(
-        self, writer: MarkerWriter, where: frozenset[TopicPartition], marker: Marker, done: Callable[[], None]
+        self,
+        writer: MarkerWriter,
+        where: frozenset[TopicPartition],
+        marker: Marker,
+        is_own: IsOwn,
+        done: Callable[[], None],
     ) -> None:
         self._writer = writer
         self._left = set(where)
         self._marker = marker
+        self._is_own = is_own
         self._done = done
 
     def begin(self) -> None:
@@ -101,7 +120,7 @@ class _Ending:
             if count:
                 pause_at("marker")
             try:
-                marker = self._writer.outranking(place, self._marker)
+                marker = self._writer.fitting(place, self._marker, self._is_own)
                 self._writer.write_one(place, marker, lambda code, place=place: self._flushed(place, code))  # type: ignore[misc]
             except KafkaError as error:
                 self._flushed(place, error.code)

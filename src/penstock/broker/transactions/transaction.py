@@ -62,9 +62,15 @@ class Transaction(NamedTuple):
         return is_exhausted(self.epoch)
 
     def has_batches_of(self, epoch: int) -> bool:
-        """Whether a batch of this epoch can belong to its transaction; one of another is left over from before."""
-        is_raised = self.state in PREPARED and (self.version >= SECOND_GENERATION or epoch == self.last_epoch)
-        return epoch == self.epoch or (is_raised and epoch == self.epoch - 1)
+        """Whether a batch of this epoch can belong to its transaction; one of another is of one before or after it.
+
+        Second generation: once the end is decided, the epoch that is stored is that of the next transaction.
+        """
+        if self.state not in PREPARED:
+            return epoch == self.epoch
+        if self.version >= SECOND_GENERATION:
+            return epoch == self.epoch - 1
+        return epoch in (self.epoch, self.last_epoch)
 
     def is_overdue(self, now_ms: int) -> bool:
         return self.state is TransactionState.ONGOING and now_ms - self.start_ms > self.timeout_ms

@@ -133,6 +133,39 @@ def test_what_a_crash_left_open_is_not_committed_with_the_next_transaction(versi
     run(test())
 
 
+@pytest.mark.parametrize("commit", [True, False])
+def test_what_came_after_an_end_that_is_finished_again_is_not_ended_with_it(commit: bool) -> None:
+    """The end is complete in memory, and the next transaction's first batch on disk; its record goes with the power."""
+
+    async def test() -> None:
+        async with TransactionWorld() as world:
+            sender = await begun(world, A, B)
+            world.engine.hold_flushes()
+            ending = asyncio.create_task(world.transactions.end("tx", sender, commit=commit, version=SECOND))
+            await settle()
+            waiting = asyncio.create_task(world.transactions.wait_for_end("tx"))  # for the next one, by Produce v12
+            for _ in range(3):  # the decision, the markers
+                await settle()
+                world.flush()
+            following = await ending
+            await waiting
+            world.write(A, following)
+            world.flush()
+            world.engine.hold_flushes(False)
+        async with world.restarted() as again:
+            await settle()
+            assert again.of("tx").state in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+            assert [marker.is_commit for marker in again.log(A).markers] == [commit, False]
+            assert again.log(A).markers[-1].producer_epoch == following.epoch + 1
+            assert {marker.is_commit for marker in again.log(B).markers} == {commit}
+            assert not again.log(A).open_transactions()
+            with pytest.raises(KafkaError) as refused:
+                again.write(A, following)  # sent again: it hears that it is not in the log any more
+            assert refused.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
+
+    run(test())
+
+
 def test_a_batch_of_a_new_epoch_does_not_join_a_transaction_of_an_older_one() -> None:
     async def test() -> None:
         async with TransactionWorld() as world:
