@@ -177,7 +177,7 @@ def test_every_state_can_be_reached_and_only_death_is_final() -> None:
 
 EVENTS = st.lists(
     st.tuples(
-        st.sampled_from(["init", "offer", "add", "commit", "abort", "complete", "timeout"]),
+        st.sampled_from(["init", "offer", "add", "commit", "abort", "complete", "timeout", "restart"]),
         st.integers(-1, 1),  # how far the sender's epoch is off
         st.sampled_from([FIRST, SECOND]),
         st.integers(0, 50),
@@ -192,6 +192,9 @@ def test_random_orders_of_events(events: list[tuple[str, int, int, int]], epoch:
     value, now, decided = new()._replace(epoch=epoch, timeout_ms=100), 0, None
     for kind, off, version, span in events:
         now += span
+        if kind == "restart":
+            value = decode_value("x", encode_value(value))
+            continue
         try:
             after = _apply(value, kind, off, version, now)
         except KafkaError:
@@ -210,9 +213,21 @@ def test_random_orders_of_events(events: list[tuple[str, int, int, int]], epoch:
         if after.state in PREPARED:
             decided = S.COMPLETE_COMMIT if after.state is S.PREPARE_COMMIT else S.COMPLETE_ABORT
             assert after.partitions == value.partitions
+            _check_whose_batches(value, after)
         if off and kind in ("add", "commit", "abort") and version == FIRST:
             raise AssertionError("a sender with a wrong epoch got through")
         value = after
+
+
+def _check_whose_batches(before: Transaction, prepared: Transaction) -> None:
+    """A marker that is written again after a restart ends what was sent for its transaction, and nothing else."""
+    if prepared.version < SECOND:
+        return
+    stored = decode_value("x", encode_value(prepared))
+    following = prepared.completed(0).identity
+    for value in (prepared, stored):
+        assert value.has_batches_of(before.epoch) or before.state is not S.ONGOING
+        assert following.producer_id != value.producer_id or not value.has_batches_of(following.epoch)
 
 
 def _told(kind: str, version: int, after: Transaction) -> ProducerIdentity | None:
