@@ -13,12 +13,15 @@ import typer
 
 from penstock import __version__
 from penstock.cli import client_metrics, config, group, log, quota, topic, transaction
+from penstock.cli.archive import archive
 from penstock.cli.bench import bench
 from penstock.cli.client import explain_stray
 from penstock.cli.consume import consume
 from penstock.cli.demo import demo
 from penstock.cli.errors import CommandError
+from penstock.cli.load import load
 from penstock.cli.produce import produce
+from penstock.cli.replay import replay
 from penstock.cli.serve import serve
 
 app = typer.Typer(
@@ -33,6 +36,9 @@ app.command()(demo)
 app.command()(serve)
 app.command()(produce)
 app.command()(consume)
+app.command()(load)
+app.command()(archive)
+app.command()(replay)
 app.command()(bench)
 app.add_typer(topic.app, name="topic")
 app.add_typer(group.app, name="group")

@@ -26,7 +26,9 @@ from penstock.model.batch import (
 )
 from penstock.model.compression import compress
 from penstock.model.records import Headers
-from penstock.model.varint import append_signed, signed_size
+from penstock.model.varint import signed_bytes, signed_size
+
+_NULL = signed_bytes(-1)
 
 
 class NewRecord(NamedTuple):
@@ -105,16 +107,21 @@ def repack(payload: Buffer, header: BatchHeader, codec: int) -> bytearray:
 
 def append_record(payload: bytearray, record: NewRecord, timestamp_delta: int, offset_delta: int) -> None:
     """Append one encoded record."""
-    body = bytearray(1)  # attributes: none are defined
-    append_signed(body, timestamp_delta)
-    append_signed(body, offset_delta)
-    _append_sized(body, record.key)
-    _append_sized(body, record.value)
-    append_signed(body, len(record.headers))
-    for name, value in record.headers:
-        _append_sized(body, name.encode("utf-8", "surrogateescape"))
-        _append_sized(body, value)
-    append_signed(payload, len(body))
+    key, value, headers, _ = record
+    parts = [
+        b"\0",  # attributes: none are defined
+        signed_bytes(timestamp_delta),
+        signed_bytes(offset_delta),
+        _NULL if key is None else signed_bytes(len(key)) + key,
+        _NULL if value is None else signed_bytes(len(value)) + value,
+        signed_bytes(len(headers)),
+    ]
+    for name, content in headers:
+        encoded = name.encode("utf-8", "surrogateescape")
+        parts += [signed_bytes(len(encoded)), encoded]
+        parts.append(_NULL if content is None else signed_bytes(len(content)) + content)
+    body = b"".join(parts)
+    payload += signed_bytes(len(body))
     payload += body
 
 
@@ -122,11 +129,3 @@ def record_size(record: NewRecord) -> int:
     """About how many bytes `append_record` adds, deltas taken as small; for those who fill batches to a size."""
     size = 8 + len(record.key or b"") + len(record.value or b"") + signed_size(len(record.value or b""))
     return size + sum(len(name) + len(value or b"") + 4 for name, value in record.headers)
-
-
-def _append_sized(buffer: bytearray, data: bytes | None) -> None:
-    if data is None:
-        append_signed(buffer, -1)
-    else:
-        append_signed(buffer, len(data))
-        buffer += data

@@ -41,7 +41,20 @@ def append_signed(buffer: bytearray, value: int) -> None:
     buffer.append(number)
 
 
+def signed_bytes(value: int) -> bytes:
+    """What `append_signed` would append."""
+    if 0 <= value < _COMMON_COUNT:
+        return _COMMON[value]
+    buffer = bytearray()
+    append_signed(buffer, value)
+    return bytes(buffer)
+
+
 def signed_size(value: int) -> int:
     """How many bytes `append_signed` would add."""
     number = (value << 1) ^ (value >> 63)
     return max(1, (number.bit_length() + 6) // 7)
+
+
+_COMMON_COUNT = 1 << 13  # all that takes two bytes: nearly every number in a record
+_COMMON = tuple(bytes((n << 1,)) if n < 64 else bytes((n << 1 & 0x7F | 0x80, n >> 6)) for n in range(_COMMON_COUNT))

@@ -1,0 +1,92 @@
+"""A load from end to end: source, topic, ledger, transactions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from penstock.bulk.aside import Aside
+from penstock.bulk.encoding import Shape, encoder
+from penstock.bulk.load import LoadFeed, usable_entry
+from penstock.bulk.opening import Reading, open_source
+from penstock.bulk.packing import Packer
+from penstock.bulk.progress import Progress
+from penstock.bulk.rows import WHOLE_PIECES, PieceLimits, Source
+from penstock.bulk.topics import KEEP_ALL, KnownTopic, ensure_topic, time_remarks
+from penstock.bulk.transfer import Portion, Transfer
+from penstock.client.cluster import Cluster
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadRequest:
+    path: Path
+    topic: str
+    reading: Reading
+    shape: Shape
+    partitions: int | None = None
+    codec: int = 0
+    skip_bad: Path | None = None
+    job: str | None = None
+    again: bool = False
+    limits: PieceLimits = WHOLE_PIECES
+
+    @property
+    def job_name(self) -> str:
+        if self.job is not None:
+            return self.job
+        what = f" table {self.reading.table}" if self.reading.table else ""
+        if self.reading.query:
+            what = f" query {hashlib.sha256(self.reading.query.encode()).hexdigest()[:12]}"
+        return f"load {self.path.absolute()}{what} into {self.topic}"
+
+    def settings(self) -> dict[str, Any]:
+        """What must be the same when the job goes on, as plain JSON."""
+        named = {**self.reading._asdict(), **self.shape._asdict()}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in named.items() if value}
+
+
+class LoadResult(NamedTuple):
+    rows_in_all: int
+    skipped: int
+
+
+def load(
+    cluster: Cluster, request: LoadRequest, open_parquet: Callable[[Path], Source], progress: Progress
+) -> LoadResult:
+    """BulkError, KafkaError or BrokerUnavailable if it cannot be done; what was committed before stays."""
+    with ExitStack() as stack:
+        source = stack.enter_context(open_source(request.path, request.reading, open_parquet))
+        encode = encoder(source, request.shape)
+        topic = _target(cluster, request, progress)
+        aside = None
+        if request.skip_bad is not None:
+            aside = Aside(request.skip_bad, source.row_word)
+            stack.callback(aside.close)
+        packer = Packer(topic.name, topic.partition_count, request.codec)
+        feed = LoadFeed(source, encode, packer, topic, request.settings(), limits=request.limits, aside=aside)
+        transfer = Transfer(cluster, request.job_name)
+        entry, remark = usable_entry(transfer.begin(), topic, again=request.again)
+        if remark:
+            progress.remark(remark)
+        progress.begin(source.total)
+
+        def advanced(portion: Portion) -> None:
+            progress.advance(portion.rows, feed.done)
+
+        transfer.run(feed, entry, advanced)
+        return LoadResult(feed.rows, feed.skipped)
+
+
+def _target(cluster: Cluster, request: LoadRequest, progress: Progress) -> KnownTopic:
+    has_times = request.shape.timestamp is not None
+    topic, is_new = ensure_topic(cluster, request.topic, request.partitions, KEEP_ALL if has_times else None)
+    if is_new:
+        kept = "; it keeps everything (retention.ms=-1), since rows with times may be old" if has_times else ""
+        progress.remark(f"topic {topic.name} made, with {topic.partition_count} partitions{kept}")
+    for remark in time_remarks(cluster, topic) if has_times and not is_new else ():
+        progress.remark(remark)
+    return topic

@@ -1,0 +1,121 @@
+"""The topic that a job writes to or reads from: made if it is missing, and known by its id."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from penstock.bulk.problems import Missing, Unfit
+from penstock.client.cluster import METADATA_VERSION, Cluster, check
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.apis import METADATA
+
+CREATE_TOPICS, CREATE_TOPICS_VERSION = 19, 7
+DESCRIBE_CONFIGS, DESCRIBE_CONFIGS_VERSION = 32, 4
+TOPIC_RESOURCE = 2
+CREATE_TIMEOUT_MS = 10_000
+DAY_MS = 86_400_000
+BROKERS_OWN = -1  # its default for partitions and replicas
+
+
+class KnownTopic(NamedTuple):
+    """A topic that exists. The ids tell it from one of the same name, made anew or on another cluster."""
+
+    name: str
+    partition_count: int
+    topic_id: str
+    cluster_id: str
+
+
+def find_topic(cluster: Cluster, name: str) -> KnownTopic | None:
+    def ask() -> KnownTopic | None:
+        answer = cluster.any_connection().call(
+            METADATA, METADATA_VERSION, topics=[{"name": name}], allow_auto_topic_creation=False
+        )
+        (topic,) = answer.topics
+        if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return None
+        check(topic.error_code, f"topic {name}")
+        return KnownTopic(name, len(topic.partitions), str(topic.topic_id), answer.cluster_id or "")
+
+    return cluster.patiently(ask)
+
+
+def require_topic(cluster: Cluster, name: str) -> KnownTopic:
+    found = find_topic(cluster, name)
+    if found is None:
+        raise Missing(f"topic {name} does not exist", "`penstock topic list` shows all topics")
+    return found
+
+
+def ensure_topic(
+    cluster: Cluster,
+    name: str,
+    partitions: int | None,
+    configs: Mapping[str, str] | None = None,
+    *,
+    default_partitions: int = BROKERS_OWN,
+) -> tuple[KnownTopic, bool]:
+    """The topic, and whether it was made now. Unfit if it is there with another number of partitions than wanted."""
+    found = find_topic(cluster, name)
+    if found is None:
+        create_topic(cluster, name, partitions or default_partitions, configs or {})
+        return require_topic(cluster, name), True
+    if partitions is not None and found.partition_count != partitions:
+        raise Unfit(
+            f"topic {name} has {found.partition_count} partitions, not {partitions}",
+            "leave out --partitions to write to it as it is",
+        )
+    return found, False
+
+
+def create_topic(cluster: Cluster, name: str, partitions: int, configs: Mapping[str, str]) -> None:
+    """And wait until its partitions are led. That somebody else made it meanwhile is no error."""
+    wanted = {
+        "name": name,
+        "num_partitions": partitions,
+        "replication_factor": BROKERS_OWN,
+        "configs": [{"name": key, "value": value} for key, value in configs.items()],
+    }
+
+    def create() -> None:
+        answer = cluster.any_connection().call(
+            CREATE_TOPICS, CREATE_TOPICS_VERSION, topics=[wanted], timeout=CREATE_TIMEOUT_MS
+        )
+        (result,) = answer.topics
+        if result.error_code != ErrorCode.TOPIC_ALREADY_EXISTS:
+            check(result.error_code, result.error_message or f"topic {name}")
+
+    def led() -> None:
+        if name not in cluster.topics([name]):
+            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"topic {name} is being made")
+
+    cluster.patiently(create)
+    cluster.patiently(led)
+
+
+KEEP_ALL = {"retention.ms": "-1", "retention.bytes": "-1"}
+"""For a topic that is made for records with times of their own, which may be old."""
+
+
+def time_remarks(cluster: Cluster, topic: KnownTopic) -> list[str]:
+    """Settings of a topic by which records with times of their own would lose them, or be removed for them."""
+    remarks = []
+    if topic_config(cluster, topic.name, "message.timestamp.type") == "LogAppendTime":
+        remarks.append(f"topic {topic.name} gives records the time of arrival: message.timestamp.type is LogAppendTime")
+    retention_ms = int(topic_config(cluster, topic.name, "retention.ms") or -1)
+    if retention_ms >= 0:
+        hint = f"`penstock topic alter {topic.name} --config retention.ms=-1` keeps older ones"
+        remarks.append(f"topic {topic.name} removes records that are older than {retention_ms / DAY_MS:g} days; {hint}")
+    return remarks
+
+
+def topic_config(cluster: Cluster, topic: str, name: str) -> str | None:
+    def ask() -> str | None:
+        wanted = [{"resource_type": TOPIC_RESOURCE, "resource_name": topic, "configuration_keys": [name]}]
+        answer = cluster.any_connection().call(DESCRIBE_CONFIGS, DESCRIBE_CONFIGS_VERSION, resources=wanted)
+        (result,) = answer.results
+        check(result.error_code, f"topic {topic}")
+        return next((each.value for each in result.configs if each.name == name), None)
+
+    return cluster.patiently(ask)

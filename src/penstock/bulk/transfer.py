@@ -1,0 +1,139 @@
+"""Writes what a feed gives into topics, exactly once, however often the process or the broker dies.
+
+A portion is a transaction: its rows, and the job's entry in the ledger that says how far the feed has come. When a run
+starts, `begin` shuts out any other run of the same job, aborts what it left open, and says where to go on.
+
+Where a commit got no answer, or the broker went away in the middle, the same is done again: `init`, and then the
+ledger says whether the portion is there. If not it is sent once more, from memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.bulk.ledger import Entry, Ledger
+from penstock.bulk.problems import Replaced
+from penstock.client.cluster import Cluster
+from penstock.client.connection import BrokerUnavailable
+from penstock.client.retries import PASSING
+from penstock.client.transactions import TransactionalProducer, is_fenced
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.topic_partition import TopicPartition
+
+PAUSE_S = 0.1
+# After `init` the portion begins anew, so these pass, too.
+MENDABLE = PASSING | {
+    ErrorCode.INVALID_TXN_STATE,
+    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+    ErrorCode.UNKNOWN_PRODUCER_ID,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Batches of one transaction, and what the ledger says when it is committed: plain JSON, other for each portion."""
+
+    entry: dict[str, Any]
+    rows: int
+    batches: list[tuple[TopicPartition, bytearray]] = field(default_factory=list)
+
+
+class Feed(ABC):
+    """Where portions come from. The same portions need not come again after a restart, but the same rows."""
+
+    @abstractmethod
+    def resume(self, entry: Entry | None) -> None:
+        """Go to where the ledger says, or to the first row. Changed if that would make no sense."""
+
+    @abstractmethod
+    def portions(self) -> Iterator[Portion]: ...
+
+
+class Transfer:
+    def __init__(self, cluster: Cluster, job: str) -> None:
+        self._cluster = cluster
+        self.job = job
+        self._ledger = Ledger(cluster)
+        self._producer = TransactionalProducer(cluster, transactional_id(job))
+        self._is_open = False
+        self._last: Entry | None = None  # what the ledger has said
+
+    def begin(self) -> Entry | None:
+        """The job's entry, if it ran before."""
+        self._ledger.prepare()
+        self._producer.init()
+        self._last = self._ledger.read(self.job)
+        return self._last
+
+    def run(self, feed: Feed, entry: Entry | None, advanced: Callable[[Portion], None]) -> None:
+        """All portions from `entry` on; `advanced` is called after each that is committed."""
+        try:
+            feed.resume(entry)
+            for portion in feed.portions():
+                self._deliver(portion)
+                advanced(portion)
+        except BaseException:
+            self._give_up()
+            raise
+
+    def _deliver(self, portion: Portion) -> None:
+        deadline = time.monotonic() + self._cluster.timeout_s
+        is_delivered = self._attempt(portion, deadline)
+        while not is_delivered:
+            time.sleep(PAUSE_S)
+            is_delivered = self._is_there(portion) or self._attempt(portion, deadline)
+        self._last = portion.entry
+
+    def _attempt(self, portion: Portion, deadline: float) -> bool:
+        """False if it may be tried again."""
+        self._is_open = True
+        try:
+            for place, batch in portion.batches:
+                self._producer.send(place, batch)
+            self._producer.send(*self._ledger.record(self.job, portion.entry))
+            self._producer.commit()
+        except (BrokerUnavailable, KafkaError) as error:
+            if isinstance(error, KafkaError) and error.code not in MENDABLE:
+                if not is_fenced(error):
+                    raise
+                self._is_open = False
+                raise self._replaced() from error
+            if time.monotonic() > deadline:
+                raise
+            return False
+        self._is_open = False
+        return True
+
+    def _is_there(self, portion: Portion) -> bool:
+        """After a failure: whether it was committed all the same. Nothing of it is open then."""
+        self._cluster.forget()
+        self._producer.init()
+        self._is_open = False
+        found = self._ledger.read(self.job)
+        if found not in (portion.entry, self._last):
+            raise self._replaced()  # it has gone on from where we were
+        return found == portion.entry
+
+    def _replaced(self) -> Replaced:
+        hint = "what it has done stays done: start it again, once, and it goes on"
+        return Replaced(f"another run of the job {self.job} took over, or this one slept", hint)
+
+    def _give_up(self) -> None:
+        """Readers of committed records would wait for an open transaction until it times out."""
+        if self._is_open:
+            self._is_open = False
+            self._cluster.timeout_s = min(self._cluster.timeout_s, 5.0)
+            self._cluster.forget()  # whatever stopped us may have left an answer half read
+            try:
+                self._producer.abort()
+            except (BrokerUnavailable, KafkaError):
+                pass  # the broker does it when the transaction times out, or the next run when it begins
+
+
+def transactional_id(job: str) -> str:
+    return f"penstock-job-{hashlib.sha256(job.encode()).hexdigest()[:24]}"

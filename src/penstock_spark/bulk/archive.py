@@ -1,0 +1,197 @@
+"""`penstock archive` without its screen: what is new in a topic becomes Parquet files, each record once.
+
+A run goes in steps. A step writes files under temporary names, then commits: the manifest that names them, the offsets
+behind them and the renames that are to follow is put in place as a whole; then the renames are done. A run that dies
+before the commit leaves files that the next one removes; after it, renames that the next one does.
+
+So that there are few files and large ones, each date has at most one small file: rows that come later are written
+together with its rows into a new file, which takes its name. A rename puts one file in the place of the other at once,
+so that whoever reads the directory sees each row once at any moment.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from penstock.bulk.problems import BulkError, Changed
+from penstock.bulk.topics import KnownTopic
+from penstock.client.cluster import Cluster
+from penstock.client.offsets import bounds
+from penstock.model.topic_partition import TopicPartition
+from penstock_spark.admission import limited
+from penstock_spark.bulk.manifest import ArchiveFile, Manifest, ManifestFile, committed, new_manifest
+from penstock_spark.bulk.merge import merge
+from penstock_spark.bulk.pieces import PieceTask, Range, new_path
+from penstock_spark.bulk.sorted_file import Written
+
+LARGE_ENOUGH = 0.75  # of the wanted size: such a file is left alone
+FIRST_STEP_ROWS = 200_000
+
+Execute = Callable[[PieceTask, Sequence[Range]], list[Written]]
+"""Write files of these ranges, in one process or in many."""
+
+
+@dataclass(frozen=True)
+class ArchiveSettings:
+    bootstrap: str
+    file_bytes: int = 128 << 20
+    step_bytes: int = 512 << 20
+    compression: str = "zstd"
+    tolerant: bool = False
+    """What was removed from the topic before it was archived is passed over."""
+    step_rows_max: int = 1 << 62
+
+
+class Step(NamedTuple):
+    """A commit that was made."""
+
+    rows: int
+    offsets: int
+    files: int
+    size_bytes: int
+
+
+class Archive:
+    """One topic in one directory. A run holds the lock: see `locked`."""
+
+    def __init__(self, root: Path, topic: KnownTopic, settings: ArchiveSettings) -> None:
+        self._file = ManifestFile(root, topic.name)
+        self._root, self._topic, self._settings = root, topic, settings
+        self.manifest = new_manifest(topic)
+        self._ends: dict[TopicPartition, int] = {}
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Nobody else writes; what a run that died has left is put in order."""
+        self._file.temporary.mkdir(parents=True, exist_ok=True)
+        with self._file.lock.open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise BulkError(f"another run archives {self._topic.name} into {self._root}", "wait for it") from None
+            self._recover()
+            yield
+
+    def _recover(self) -> None:
+        found = self._file.load()
+        if found is not None:
+            self._check_same(found)
+            self._file.settle(found)
+            self.manifest = found
+        for left in self._file.temporary.iterdir():
+            left.unlink()
+
+    def _check_same(self, found: Manifest) -> None:
+        if (found.topic_id, found.cluster_id) != (self._topic.topic_id, self._topic.cluster_id):
+            what = "was made anew" if found.cluster_id == self._topic.cluster_id else "is on another cluster"
+            hint = "archive into another directory"
+            raise Changed(f"topic {self._topic.name} {what} since {self._root} was begun", hint)
+
+    # --- how much ------------------------------------------------------------------------------------------------
+
+    def plan(self, cluster: Cluster) -> int:
+        """Offsets that there are to archive, up to what is committed now."""
+        places = [TopicPartition(self._topic.name, index) for index in range(self._topic.partition_count)]
+        next_offsets = dict(self.manifest.next_offsets)
+        for place, (start, end) in bounds(cluster, places, committed=True).items():
+            begun = next_offsets.get(place.partition)
+            if begun is not None and begun > end:
+                raise Changed(f"{place} ends at {end}, and was archived up to {begun}: it has lost records")
+            if begun is not None and begun < start and not self._settings.tolerant:
+                hint = "go on with what is left: --skip-missing"
+                raise Changed(f"{place} begins at {start} now: records from {begun} on were removed unarchived", hint)
+            next_offsets[place.partition] = start if begun is None else max(start, begun)
+            self._ends[place] = end
+        self.manifest = committed(self.manifest, {}, next_offsets=next_offsets)
+        return sum(offset - next_offsets[place.partition] for place, offset in self._ends.items())
+
+    def steps(self, execute: Execute) -> Iterator[Step]:
+        settings = self._settings
+        task = PieceTask(
+            settings.bootstrap,
+            self._topic.name,
+            str(self._file.temporary),
+            settings.file_bytes,
+            settings.compression,
+            settings.tolerant,
+        )
+        rows_most = min(FIRST_STEP_ROWS, settings.step_rows_max)
+        while ranges := self._ranges(rows_most):
+            step = self._commit(execute(task, ranges), ranges)
+            yield step
+            if step.rows:
+                rows_most = max(1, int(settings.step_bytes / max(1.0, step.size_bytes / step.rows)))
+                rows_most = min(rows_most, settings.step_rows_max)
+
+    def _ranges(self, most: int) -> list[Range]:
+        starts = {place: self.manifest.next_offsets[place.partition] for place in self._ends}
+        ends = limited(starts, self._ends, most)
+        return [
+            Range(place.partition, starts[place], end) for place, end in sorted(ends.items()) if end > starts[place]
+        ]
+
+    # --- committing ----------------------------------------------------------------------------------------------
+
+    def _commit(self, pieces: Sequence[Written], ranges: Sequence[Range]) -> Step:
+        by_date: dict[str, list[Written]] = defaultdict(list)
+        for piece in pieces:
+            by_date[piece.date].append(piece)
+        files: dict[str, ArchiveFile] = {}
+        pending = []
+        for date, found in sorted(by_date.items()):
+            for path, written in self._placed(date, found):
+                name = os.path.relpath(written.path, self._root)
+                pending.append((name, path))
+                files[path] = _archive_file(path, written)
+        next_offsets = self.manifest.next_offsets | {each.partition: each.end for each in ranges}
+        self.manifest = committed(self.manifest, files, next_offsets=next_offsets, pending=tuple(pending))
+        self._file.save(self.manifest)
+        self._file.settle(self.manifest)
+        for left in self._file.temporary.iterdir():  # pieces that were merged
+            left.unlink()
+        rows, size = sum(each.rows for each in pieces), sum(each.size_bytes for each in pieces)
+        return Step(rows, sum(each.end - each.first for each in ranges), len(files), size)
+
+    def _placed(self, date: str, pieces: Sequence[Written]) -> Iterator[tuple[str, Written]]:
+        """Where each file goes: large ones under new names, small ones together in the place of the small one."""
+        enough = self._settings.file_bytes * LARGE_ENOUGH
+        folder = f"topic={self._topic.name}/date={date}"
+        there = [each for each in self.manifest.files.values() if each.date == date]
+        number = len(there)
+        small = []
+        for piece in pieces:
+            if piece.size_bytes < enough:
+                small.append(piece)
+                continue
+            yield f"{folder}/part-{number:05}.parquet", piece
+            number += 1
+        if not small:
+            return
+        open_file = next((each for each in reversed(there) if each.size_bytes < enough), None)
+        if open_file is None and len(small) == 1:
+            yield f"{folder}/part-{number:05}.parquet", small[0]
+            return
+        inputs = [Path(each.path) for each in small]
+        if open_file is not None:
+            inputs.insert(0, self._root / open_file.path)
+        merged = merge(inputs, new_path(self._file.temporary), date, self._settings.compression)
+        yield (f"{folder}/part-{number:05}.parquet" if open_file is None else open_file.path), merged
+
+
+def _archive_file(path: str, written: Written) -> ArchiveFile:
+    return ArchiveFile(
+        path=path,
+        date=written.date,
+        rows=written.rows,
+        size_bytes=written.size_bytes,
+        first_ms=written.first_ms,
+        last_ms=written.last_ms,
+        spans=dict(written.spans),
+    )

@@ -1,0 +1,107 @@
+"""The `penstock` command as users meet it: a real process."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+TIMEOUT_S = 60
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def json_lines(self) -> list[Any]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+
+class Question:
+    """What a command asks, and what comes of an answer."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        assert process.stderr is not None
+        self.text = ""
+        while not self.text.rstrip().endswith("]:"):
+            piece = os.read(process.stderr.fileno(), 1000)
+            assert piece, f"it ended without a question: {self.text}"
+            self.text += piece.decode()
+
+    def answer(self, word: str) -> tuple[int, str]:
+        """The exit code, and what it says then."""
+        _, told = self._process.communicate(f"{word}\n".encode(), TIMEOUT_S)
+        return self._process.returncode, told.decode()
+
+
+class CommandLine:
+    """Runs `penstock …`; settings of the surrounding shell are left out."""
+
+    def __init__(self, bootstrap: str | None) -> None:
+        self.environ = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
+        self.environ["COLUMNS"] = "200"
+        if bootstrap is not None:
+            self.environ["PENSTOCK_BOOTSTRAP_SERVER"] = bootstrap
+
+    def __call__(self, *args: object, stdin: str | bytes = b"", code: int = 0, **environ: str) -> Outcome:
+        done = subprocess.run(
+            [sys.executable, "-m", "penstock", *map(str, args)],
+            input=stdin.encode() if isinstance(stdin, str) else stdin,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            env=self.environ | environ,
+            check=False,
+        )
+        outcome = Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+        assert outcome.code == code, f"exit code {outcome.code}, not {code}\n{outcome.out}\n{outcome.err}"
+        assert "Traceback" not in outcome.err, outcome.err
+        return outcome
+
+    @contextlib.contextmanager
+    def asked(self, *args: object) -> Iterator[Question]:
+        """The command waiting for an answer to its question."""
+        with subprocess.Popen(
+            [sys.executable, "-m", "penstock", *map(str, args)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=self.environ,
+        ) as process:
+            try:
+                yield Question(process)
+            finally:
+                process.kill()
+
+    @contextlib.contextmanager
+    def started(self, *args: object) -> Iterator[subprocess.Popen[bytes]]:
+        """The command running beside the test, ended with it. Ctrl-C works even where the runner ignores it."""
+        with subprocess.Popen(
+            [sys.executable, "-m", "penstock", *map(str, args)],
+            stdout=subprocess.PIPE,
+            env=self.environ,
+            preexec_fn=_heed_interrupts,
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+
+def _heed_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

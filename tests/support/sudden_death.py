@@ -1,0 +1,52 @@
+"""Death at the n-th call to the outside world, in the middle of a job: nothing that follows is done, as after kill -9.
+
+The call itself may have been made (`after=True`) or not. All later calls of the same functions fail, too, so that
+whatever a job does on its way out does not happen either.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+class Death(BaseException):
+    """Not an Exception: nobody may catch it."""
+
+
+NETWORK: tuple[tuple[Any, str], ...] = ((socket.socket, "sendmsg"), (socket.socket, "recv_into"))
+FILES: tuple[tuple[Any, str], ...] = ((os, "fsync"), (Path, "replace"), (Path, "unlink"))
+
+
+@contextmanager
+def death_at(number: int, calls: tuple[tuple[Any, str], ...], *, after: bool) -> Iterator[None]:
+    """Raises nothing by itself: whoever runs the job inside sees `Death`, if there were so many calls."""
+    seen = 0
+    is_dead = False
+
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **values: Any) -> Any:
+            nonlocal seen, is_dead
+            if is_dead:
+                raise Death
+            seen += 1
+            is_dead = seen == number
+            if is_dead and not after:
+                raise Death
+            result = original(*args, **values)
+            if is_dead:
+                raise Death
+            return result
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        for owner, name in calls:
+            patch.setattr(owner, name, wrap(getattr(owner, name)))
+        yield
