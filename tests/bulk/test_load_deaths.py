@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from penstock.bulk.problems import Replaced
+from penstock.client import markers
 from penstock.client.address import Address
 from penstock.client.cluster import Cluster
 from penstock.client.connection import BrokerUnavailable
@@ -122,13 +123,13 @@ def ends(cluster: Cluster, topic: str) -> int:
 def test_the_open_transaction_of_somebody_else(
     run_load: Run, cluster: Cluster, contents: Contents, topic: str, tmp_path: Path
 ) -> None:
-    """It holds back all that is committed after it, the ledger included; the job knows all the same."""
+    """It holds back all that is committed after it, markers included; the job knows all the same."""
     (tmp_path / "other.jsonl").write_text("0\n")
-    run_load(tmp_path / "other.jsonl")  # makes the ledger
+    run_load(tmp_path / "other.jsonl")  # makes the topic of markers
     other = TransactionalProducer(cluster, unique_name("other"))
     other.init()
     batch = build_batch([NewRecord(b"some other job", b"{}")], timestamp=0)
-    other.send(TopicPartition("__penstock_jobs", 0), batch)
+    other.send(TopicPartition(markers.TOPIC, 0), batch)
     other.flush()
     try:
         rows = write_rows(tmp_path / "rows.jsonl", 30)

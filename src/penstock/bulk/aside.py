@@ -1,6 +1,6 @@
 """Bad rows put aside: a file with a JSON object a line, with the row's place, the reason and the row itself.
 
-It is written before the transaction that skips the rows, and cut back to what the ledger knows when a job goes on, so
+It is written before the transaction that skips the rows, and cut back to what the marker says when a job goes on, so
 that every bad row is in it once.
 """
 

@@ -1,8 +1,8 @@
 """`penstock load` without its screen: rows of a source into a topic, each once.
 
-An entry of the ledger:
+A marker of the job:
 
-    {"kind": "load", "source": …, "topic": …, "topic_id": …, "settings": {…}, "position": {…},
+    {"kind": "load", "job": its name, "source": …, "topic": …, "topic_id": …, "settings": {…}, "position": {…},
      "rows": loaded, "skipped": bad ones, "aside_bytes": size of the file with these, "is_done": …}
 """
 
@@ -13,12 +13,11 @@ from typing import Any
 
 from penstock.bulk.aside import Aside
 from penstock.bulk.encoding import Encode
-from penstock.bulk.ledger import Entry
 from penstock.bulk.packing import Packer
 from penstock.bulk.problems import BadRow, Changed, Unfit
 from penstock.bulk.rows import Bad, Piece, PieceLimits, Source
 from penstock.bulk.topics import KnownTopic
-from penstock.bulk.transfer import Feed, Portion
+from penstock.bulk.transfer import Entry, Feed, Portion
 from penstock.model.batch_builder import NewRecord
 
 
@@ -33,6 +32,7 @@ class LoadFeed(Feed):
         topic: KnownTopic,
         settings: dict[str, Any],
         *,
+        job: str,
         limits: PieceLimits | None = None,
         aside: Aside | None = None,
     ) -> None:
@@ -41,6 +41,7 @@ class LoadFeed(Feed):
         self._aside = aside
         self._entry: dict[str, Any] = {
             "kind": "load",
+            "job": job,
             "source": source.name,
             "topic": topic.name,
             "topic_id": topic.topic_id,

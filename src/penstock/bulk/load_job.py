@@ -1,4 +1,4 @@
-"""A load from end to end: source, topic, ledger, transactions."""
+"""A load from end to end: source, topic, marker, transactions."""
 
 from __future__ import annotations
 
@@ -67,8 +67,17 @@ def load(
             aside = Aside(request.skip_bad, source.row_word)
             stack.callback(aside.close)
         packer = Packer(topic.name, topic.partition_count, request.codec)
-        feed = LoadFeed(source, encode, packer, topic, request.settings(), limits=request.limits, aside=aside)
         transfer = Transfer(cluster, request.job_name)
+        feed = LoadFeed(
+            source,
+            encode,
+            packer,
+            topic,
+            request.settings(),
+            job=request.job_name,
+            limits=request.limits,
+            aside=aside,
+        )
         entry, remark = usable_entry(transfer.begin(), topic, again=request.again)
         if remark:
             progress.remark(remark)

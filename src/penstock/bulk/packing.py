@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from penstock.model.batch_builder import NewRecord, build_batch, record_size
+from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.murmur2 import partition_of
 from penstock.model.topic_partition import TopicPartition
 
@@ -24,19 +24,14 @@ class Packer:
         self._known: dict[bytes, int] = {}
         self._keyless = 0
 
-    def pack(
-        self, records: Iterable[NewRecord], partition: int | None = None
-    ) -> list[tuple[TopicPartition, bytearray]]:
-        """All into `partition`, if one is given."""
+    def pack(self, records: Iterable[NewRecord]) -> list[tuple[TopicPartition, bytearray]]:
         now = time.time_ns() // 1_000_000
         waiting: list[list[NewRecord]] = [[] for _ in self._places]
         sizes = [0] * len(self._places)
         batches = []
         for record in records:
-            index = self._partition(record.key) if partition is None else partition
+            index = self._partition(record.key)
             size = RECORD_BYTES + len(record.value or b"") + len(record.key or b"")
-            if record.headers:
-                size = record_size(record)
             if sizes[index] + size > BATCH_BYTES and waiting[index]:
                 batches.append((self._places[index], self._batch(waiting[index], now)))
                 waiting[index], sizes[index] = [], 0

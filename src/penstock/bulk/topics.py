@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from penstock.bulk.problems import Missing, Unfit
+from penstock.client import topics as client_topics
 from penstock.client.cluster import METADATA_VERSION, Cluster, check
-from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.errors import ErrorCode
 from penstock.protocol.kafka.apis import METADATA
 
-CREATE_TOPICS, CREATE_TOPICS_VERSION = 19, 7
 DESCRIBE_CONFIGS, DESCRIBE_CONFIGS_VERSION = 32, 4
 TOPIC_RESOURCE = 2
-CREATE_TIMEOUT_MS = 10_000
 DAY_MS = 86_400_000
 BROKERS_OWN = -1  # its default for partitions and replicas
 
@@ -59,7 +58,7 @@ def ensure_topic(
     """The topic, and whether it was made now. Unfit if it is there with another number of partitions than wanted."""
     found = find_topic(cluster, name)
     if found is None:
-        create_topic(cluster, name, partitions or default_partitions, configs or {})
+        client_topics.ensure_topic(cluster, name, partitions=partitions or default_partitions, configs=configs)
         return require_topic(cluster, name), True
     if partitions is not None and found.partition_count != partitions:
         raise Unfit(
@@ -69,33 +68,12 @@ def ensure_topic(
     return found, False
 
 
-def create_topic(cluster: Cluster, name: str, partitions: int, configs: Mapping[str, str]) -> None:
-    """And wait until its partitions are led. That somebody else made it meanwhile is no error."""
-    wanted = {
-        "name": name,
-        "num_partitions": partitions,
-        "replication_factor": BROKERS_OWN,
-        "configs": [{"name": key, "value": value} for key, value in configs.items()],
-    }
-
-    def create() -> None:
-        answer = cluster.any_connection().call(
-            CREATE_TOPICS, CREATE_TOPICS_VERSION, topics=[wanted], timeout=CREATE_TIMEOUT_MS
-        )
-        (result,) = answer.topics
-        if result.error_code != ErrorCode.TOPIC_ALREADY_EXISTS:
-            check(result.error_code, result.error_message or f"topic {name}")
-
-    def led() -> None:
-        if name not in cluster.topics([name]):
-            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"topic {name} is being made")
-
-    cluster.patiently(create)
-    cluster.patiently(led)
-
-
-KEEP_ALL = {"retention.ms": "-1", "retention.bytes": "-1"}
-"""For a topic that is made for records with times of their own, which may be old."""
+KEEP_ALL = {
+    "retention.ms": "-1",
+    "retention.bytes": "-1",
+    "message.timestamp.after.max.ms": str((1 << 63) - 1),
+}
+"""For a topic that is made for records with times of their own, which may be old, or wrong."""
 
 
 def time_remarks(cluster: Cluster, topic: KnownTopic) -> list[str]:

@@ -1,10 +1,10 @@
 """Writes what a feed gives into topics, exactly once, however often the process or the broker dies.
 
-A portion is a transaction: its rows, and the job's entry in the ledger that says how far the feed has come. When a run
+A portion is a transaction: its rows, and a marker that says how far the feed has come (`client.markers`). When a run
 starts, `begin` shuts out any other run of the same job, aborts what it left open, and says where to go on.
 
 Where a commit got no answer, or the broker went away in the middle, the same is done again: `init`, and then the
-ledger says whether the portion is there. If not it is sent once more, from memory.
+marker says whether the portion is there. If not it is sent once more, from memory.
 """
 
 from __future__ import annotations
@@ -16,16 +16,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.bulk.ledger import Entry, Ledger
 from penstock.bulk.problems import Replaced
 from penstock.client.cluster import Cluster
 from penstock.client.connection import BrokerUnavailable
+from penstock.client.markers import Markers
 from penstock.client.retries import PASSING
 from penstock.client.transactions import TransactionalProducer, is_fenced
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
 
 PAUSE_S = 0.1
+Entry = dict[str, Any]
+"""What a marker holds."""
+
 # After `init` the portion begins anew, so these pass, too.
 MENDABLE = PASSING | {
     ErrorCode.INVALID_TXN_STATE,
@@ -36,7 +39,7 @@ MENDABLE = PASSING | {
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """Batches of one transaction, and what the ledger says when it is committed: plain JSON, other for each portion."""
+    """Batches of one transaction, and the marker that goes with them: plain JSON, another one for each portion."""
 
     entry: dict[str, Any]
     rows: int
@@ -48,7 +51,7 @@ class Feed(ABC):
 
     @abstractmethod
     def resume(self, entry: Entry | None) -> None:
-        """Go to where the ledger says, or to the first row. Changed if that would make no sense."""
+        """Go to where the marker says, or to the first row. Changed if that would make no sense."""
 
     @abstractmethod
     def portions(self) -> Iterator[Portion]: ...
@@ -58,17 +61,21 @@ class Transfer:
     def __init__(self, cluster: Cluster, job: str) -> None:
         self._cluster = cluster
         self.job = job
-        self._ledger = Ledger(cluster)
-        self._producer = TransactionalProducer(cluster, transactional_id(job))
+        self._name = transactional_id(job)
+        self._markers = Markers(cluster)
+        self._producer = TransactionalProducer(cluster, self._name)
         self._is_open = False
-        self._last: Entry | None = None  # what the ledger has said
+        self._last: Entry | None = None  # the marker that was seen or written last
 
     def begin(self) -> Entry | None:
-        """The job's entry, if it ran before."""
-        self._ledger.prepare()
+        """The job's marker, if it ran before."""
         self._producer.init()
-        self._last = self._ledger.read(self.job)
+        self._last = self._marked()
         return self._last
+
+    def _marked(self) -> Entry | None:
+        found = self._markers.latest(self._name)
+        return None if found is None else found.content
 
     def run(self, feed: Feed, entry: Entry | None, advanced: Callable[[Portion], None]) -> None:
         """All portions from `entry` on; `advanced` is called after each that is committed."""
@@ -95,7 +102,8 @@ class Transfer:
         try:
             for place, batch in portion.batches:
                 self._producer.send(place, batch)
-            self._producer.send(*self._ledger.record(self.job, portion.entry))
+            marker = self._markers.batch(self._name, portion.entry, time.time_ns() // 1_000_000)
+            self._producer.send(self._markers.place, marker)
             self._producer.commit()
         except (BrokerUnavailable, KafkaError) as error:
             if isinstance(error, KafkaError) and error.code not in MENDABLE:
@@ -114,7 +122,7 @@ class Transfer:
         self._cluster.forget()
         self._producer.init()
         self._is_open = False
-        found = self._ledger.read(self.job)
+        found = self._marked()
         if found not in (portion.entry, self._last):
             raise self._replaced()  # it has gone on from where we were
         return found == portion.entry

@@ -32,8 +32,12 @@ def ensure_topic(
         if made.error_code != ErrorCode.TOPIC_ALREADY_EXISTS:
             check(made.error_code, f"topic {name} cannot be made: {made.error_message}")
 
+    def known() -> None:
+        if name not in cluster.topics([name]):  # a broker may learn of it later than whoever made it
+            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"topic {name} is being made")
+
     cluster.patiently(create)
-    cluster.patiently(lambda: _existing(cluster, [name]))
+    cluster.patiently(known)
 
 
 def topics_to_write(cluster: Cluster, names: Iterable[str]) -> dict[str, TopicInfo]:

@@ -3,9 +3,9 @@
 Partitions are taken in turns, always the one whose next record is the oldest, so that times rise in the topic about as
 they once did. Within a partition the order is that of the offsets.
 
-An entry of the ledger:
+A marker of the job:
 
-    {"kind": "replay", "archive_id": …, "topic": …, "topic_id": …, "settings": {…},
+    {"kind": "replay", "job": its name, "archive_id": …, "topic": …, "topic_id": …, "settings": {…},
      "position": {"0": next offset of the archive's partition 0, …}, "rows": written, "is_done": …}
 """
 
@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from penstock.bulk.ledger import Entry
 from penstock.bulk.load import check_kind, check_settings
 from penstock.bulk.problems import Changed, Missing, Unfit
 from penstock.bulk.rows import PieceLimits
 from penstock.bulk.topics import KnownTopic
-from penstock.bulk.transfer import Feed, Portion
+from penstock.bulk.transfer import Entry, Feed, Portion
 from penstock_spark.bulk.archive_reader import PartitionReader, Times
 from penstock_spark.bulk.manifest import Manifest
 from penstock_spark.bulk.row_packer import RowPacker
@@ -46,6 +45,7 @@ class ReplayFeed(Feed):
         packer: RowPacker,
         settings: dict[str, Any],
         *,
+        job: str,
         limits: PieceLimits | None = None,
     ) -> None:
         self._root, self._manifest, self._part, self._packer = root, manifest, part, packer
@@ -53,6 +53,7 @@ class ReplayFeed(Feed):
         self._streams: dict[int, _Stream] = {}
         self._entry: dict[str, Any] = {
             "kind": "replay",
+            "job": job,
             "archive_id": manifest.archive_id,
             "topic": topic.name,
             "topic_id": topic.topic_id,
@@ -99,7 +100,7 @@ class ReplayFeed(Feed):
             "rows": self._entry["rows"] + rows.num_rows,
             "is_done": False,
         }
-        return Portion(self._entry, rows.num_rows, self._packer.pack(index, rows))
+        return Portion(self._entry, rows.num_rows, self._packer.pack(rows))
 
 
 class _Stream:

@@ -1,4 +1,4 @@
-"""A replay from end to end: archive, topic, ledger, transactions."""
+"""A replay from end to end: archive, topic, marker, transactions."""
 
 from __future__ import annotations
 
@@ -63,8 +63,11 @@ def run_replay(cluster: Cluster, request: ReplayRequest, progress: Progress) -> 
     wanted = chosen_partitions(manifest, part)
     topic = _target(cluster, request, manifest, max(wanted, default=0) + 1, progress)
     packer = RowPacker(topic, keep_partitions=request.keep_partitions, codec=request.codec)
-    feed = ReplayFeed(request.directory, manifest, part, topic, packer, request.settings(), limits=request.limits)
-    transfer = Transfer(cluster, request.job_name(source_topic))
+    job = request.job_name(source_topic)
+    feed = ReplayFeed(
+        request.directory, manifest, part, topic, packer, request.settings(), job=job, limits=request.limits
+    )
+    transfer = Transfer(cluster, job)
     entry, remark = usable_entry(transfer.begin(), topic, again=request.again)
     if remark:
         progress.remark(remark)
