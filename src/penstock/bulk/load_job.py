@@ -61,7 +61,7 @@ def load(
     with ExitStack() as stack:
         source = stack.enter_context(open_source(request.path, request.reading, open_parquet))
         encode = encoder(source, request.shape)
-        topic = _target(cluster, request, progress)
+        topic = target_topic(cluster, request, progress)
         aside = None
         if request.skip_bad is not None:
             aside = Aside(request.skip_bad, source.row_word)
@@ -90,7 +90,8 @@ def load(
         return LoadResult(feed.rows, feed.skipped)
 
 
-def _target(cluster: Cluster, request: LoadRequest, progress: Progress) -> KnownTopic:
+def target_topic(cluster: Cluster, request: LoadRequest, progress: Progress) -> KnownTopic:
+    """The topic to write to, made if it is not there; what is worth knowing about it is remarked."""
     has_times = request.shape.timestamp is not None
     topic, is_new = ensure_topic(cluster, request.topic, request.partitions, KEEP_ALL if has_times else None)
     if is_new:

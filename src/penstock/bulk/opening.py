@@ -14,7 +14,7 @@ from penstock.bulk.sqlite_source import SqliteSource
 
 FORMATS = ("sqlite", "csv", "jsonl", "parquet")
 _MAGIC = {b"SQLite format 3\0": "sqlite", b"PAR1": "parquet"}
-_SUFFIXES = {
+SUFFIXES = {
     ".csv": "csv",
     ".tsv": "csv",
     ".jsonl": "jsonl",
@@ -53,9 +53,9 @@ def format_of(path: Path, named: str | None) -> str:
     suffix = path.suffix.lower()
     if suffix in _PACKED:
         raise Unfit(f"{path} is packed, so that a restart could not find its place", f"unpack it: {_PACKED[suffix]}")
-    if suffix not in _SUFFIXES:
+    if suffix not in SUFFIXES:
         raise Unfit(f"what {path} is cannot be told from its name", f"say it: --format {'|'.join(FORMATS)}")
-    return _SUFFIXES[suffix]
+    return SUFFIXES[suffix]
 
 
 def open_source(path: Path, reading: Reading, open_parquet: Callable[[Path], Source]) -> Source:

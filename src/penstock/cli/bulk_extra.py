@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.cli.errors import CommandError
 
 if TYPE_CHECKING:
+    from penstock.bulk.load_job import LoadRequest
     from penstock.bulk.progress import Progress
     from penstock.bulk.rows import PieceLimits, Source
     from penstock.client.cluster import Cluster
@@ -33,6 +34,20 @@ def open_parquet(path: Path) -> Source:
     with _needed("reading Parquet"):
         from penstock_spark.bulk.parquet_source import ParquetSource
     return ParquetSource(path)
+
+
+def load_on_spark(
+    cluster: Cluster, request: LoadRequest, progress: Progress, master: str, bootstrap: str, checkpoint: Path
+) -> int:
+    with _needed("--spark"):
+        from penstock_spark.bulk.load_on_spark import SparkLoad, load_on_spark
+        from penstock_spark.bulk.on_spark import session
+    from penstock.bulk.load_job import target_topic
+
+    target_topic(cluster, request, progress)
+    with session(master, f"load {request.path}") as spark:
+        wanted = SparkLoad(load=request, bootstrap=bootstrap, checkpoint=checkpoint)
+        return load_on_spark(spark, wanted, progress)
 
 
 def archive(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +21,9 @@ from penstock.cli.client import DEFAULT_SERVER, BootstrapServer
 from penstock.cli.errors import CommandError, ExitCode
 from penstock.cli.output import Output, note, print_json
 from penstock.cli.produce import Compression
+
+if TYPE_CHECKING:
+    from penstock.bulk.load_job import LoadRequest, LoadResult
 
 
 def load(
@@ -49,6 +52,11 @@ def load(
     job: JobName = None,
     again: Again = False,
     transaction_rows: TransactionRows = 50_000,
+    spark: Annotated[bool, typer.Option("--spark", help="Read with Spark: many or very large files.")] = False,
+    master: Annotated[str, typer.Option("--master", help="Where Spark runs.")] = "local[*]",
+    checkpoint: Annotated[
+        Path | None, typer.Option("--checkpoint", metavar="DIR", help="With --spark: what the job knows of itself.")
+    ] = None,
     progress: ShowProgress = True,
     output: ResultOutput = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
@@ -58,7 +66,7 @@ def load(
     from penstock.bulk.encoding import Shape
     from penstock.bulk.opening import FORMATS, Reading
     from penstock.bulk.rows import PieceLimits
-    from penstock.cli.bulk_extra import open_parquet
+    from penstock.cli.bulk_extra import load_on_spark, open_parquet
 
     if format is not None and format not in FORMATS:
         raise CommandError(f"--format {format} is none of {', '.join(FORMATS)}", ExitCode.USAGE)
@@ -77,7 +85,28 @@ def load(
     )
     screen = JobScreen(f"loading {file.name}", show=progress)
     with told_in_words(), open_cluster(bootstrap_server) as cluster, screen:
-        result = load_job.load(cluster, request, open_parquet, screen)
+        if spark:
+            here = _checked_for_spark(request, checkpoint)
+            rows = load_on_spark(cluster, request, screen, master, bootstrap_server, here)
+            result = load_job.LoadResult(rows, 0)
+        else:
+            result = load_job.load(cluster, request, open_parquet, screen)
+    _report(request, result, screen, output)
+
+
+def _checked_for_spark(request: LoadRequest, checkpoint: Path | None) -> Path:
+    if checkpoint is None:
+        hint = "name a directory with --checkpoint, and the same one to go on"
+        raise CommandError("a load with Spark keeps what it knows of itself in a directory", ExitCode.USAGE, hint=hint)
+    if request.skip_bad or request.job or request.again or request.reading.table or request.reading.query:
+        hint = "leave out one or the other"
+        named = "--skip-bad, --job, --again, --table and --query"
+        raise CommandError(f"{named} are for loads without --spark", ExitCode.USAGE, hint=hint)
+    return checkpoint
+
+
+def _report(request: LoadRequest, result: LoadResult, screen: JobScreen, output: Output) -> None:
+    topic, skip_bad = request.topic, request.skip_bad
     if output is Output.JSON:
         print_json({"job": request.job_name, "topic": topic, "rows": screen.rows, **result._asdict()})
     elif not screen.rows and result.rows_in_all:
