@@ -151,6 +151,14 @@ def test_another_file_of_the_same_name_is_refused(run_load: Run, topic: str, tmp
         run_load(path, key="n")
 
 
+def test_a_job_goes_on_into_its_own_topic(run_load: Run, topic: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"n":1}\n')
+    run_load(path, job=topic)
+    with pytest.raises(Changed, match=f"began with topic '{topic}', now it is 'another'"):
+        run_load(path, job=topic, topic="another")
+
+
 def test_a_table_that_changed_is_refused(run_load: Run, topic: str, contents: Contents, tmp_path: Path) -> None:
     path = tmp_path / "t.db"
     with sqlite3.connect(path) as database:

@@ -66,6 +66,25 @@ def test_death_at_every_call(run_load: Run, contents: Contents, topic: str, tmp_
 
 
 @pytest.mark.crash
+def test_bad_rows_are_put_aside_once(run_load: Run, contents: Contents, topic: str, tmp_path: Path) -> None:
+    """Whenever the load dies, whatever is in the file already."""
+    path, aside = tmp_path / "rows.jsonl", tmp_path / "bad.jsonl"
+    path.write_text("".join("1\n" if number % 3 else "x\n" for number in range(30)))
+    call = 0
+    is_over = False
+    while not is_over:
+        call += 3
+        is_over = True
+        with death_at(call, NETWORK, after=True):
+            try:
+                run_load(path, rows=5, skip_bad=aside)
+            except Death:
+                is_over = False
+    assert [json.loads(line)["line"] for line in aside.read_text().splitlines()] == list(range(1, 31, 3))
+    assert len(contents(topic)) == 20
+
+
+@pytest.mark.crash
 @pytest.mark.feature("S-04")
 def test_killed_three_times(
     penstock: CommandLine, cluster: Cluster, contents: Contents, topic: str, tmp_path: Path

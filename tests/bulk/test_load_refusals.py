@@ -32,10 +32,12 @@ def test_a_bad_line_stops_it_before_its_transaction(
 def test_bad_rows_are_put_aside(run_load: Run, contents: Contents, topic: str, tmp_path: Path) -> None:
     path, aside = tmp_path / "rows.csv", tmp_path / "bad.jsonl"
     path.write_bytes(b'a,b\n1,2\n1\n2,\xff\nx,4\n"3\n",5\n')
+    aside.write_text('{"reason": "of another job"}\n')
     options: dict[str, Any] = {"numbers": ("a",), "skip_bad": aside}
     assert run_load(path, **options) == (2, 3)
     assert [each.value for each in contents(topic)] == [b'{"a":1,"b":"2"}', b'{"a":3,"b":"5"}']
-    found = [json.loads(line) for line in aside.read_text().splitlines()]
+    other, *found = [json.loads(line) for line in aside.read_text().splitlines()]
+    assert other == {"reason": "of another job"}
     assert [(each["line"], each["reason"]) for each in found] == [
         (3, "has 1 cells, and there are 2 columns"),
         (4, "is no UTF-8"),
@@ -43,7 +45,7 @@ def test_bad_rows_are_put_aside(run_load: Run, contents: Contents, topic: str, t
     ]
     assert found[1]["row"] == "2,\\xff"
     run_load(path, **options)
-    assert len(aside.read_text().splitlines()) == 3
+    assert len(aside.read_text().splitlines()) == 4
     with pytest.raises(Unfit, match="were put aside before"):
         run_load(path, numbers=("a",))
 

@@ -1,7 +1,7 @@
 """Bad rows put aside: a file with a JSON object a line, with the row's place, the reason and the row itself.
 
 It is written before the transaction that skips the rows, and cut back to what the marker says when a job goes on, so
-that every bad row is in it once.
+that every bad row is in it once. What is in the file before a job begins stays.
 """
 
 from __future__ import annotations
@@ -24,9 +24,13 @@ class Aside:
         except OSError as error:
             raise BulkError(f"{path} cannot be written ({(error.strerror or str(error)).lower()})") from error
 
+    @property
+    def size(self) -> int:
+        return os.fstat(self._file.fileno()).st_size
+
     def resume(self, size: int) -> None:
         """Forget what was written for a transaction that never came to be."""
-        if os.fstat(self._file.fileno()).st_size < size:
+        if self.size < size:
             hint = "bring it back, or give --job a new name"
             raise Changed(f"{self.path} is shorter than the {size} bytes of bad rows that were put there", hint)
         self._file.truncate(size)
@@ -39,7 +43,7 @@ class Aside:
             self._file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
-        return os.fstat(self._file.fileno()).st_size
+        return self.size
 
     def close(self) -> None:
         self._file.close()

@@ -90,7 +90,7 @@ def _value(source: Source, shape: Shape) -> Callable[[Row], bytes | None]:
 
 def _raw(row: Row) -> bytes:
     row.raw.decode()  # UnicodeDecodeError is a ValueError
-    return row.raw.strip()
+    return row.raw.rstrip(b"\r\n")
 
 
 def _json_object(source: Source, numbers: tuple[str, ...]) -> Callable[[Row], bytes]:

@@ -45,7 +45,7 @@ class LoadFeed(Feed):
             "source": source.name,
             "topic": topic.name,
             "topic_id": topic.topic_id,
-            "settings": settings,
+            "settings": {**settings, "topic": topic.name},
             "position": None,
             "rows": 0,
             "skipped": 0,
@@ -53,6 +53,7 @@ class LoadFeed(Feed):
             "is_done": False,
         }
         self.done = 0
+        self._is_announced = True  # whether a marker says how large the file of bad rows was at the start
 
     @property
     def rows(self) -> int:
@@ -71,14 +72,20 @@ class LoadFeed(Feed):
             if entry["position"] is not None:
                 self._source.resume(entry["position"])
             self._entry = entry
-        if self._aside is not None:
+        if self._aside is None:
+            if self._entry["skipped"]:
+                raise Unfit("bad rows of this job were put aside before", "name the same file with --skip-bad")
+        elif entry is None:
+            self._entry["aside_bytes"] = self._aside.size
+            self._is_announced = False
+        else:
             self._aside.resume(self._entry["aside_bytes"])
-        elif self._entry["aside_bytes"]:
-            raise Unfit("bad rows of this job were put aside before", "name the same file with --skip-bad")
 
     # --- what ----------------------------------------------------------------------------------------------------
 
     def portions(self) -> Iterator[Portion]:
+        if not self._is_announced:
+            yield Portion(self._entry, 0)
         while (piece := self._source.read(self._limits)) is not None:
             yield self._portion(piece)
         if not self._entry["is_done"]:

@@ -26,7 +26,7 @@ from penstock.client.cluster import Cluster
 from penstock.client.offsets import bounds
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.admission import limited
-from penstock_spark.bulk.manifest import ArchiveFile, Manifest, ManifestFile, committed, new_manifest
+from penstock_spark.bulk.manifest import ArchiveFile, Manifest, ManifestFile, committed, new_manifest, sync_directory
 from penstock_spark.bulk.merge import merge
 from penstock_spark.bulk.pieces import PieceTask, Range, new_path
 from penstock_spark.bulk.sorted_file import Written
@@ -152,6 +152,7 @@ class Archive:
                 files[path] = _archive_file(path, written)
         next_offsets = self.manifest.next_offsets | {each.partition: each.end for each in ranges}
         self.manifest = committed(self.manifest, files, next_offsets=next_offsets, pending=tuple(pending))
+        sync_directory(self._file.temporary)  # what the manifest is about to name is there for good
         self._file.save(self.manifest)
         self._file.settle(self.manifest)
         for left in self._file.temporary.iterdir():  # pieces that were merged

@@ -104,7 +104,6 @@ class ManifestFile:
 
     def save(self, manifest: Manifest) -> None:
         """On disk, as a whole, when this returns."""
-        self.directory.mkdir(parents=True, exist_ok=True)
         document = _to_json(manifest)
         temporary = self.path.with_suffix(".json.new")
         with temporary.open("wb") as file:
@@ -125,9 +124,8 @@ class ManifestFile:
                 touched.add(target.parent)
             elif not target.exists():
                 raise Damaged(f"{target} is missing, which the manifest names", "bring it back from a copy")
-        for directory in touched:
+        for directory in sorted({place for each in touched for place in (each, each.parent, self.root)}):
             sync_directory(directory)
-            sync_directory(directory.parent)
 
     def is_settled(self, manifest: Manifest) -> bool:
         return not any((self.root / temporary).exists() for temporary, _ in manifest.pending)

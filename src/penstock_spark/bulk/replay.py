@@ -57,7 +57,7 @@ class ReplayFeed(Feed):
             "archive_id": manifest.archive_id,
             "topic": topic.name,
             "topic_id": topic.topic_id,
-            "settings": settings,
+            "settings": {**settings, "topic": topic.name},
             "position": {},
             "rows": 0,
             "is_done": False,
