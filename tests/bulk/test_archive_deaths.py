@@ -82,14 +82,14 @@ def _kill_again_and_again(
     fill(client, topic, 40 * (kills + 1), partitions=3, days=3, seed=seed)
     expected = contents(topic)
     manifest = directory / "_penstock" / f"{topic}.json"
-    command = ("archive", topic, directory, "--commit-rows", 20, "--file-size", "20K")
+    command = ("archive", topic, directory, "--file-size", "20K")
 
     def revision() -> int:
         return manifest.stat().st_mtime_ns if manifest.exists() else 0
 
     for _ in range(kills):
         changes, last = chance.randrange(1, 6), revision()
-        with penstock.started(*command) as process:
+        with penstock.started(*command, "--commit-rows", 20) as process:
             for _ in range(changes):
                 wait_until(lambda: process.poll() is not None or revision() != last, what="a commit", within_s=60)  # noqa: B023
                 last = revision()

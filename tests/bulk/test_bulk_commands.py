@@ -15,10 +15,11 @@ from penstock.model.topic_partition import TopicPartition
 from tests.bulk.conftest import Contents
 from tests.support.broker_process import free_port
 from tests.support.command_line import CommandLine
+from tests.support.raw_client import RawClient
 from tests.support.waiting import wait_until
 
 
-@pytest.mark.feature("S-04", "S-06")
+@pytest.mark.feature("S-04")
 def test_there_and_back(penstock: CommandLine, contents: Contents, topic: str, tmp_path: Path) -> None:
     path, archive = tmp_path / "prices.csv", tmp_path / "archive"
     path.write_text("symbol,price\nAAPL,227.5\nMSFT,431.8\n")
@@ -38,11 +39,14 @@ def test_without_a_broker(penstock: CommandLine, tmp_path: Path) -> None:
     assert "no broker at" in penstock("load", tmp_path / "a.jsonl", "-t", "t", "-b", address, code=3).err
 
 
-def test_exit_codes(penstock: CommandLine, topic: str, tmp_path: Path) -> None:
+def test_exit_codes(penstock: CommandLine, client: RawClient, topic: str, tmp_path: Path) -> None:
     told = penstock("load", tmp_path / "none.csv", "--topic", topic, code=4).err
     assert told == f"penstock: file {tmp_path / 'none.csv'} does not exist\n"
     assert f"topic {topic} does not exist" in penstock("archive", topic, tmp_path, code=4).err
     assert "is no archive" in penstock("replay", tmp_path, "--topic", topic, code=4).err
+    (tmp_path / "file").write_text("")
+    client.create_topic(f"{topic}-there")
+    assert "not a directory" in penstock("archive", f"{topic}-there", tmp_path / "file", code=1).err
     (tmp_path / "_penstock").mkdir()
     (tmp_path / "_penstock" / "t.json").write_text("{")
     assert "is damaged" in penstock("replay", tmp_path, "--topic", topic, code=5).err

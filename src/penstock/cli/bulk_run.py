@@ -65,6 +65,9 @@ def told_in_words() -> Iterator[None]:
     except BrokerUnavailable as error:
         hint = f"when it is back, {GO_ON}"
         raise CommandError(f"the broker is gone: {error}", ExitCode.UNREACHABLE, hint=hint) from error
+    except OSError as error:
+        what = (error.strerror or str(error)).lower()
+        raise CommandError(f"{error.filename}: {what}" if error.filename else str(error)) from error
     except KafkaError as error:
         is_missing = error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         hint = "was it deleted meanwhile?" if is_missing else _HINTS.get(error.code, "")

@@ -109,7 +109,10 @@ class Archive:
                 raise Changed(f"{place} begins at {start} now: records from {begun} on were removed unarchived", hint)
             next_offsets[place.partition] = start if begun is None else max(start, begun)
             self._ends[place] = end
+        is_new = not self.manifest.next_offsets
         self.manifest = committed(self.manifest, {}, next_offsets=next_offsets)
+        if is_new:
+            self._file.save(self.manifest)  # so that an archive of nothing is an archive, too
         return sum(offset - next_offsets[place.partition] for place, offset in self._ends.items())
 
     def steps(self, execute: Execute) -> Iterator[Step]:
