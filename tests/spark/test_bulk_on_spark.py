@@ -100,7 +100,9 @@ def test_a_directory_of_csv(loading: Loading, tmp_path: Path) -> None:
 
 @pytest.mark.feature("S-04")
 def test_json_lines(loading: Loading, tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
+    (tmp_path / "name=value" / "more").mkdir(parents=True)  # nothing beside the file matters
+    (tmp_path / "name=value" / "more" / "rows.jsonl").write_text("1")
+    path = tmp_path / "[x] rows.jsonl"
     path.write_text('{"id": "a", "time": "2025-11-16T00:00:00Z"}\n{"id": "b", "time": "2025-11-16T00:00:01Z"}\n')
     assert loading(path, Shape(key="id", timestamp="time")) == 2
     assert [(key, time_ms) for key, _, time_ms in loading.values()] == [(b"a", 1763251200000), (b"b", 1763251201000)]

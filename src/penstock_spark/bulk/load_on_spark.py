@@ -25,7 +25,7 @@ from penstock.model.compression import CODEC_NAMES
 
 POLL_S = 1
 FORMATS = ("csv", "jsonl", "parquet")
-_GLOB = re.compile(r"[\\*?\[\]{}]")
+_SPECIAL = re.compile(r"[\\*?\[\]{}]")
 LINE = "value"
 """The column of Spark's text source."""
 
@@ -88,23 +88,29 @@ def _follow(query: StreamingQuery, progress: Progress) -> int:
 
 
 def _rows(spark: SparkSession, request: SparkLoad) -> DataFrame:
-    path, reading = str(request.load.path), request.load.reading
+    path, reading = _pattern(request.load.path), request.load.reading
     stream = spark.readStream.option("maxFilesPerTrigger", request.files_per_batch)
-    streamed = path
-    if request.load.path.is_file():  # a stream takes directories only
-        streamed = str(request.load.path.absolute().parent)
-        stream = stream.option("pathGlobFilter", _GLOB.sub(r"\\\g<0>", request.load.path.name))
     if request.kind == "jsonl":
-        return stream.format("text").load(streamed).where(F.trim(LINE) != "")
+        return stream.format("text").load(path).where(F.trim(LINE) != "")
     if request.kind == "parquet":
-        return stream.schema(spark.read.parquet(path).schema).parquet(streamed)
+        return stream.schema(spark.read.parquet(path).schema).parquet(path)
     options = {"header": str(reading.columns is None), "sep": reading.delimiter or ",", "mode": "FAILFAST"}
     schema = spark.read.options(**options).csv(path).schema
     if reading.columns is not None:
         if len(reading.columns) != len(schema.names):
             raise Unfit(f"--columns names {len(reading.columns)}, and the files have {len(schema.names)}")
         schema = StructType([StructField(name, StringType()) for name in reading.columns])
-    return stream.schema(schema).options(**options).csv(streamed)
+    return stream.schema(schema).options(**options).csv(path)
+
+
+def _pattern(path: Path) -> str:
+    """Spark takes names for patterns, and for a stream it takes a single file only as one: `rows.json[l]`."""
+    if not path.exists():
+        return str(path)  # a pattern of the user's own
+    text = _SPECIAL.sub(r"\\\g<0>", str(path.absolute()))
+    if path.is_file() and text[-1].isalnum():
+        text = f"{text[:-1]}[{text[-1]}]"
+    return text
 
 
 def _records(rows: DataFrame, request: SparkLoad) -> DataFrame:
