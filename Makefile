@@ -60,7 +60,7 @@ crash-setup: ## install strace, with which system calls are watched and made to 
 	@command -v strace >/dev/null || tests/crash/setup.sh
 
 crash: setup crash-setup ## power cuts, kill -9, torn tails, failing disks: the long forms
-	$(PYTEST) tests/crash -m "" --timeout 1800
+	$(PYTEST) tests/crash tests/bulk -m "" --timeout 1800
 
 scale: setup ## ten thousand partitions, and how late the event loop is under them: the long forms
 	$(BIN)/pytest tests/scale -m slow -s
