@@ -21,9 +21,10 @@ $(STAMP): requirements/runtime.txt requirements/spark.txt requirements/dev.txt p
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	tools/java.sh
 	@touch $@
 
-demo: setup ## start a broker, stream stock prices through it, show what happened
+demo: setup ## a broker, a stream of stock prices, a pipeline on Spark, bars as a table and as demo/bars.html
 	$(BIN)/penstock demo
 
 run: setup ## serve on the default ports with ./data, until Ctrl-C
@@ -47,7 +48,8 @@ compat-setup: setup ## fetch the real clients that `make compat` runs
 compat: compat-setup ## real Kafka clients and tools, unmodified, against the broker
 	$(PYTEST) tests/compat -m compat
 
-spark: compat-setup ## topics as Spark tables and streams, in a real session; needs Java 17 or newer
+spark: compat-setup ## topics as Spark tables and streams and in pipelines, in real sessions; needs Java 17 or newer
+	tools/java.sh --required
 	$(BIN)/pytest tests/spark -m spark
 
 compat-suites: compat-setup ## the tests that client libraries publish, on Kafka and on the broker; SUITE=name for one

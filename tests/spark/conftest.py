@@ -14,11 +14,15 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.client.conftest import cluster
 from tests.support.broker_process import BrokerProcess
 from tests.support.fixtures import broker, client, connect, own_broker, penstock_only, topic
+from tests.support.pipelines import connect_server, make_project
 
 CONNECTOR = Path(__file__).parents[1] / "compat" / ".cache" / "spark"
 """The jars of Spark's own Kafka connector, as `make compat-setup` fetches them."""
 
-__all__ = ["broker", "client", "cluster", "connect", "own_broker", "penstock_only", "read", "spark", "topic"]
+__all__ = [
+    "broker", "client", "cluster", "connect", "connect_server", "make_project", "own_broker", "penstock_only", "read",
+    "spark", "topic",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="session")

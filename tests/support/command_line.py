@@ -53,7 +53,8 @@ class Question:
 class CommandLine:
     """Runs `penstock …`; settings of the surrounding shell are left out."""
 
-    def __init__(self, bootstrap: str | None) -> None:
+    def __init__(self, bootstrap: str | None, *, timeout_s: float = TIMEOUT_S) -> None:
+        self._timeout_s = timeout_s
         self.environ = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
         self.environ["COLUMNS"] = "200"
         if bootstrap is not None:
@@ -64,7 +65,7 @@ class CommandLine:
             [sys.executable, "-m", "penstock", *map(str, args)],
             input=stdin.encode() if isinstance(stdin, str) else stdin,
             capture_output=True,
-            timeout=TIMEOUT_S,
+            timeout=self._timeout_s,
             env=self.environ | environ,
             check=False,
         )

@@ -9,7 +9,16 @@ from tests.support.penstock_process import PenstockProcess
 
 def metric(process: PenstockProcess, name: str) -> float:
     """One without labels."""
-    with urllib.request.urlopen(f"http://{process.host}:{process.http_port}/metrics", timeout=10) as page:
-        lines = page.read().decode().splitlines()
-    (value,) = (line.split()[1] for line in lines if line.startswith(f"{name} "))
+    (value,) = (line.split()[1] for line in _lines(process) if line.startswith(f"{name} "))
     return float(value)
+
+
+def metric_sum(process: PenstockProcess, name: str, label: str) -> float:
+    """Of all that have this label, written name="value"."""
+    return sum(float(line.split()[-1]) for line in _lines(process) if line.startswith(f"{name}{{") and label in line)
+
+
+def _lines(process: PenstockProcess) -> list[str]:
+    with urllib.request.urlopen(f"http://{process.host}:{process.http_port}/metrics", timeout=10) as page:
+        text: str = page.read().decode()
+    return text.splitlines()

@@ -1,19 +1,19 @@
-"""`penstock demo`: the whole of it in a few seconds, on free ports and in a temporary directory.
+"""`penstock demo`: the whole of it in a minute, on free ports and in a temporary directory.
 
 A broker is started as its own process, exactly as `penstock serve` would be; a topic is created, a stream of stock
-prices published with an ordinary Kafka client and read back by a consumer group. Nothing is left behind.
+prices published with an ordinary Kafka client and read back by a consumer group. Then the pipeline of examples/prices
+makes tables of the topic, on Spark, if that is there. Nothing is left behind but the picture of the bars.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import random
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,8 +21,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penstock.cli.client import REQUEST_TIMEOUT_S, Cluster, connect, explain, translated
+from penstock.cli.demo_pipeline import ALERTS, PipelineDemo
+from penstock.cli.demo_prices import NOT_PRICES, OPENING, closing, prices
 from penstock.cli.errors import CommandError
 from penstock.cli.output import Output, console, print_json, print_table
+from penstock.cli.spark_environment import spark_environ
 from penstock.cli.subprocess_broker import SubprocessBroker
 
 if TYPE_CHECKING:
@@ -31,14 +34,15 @@ if TYPE_CHECKING:
 TOPIC = "prices"
 GROUP = "price-watchers"
 PARTITIONS = 3
-OPENING = {"AAPL": 227.5, "GOOGL": 181.2, "MSFT": 431.8, "TSLA": 342.1, "AMZN": 204.6}
 READ_TIMEOUT_S = 60.0
 NEXT_STEPS = (
     ("{penstock} serve", "a broker on 127.0.0.1:9092, data in ./data"),
     ("echo hello | {penstock} produce greetings", "send a message"),
     ("{penstock} consume greetings --follow", "read, and wait for more"),
+    ("{penstock} pipeline init shop --example prices", "the pipeline, to look at and to change"),
     ("{penstock} bench", "how fast it is on this machine"),
 )
+PICTURE = Path("demo") / "bars.html"
 
 
 @dataclass(slots=True)
@@ -62,12 +66,18 @@ class Symbol:
 
 def demo(
     messages: Annotated[int, typer.Option("--messages", "-n", min=5, help="Prices to stream.")] = 20_000,
+    pipeline: Annotated[
+        bool, typer.Option("--pipeline/--no-pipeline", help="With the pipeline on Spark, or the broker alone.")
+    ] = True,
+    picture: Annotated[Path, typer.Option("--picture", metavar="FILE", help="Where the bars are drawn.")] = PICTURE,
     output: Annotated[
         Output, typer.Option("--output", "-o", help="table for people, json for programs.")
     ] = Output.TABLE,
 ) -> None:
-    """Start a broker, stream stock prices through it, show what happened, stop."""
+    """Start a broker, stream stock prices through it and through a pipeline, show what happened, stop."""
     screen = console(stderr=output is Output.JSON)
+    missing = _missing() if pipeline else ""
+    bars: PipelineDemo | None = None
     times: dict[str, float] = {}
     with tempfile.TemporaryDirectory(prefix="penstock-demo-") as directory:
         started = time.monotonic()
@@ -75,39 +85,51 @@ def demo(
             times["start"] = time.monotonic() - started
             screen.print(f"A broker is running at [bold]{broker.bootstrap}[/], its data in {directory}")
             cluster = connect(broker.bootstrap)
-            _create_topic(cluster)
+            _create_topics(cluster)
             screen.print(f"Topic [bold]{TOPIC}[/] has {PARTITIONS} partitions; prices of a symbol stay in one of them")
-            times["publish"] = _publish(cluster, messages)
+            times["publish"] = _publish(cluster, prices(messages))
             seen, times["read"] = _read(cluster, messages)
+            if pipeline and not missing:
+                _publish(cluster, [*NOT_PRICES, closing()])
+                bars = PipelineDemo(cluster, Path(directory) / "prices")
+                times["pipeline"] = bars.run(screen)
             stopping = time.monotonic()
         times["stop"] = time.monotonic() - stopping
     _check(seen, messages)
+    if bars is not None:
+        bars.check(messages)
+        bars.draw(picture)
     if output is Output.JSON:
-        print_json(_document(seen, times))
-    else:
-        _show(seen, times, messages)
+        print_json(_document(seen, times) | {"pipeline": bars.document() if bars else None, "missing": missing})
+        return
+    _show(seen, times, messages)
+    if bars is not None:
+        bars.show(picture)
+    if missing:
+        screen.print(f"\nThe pipeline on Spark is left out: {missing}", markup=False)
+    _show_next_steps()
 
 
-def _create_topic(cluster: Cluster) -> None:
+def _missing() -> str:
+    """Why there can be no pipeline."""
+    try:
+        spark_environ()
+    except CommandError as error:
+        return str(error)
+    return ""
+
+
+def _create_topics(cluster: Cluster) -> None:
     from confluent_kafka.admin import NewTopic
 
+    topics = [NewTopic(TOPIC, PARTITIONS, 1), NewTopic(ALERTS, 1, 1)]
     admin = cluster.admin()
-    with translated(f"topic {TOPIC}"):
-        admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)], request_timeout=REQUEST_TIMEOUT_S)[TOPIC].result()
+    with translated("topics"):
+        for made in admin.create_topics(topics, request_timeout=REQUEST_TIMEOUT_S).values():
+            made.result()
 
 
-def _prices(count: int) -> Iterator[tuple[str, float]]:
-    """A random walk for each symbol in turn; the same every time."""
-    chance = random.Random(2026)
-    prices = dict(OPENING)
-    symbols = list(prices)
-    for number in range(count):
-        symbol = symbols[number % len(symbols)]
-        prices[symbol] = round(prices[symbol] * (1 + chance.gauss(0, 0.0008)), 2)
-        yield symbol, prices[symbol]
-
-
-def _publish(cluster: Cluster, count: int) -> float:
+def _publish(cluster: Cluster, records: Iterable[tuple[str, str]]) -> float:
     """Every message is acknowledged when this returns: it is on the disk."""
     failures = []
 
@@ -117,8 +139,7 @@ def _publish(cluster: Cluster, count: int) -> float:
 
     producer = cluster.producer(**{"enable.idempotence": True, "linger.ms": 5, "on_delivery": on_delivery})
     started = time.monotonic()
-    for symbol, price in _prices(count):
-        body = json.dumps({"symbol": symbol, "price": price})
+    for symbol, body in records:
         while True:
             try:
                 producer.produce(TOPIC, body, symbol)
@@ -206,6 +227,10 @@ def _show(seen: dict[str, Symbol], times: dict[str, float], count: int) -> None:
         f" ({count / times['publish']:,.0f} a second), read back in {times['read']:.2f} s; stopped in"
         f" {times['stop']:.2f} s."
     )
+
+
+def _show_next_steps() -> None:
+    screen = console()
     screen.print("\nWhere to go next")
     for command, what in NEXT_STEPS:
         screen.print(f"  {command.format(penstock=_own_name()):<52}{what}")

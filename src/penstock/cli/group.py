@@ -110,8 +110,7 @@ def _describe(admin: AdminClient, name: str) -> dict[str, Any]:
                 "partition": place[1],
                 "committed": offset,
                 "end": end,
-                # Offsets below the start of the log are gone: they are no work that is left to do.
-                "lag": max(0, end - max(offset, start)) if offset is not None else None,
+                "lag": _behind(offset, start, end) if offset is not None else None,
                 "member": owner.client_id if owner else None,
                 "host": owner.host if owner else None,
             }
@@ -137,6 +136,18 @@ def committed_offsets(admin: AdminClient, name: str) -> dict[Place, int]:
         asked = [ConsumerGroupTopicPartitions(name)]
         answer = admin.list_consumer_group_offsets(asked, request_timeout=REQUEST_TIMEOUT_S)[name].result()
     return {(part.topic, part.partition): part.offset for part in answer.topic_partitions if part.offset >= 0}
+
+
+def group_lag(admin: AdminClient, name: str) -> int:
+    """Records between what the group has committed and the ends of those partitions."""
+    committed = committed_offsets(admin, name)
+    ranges = offset_ranges(admin, sorted(committed))
+    return sum(_behind(offset, *ranges[place]) for place, offset in committed.items())
+
+
+def _behind(offset: int, start: int, end: int) -> int:
+    """Offsets below the start of the log are gone: they are no work that is left to do."""
+    return max(0, end - max(offset, start))
 
 
 @app.command("reset-offsets")

@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from penstock import __version__
-from penstock.cli import client_metrics, config, group, log, quota, topic, transaction
+from penstock.cli import client_metrics, config, group, log, pipeline, quota, topic, transaction
 from penstock.cli.archive import archive
 from penstock.cli.bench import bench
 from penstock.cli.client import explain_stray
@@ -43,6 +43,7 @@ app.command()(bench)
 app.add_typer(topic.app, name="topic")
 app.add_typer(group.app, name="group")
 app.add_typer(transaction.app, name="transaction")
+app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(client_metrics.app, name="client-metrics")
 app.add_typer(quota.app, name="quota")
 app.add_typer(log.app, name="log")
