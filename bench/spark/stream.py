@@ -75,7 +75,7 @@ class _Watch(threading.Thread):
 
     def __init__(self, address: Address, stop: threading.Event) -> None:
         super().__init__()
-        self._address, self._stop = address, stop
+        self._address, self._over = address, stop
         self.ages: list[float] = []
         self.rows = 0
         self.warm = 0
@@ -85,7 +85,7 @@ class _Watch(threading.Thread):
         positions = dict.fromkeys(places, 0)
         warm_at = time.monotonic() + WARM_UP_S
         with Cluster([self._address]) as cluster:
-            while not self._stop.is_set():
+            while not self._over.is_set():
                 for place in places:
                     positions[place] = self._read(cluster, place, positions[place], warm_at)
 
