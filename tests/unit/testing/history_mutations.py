@@ -25,6 +25,7 @@ from penstock.testing.consistency.anomalies import (
     UncommittedRead,
 )
 from penstock.testing.consistency.history import (
+    NEVER,
     NOWHERE,
     FullRead,
     History,
@@ -189,12 +190,12 @@ def reorder(history: History, random: Random) -> Spoilt:
 
 
 def forget_offsets(history: History, random: Random) -> Spoilt:
-    certain = [
-        history.transactions[str(each.transaction)].ended
-        for each in history.commits
-        if history.transactions[str(each.transaction)].committed
-    ]
-    late = [each for each in history.fetches if certain and each.started > min(certain)]
+    late = []
+    for commit in history.commits:
+        transaction = history.transaction_of(commit)
+        if commit.outcome is Outcome.OK and (transaction is None or transaction.committed):
+            certain = commit.ended if transaction is None else transaction.ended
+            late += [each for each in history.fetches if each.group == commit.group and each.started > certain]
     if not late:
         return None
     fetch = random.choice(late)
@@ -202,7 +203,8 @@ def forget_offsets(history: History, random: Random) -> Spoilt:
 
 
 def show_aborted_offset(history: History, random: Random) -> Spoilt:
-    aborted = [each for each in history.commits if not history.transactions[str(each.transaction)].can_commit]
+    transactions = history.commits_by_transaction().items()
+    aborted = [each for name, commits in transactions if not history.transactions[name].can_commit for each in commits]
     if not aborted:
         return None
     commit = random.choice(aborted)
@@ -219,17 +221,65 @@ def show_aborted_offset(history: History, random: Random) -> Spoilt:
     return [*history.operations, fetch]
 
 
-MUTATIONS: dict[type[Anomaly], Mutation] = {
-    LostWrite: lose,
-    DuplicateWrite: duplicate,
-    TwoValues: exchange_value,
-    ForeignValue: invent,
-    AbortedRead: show_aborted,
-    UncommittedRead: show_early,
-    TornTransaction: tear,
-    StuckPartition: hold_back,
-    SkippedRecords: skip,
-    ReorderedRecords: reorder,
-    OffsetWentBack: forget_offsets,
-    UncommittedOffset: show_aborted_offset,
-}
+def _fetched_transactions(history: History) -> list[tuple[Transaction, set[int]]]:
+    """With acknowledged values, and acknowledged offsets of which one was fetched."""
+    fetched = {fetch.offset for fetch in history.fetches}
+    commits = history.commits_by_transaction()
+    found = []
+    for name, writes in history.writes_by_transaction().items():
+        offsets = {each.offset for each in commits.get(name, []) if each.outcome is Outcome.OK}
+        is_written = any(each.outcome is Outcome.OK for each in writes)
+        if history.transactions[name].can_commit and is_written and offsets & fetched:
+            found.append((history.transactions[name], offsets))
+    return found
+
+
+def _unanswered(operations: list[Operation], transaction: Transaction) -> list[Operation]:
+    """The client does not know of the transaction's end."""
+    unknown = replace(transaction, outcome=Outcome.UNKNOWN, ended=NEVER)
+    return [unknown if each is transaction else each for each in operations]
+
+
+def tear_off_offsets(history: History, random: Random) -> Spoilt:
+    """All values of a transaction are there, its offsets are not."""
+    found = _fetched_transactions(history)
+    if not found:
+        return None
+    transaction, offsets = random.choice(found)
+    return [
+        replace(each, offset=NOWHERE) if isinstance(each, OffsetFetch) and each.offset in offsets else each
+        for each in _unanswered(history.operations, transaction)
+    ]
+
+
+def tear_off_records(history: History, random: Random) -> Spoilt:
+    """No reader of committed data has seen anything of a transaction whose offsets count."""
+    found = _fetched_transactions(history)
+    if not found:
+        return None
+    transaction, _ = random.choice(found)
+    gone = {each.value for each in history.writes.values() if each.transaction == transaction.name}
+    return [
+        replace(each, records=tuple(record for record in each.records if record.value not in gone))
+        if isinstance(each, FullRead | Poll) and each.isolation is Isolation.COMMITTED
+        else each
+        for each in _unanswered(history.operations, transaction)
+    ]
+
+
+MUTATIONS: tuple[tuple[type[Anomaly], Mutation], ...] = (
+    (LostWrite, lose),
+    (DuplicateWrite, duplicate),
+    (TwoValues, exchange_value),
+    (ForeignValue, invent),
+    (AbortedRead, show_aborted),
+    (UncommittedRead, show_early),
+    (TornTransaction, tear),
+    (TornTransaction, tear_off_offsets),
+    (TornTransaction, tear_off_records),
+    (StuckPartition, hold_back),
+    (SkippedRecords, skip),
+    (ReorderedRecords, reorder),
+    (OffsetWentBack, forget_offsets),
+    (UncommittedOffset, show_aborted_offset),
+)

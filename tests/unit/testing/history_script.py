@@ -93,10 +93,9 @@ class Script:
         given = {**self._common("writer"), "group": "g", "topic": "t", "partition_index": 0, **more}
         self.operations.append(OffsetCommit(**given, offset=offset, transaction=transaction, outcome=outcome))
 
-    def fetch(self, offset: int) -> None:
-        self.operations.append(
-            OffsetFetch(**self._common("watcher"), group="g", topic="t", partition_index=0, offset=offset)
-        )
+    def fetch(self, offset: int, **more: Any) -> None:
+        given = {**self._common("watcher"), "group": "g", "topic": "t", "partition_index": 0, **more}
+        self.operations.append(OffsetFetch(**given, offset=offset))
 
     def verdict(self) -> Verdict:
         return judge(History(self.operations))

@@ -2,7 +2,8 @@
 
 `SimulatedCluster` keeps partitions as lists, in which markers of transactions take up offsets as they do in Kafka, and
 notes what its clients try and see. Answers get lost (the outcome is unknown though the log is not), clients vanish in
-the middle of a transaction, consumers are rebalanced. Time is a counter.
+the middle of a transaction, consumers are rebalanced. Offsets are committed in transactions and outside of them. Time
+is a counter.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ from penstock.testing.consistency.history import (
     Transaction,
     Write,
 )
+from tests.unit.testing.simulated_offsets import SimulatedOffsets
 
 PARTITIONS = (Partition("a", 0), Partition("a", 1), Partition("b", 0))
-GROUP = "group"
+GROUPS = ("one", "another")
 POLL_MAX = 5
 
 
@@ -41,7 +43,6 @@ class Open:
 
     operation: Transaction
     first: dict[Partition, int] = field(default_factory=dict)
-    offset: int = NOWHERE
 
 
 @dataclass(slots=True)
@@ -59,7 +60,7 @@ class SimulatedCluster:
         self._logs: dict[Partition, list[tuple[str, str | None] | None]] = {each: [] for each in PARTITIONS}
         self._committed: set[str] = set()
         self._open: list[Open] = []
-        self._register = NOWHERE
+        self._offsets = SimulatedOffsets()
         self._found: dict[tuple[str, int], Operation] = {}
         self._consumers = [Consumer(f"consumer {isolation}", isolation, {}) for isolation in Isolation]
         for consumer in self._consumers:
@@ -67,11 +68,12 @@ class SimulatedCluster:
 
     def run(self, steps: int) -> list[Operation]:
         actions = [self._write, self._begin, self._write_in, self._write_in, self._commit_offset, self._end]
-        actions += [self._end, self._poll, self._poll, self._rebalance, self._fetch_offset, self._vanish]
+        actions += [self._end, self._poll, self._poll, self._rebalance, self._fetch_offsets, self._vanish]
         for _ in range(steps):
             self._random.choice(actions)()
         while self._open:
             self._vanish()
+        self._fetch_offsets()
         for partition in PARTITIONS:
             for isolation in Isolation:
                 self._read_fully(partition, isolation)
@@ -157,48 +159,48 @@ class SimulatedCluster:
     def _finish(self, transaction: Open, *, commits: bool) -> None:
         if commits:
             self._committed.add(transaction.operation.name)
-            if transaction.offset != NOWHERE:
-                self._register = transaction.offset
+        self._offsets.end(transaction.operation.name, commits=commits)
         for partition in transaction.first:
             self._logs[partition].append(None)
 
     def _commit_offset(self) -> None:
-        if not self._open:
-            return
-        transaction, number = self._random.choice(self._open), self._number()
-        transaction.offset = number
+        number, group, started = self._number(), self._random.choice(GROUPS), self._tick()
+        chosen = self._random.choice([None, *self._open, *self._open])
+        transaction = None if chosen is None else chosen.operation.name
+        outcome = self._random.choices([Outcome.OK, Outcome.UNKNOWN, Outcome.FAIL], [8, 1, 1])[0]
+        if outcome is Outcome.OK or (outcome is Outcome.UNKNOWN and self._random.random() < 0.5):
+            self._offsets.commit(group, number, transaction)
         self._note(
             OffsetCommit(
                 client="writer",
                 number=number,
-                started=self._tick(),
-                ended=self._tick(),
-                group=GROUP,
+                started=started,
+                ended=self._tick() if outcome is Outcome.OK else NEVER,
+                group=group,
                 topic="a",
                 partition_index=0,
                 offset=number,
-                transaction=transaction.operation.name,
-                outcome=Outcome.OK,
+                transaction=transaction,
+                outcome=outcome,
             )
         )
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
-    def _fetch_offset(self) -> None:
-        if any(each.offset != NOWHERE for each in self._open):
-            return  # unstable
-        self._note(
-            OffsetFetch(
-                client="watcher",
-                number=self._number(),
-                started=self._tick(),
-                ended=self._tick(),
-                group=GROUP,
-                topic="a",
-                partition_index=0,
-                offset=self._register,
+    def _fetch_offsets(self) -> None:
+        for group in filter(self._offsets.is_stable, GROUPS):
+            self._note(
+                OffsetFetch(
+                    client="watcher",
+                    number=self._number(),
+                    started=self._tick(),
+                    ended=self._tick(),
+                    group=group,
+                    topic="a",
+                    partition_index=0,
+                    offset=self._offsets.fetched(group),
+                )
             )
-        )
 
     def _readable(self, partition: Partition, isolation: Isolation, start: int) -> tuple[list[Seen], int]:
         log = self._logs[partition]

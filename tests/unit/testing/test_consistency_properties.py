@@ -14,7 +14,7 @@ from penstock.testing.consistency.anomalies import Anomaly
 from penstock.testing.consistency.checker import judge
 from penstock.testing.consistency.history import History
 from penstock.testing.consistency.history_file import Recorder, read_history
-from tests.unit.testing.history_mutations import MUTATIONS
+from tests.unit.testing.history_mutations import MUTATIONS, Mutation
 from tests.unit.testing.simulated_history import SimulatedCluster
 
 SEEDS = st.integers(0, 1 << 32)
@@ -33,19 +33,19 @@ def test_nothing_is_found_in_a_correct_history(seed: int, steps: int) -> None:
     assert verdict.known_hole == []
 
 
-@pytest.mark.parametrize("anomaly", MUTATIONS, ids=lambda anomaly: anomaly.__name__)
+@pytest.mark.parametrize(("anomaly", "spoil"), MUTATIONS, ids=[spoil.__name__ for _, spoil in MUTATIONS])
 @given(seed=SEEDS)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
-def test_a_spoilt_history_is_found(anomaly: type[Anomaly], seed: int) -> None:
+def test_a_spoilt_history_is_found(anomaly: type[Anomaly], spoil: Mutation, seed: int) -> None:
     random = Random(seed)
-    spoilt = MUTATIONS[anomaly](simulated(random, 150), random)
+    spoilt = spoil(simulated(random, 150), random)
     assume(spoilt is not None)
     assert spoilt is not None
     assert anomaly in {type(each) for each in judge(History(spoilt)).anomalies}
 
 
 def test_every_anomaly_has_a_mutation() -> None:
-    assert set(MUTATIONS) == set(Anomaly.__subclasses__())
+    assert {anomaly for anomaly, _ in MUTATIONS} == set(Anomaly.__subclasses__())
 
 
 @given(seed=SEEDS)

@@ -28,12 +28,8 @@ from penstock.testing.consistency.anomalies import (
 from penstock.testing.consistency.history import NEVER, End, Generation, History, Outcome, Transaction
 from penstock.testing.consistency.offset_checks import offsets_that_went_back, uncommitted_offsets
 from penstock.testing.consistency.poll_checks import reordered_records, skipped_records
-from penstock.testing.consistency.transaction_checks import (
-    aborted_reads,
-    stuck_partitions,
-    torn_transactions,
-    uncommitted_reads,
-)
+from penstock.testing.consistency.torn_checks import torn_transactions
+from penstock.testing.consistency.transaction_checks import aborted_reads, stuck_partitions, uncommitted_reads
 from penstock.testing.consistency.write_checks import duplicates, foreign_values, lost_writes, two_values
 
 CHECKS: Final[tuple[Callable[[History], Iterable[Anomaly]], ...]] = (

@@ -222,3 +222,10 @@ class History:
             if write.transaction is not None:
                 found.setdefault(write.transaction, []).append(write)
         return found
+
+    def commits_by_transaction(self) -> dict[str, list[OffsetCommit]]:
+        found: dict[str, list[OffsetCommit]] = {}
+        for commit in self.commits:
+            if commit.transaction is not None:
+                found.setdefault(commit.transaction, []).append(commit)
+        return found

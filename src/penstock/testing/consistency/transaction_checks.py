@@ -1,16 +1,15 @@
-"""Checks of transactions: all of one or nothing, and not before it is committed."""
+"""Checks of what readers see of transactions: nothing of one that is not committed, and everything in the end."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.testing.consistency.anomalies import AbortedRead, StuckPartition, TornTransaction, UncommittedRead
+from penstock.testing.consistency.anomalies import AbortedRead, StuckPartition, UncommittedRead
 from penstock.testing.consistency.history import (
     End,
     History,
     Isolation,
     Outcome,
-    Partition,
     Transaction,
     Write,
 )
@@ -66,34 +65,6 @@ def uncommitted_reads(history: History) -> Iterator[UncommittedRead]:
                     f" {transaction.client} asked to commit {transaction.name}",
                     transaction=transaction.name,
                 )
-
-
-def torn_transactions(history: History) -> Iterator[TornTransaction]:
-    """Of a transaction that may have committed, some acknowledged values are there at the end and some are not."""
-    shown: set[str] = set()
-    read_to_the_end: set[Partition] = set()
-    for read in history.full_reads:
-        if read.isolation is Isolation.COMMITTED:
-            shown.update(record.value for record in read.records)
-            if read.reached >= read.log_end:
-                read_to_the_end.add(read.partition)
-    for name, writes in history.writes_by_transaction().items():
-        if not history.transactions[name].can_commit:
-            continue  # whatever is visible of it is an aborted read
-        owed = [each for each in writes if each.outcome is Outcome.OK and each.partition in read_to_the_end]
-        there = [each for each in writes if each.value in shown]
-        missing = [each for each in owed if each.value not in shown]
-        if there and missing:
-            yield TornTransaction(
-                evidence=f"of {name} (generation {history.transactions[name].generation},"
-                f" commit {history.transactions[name].outcome}) {_list(there)} can be read, {_list(missing)} can not",
-                transaction=name,
-            )
-
-
-def _list(writes: list[Write]) -> str:
-    named = ", ".join(f"{each.value!r} in {each.partition}" for each in writes[:3])
-    return named if len(writes) <= 3 else f"{named} and {len(writes) - 3} more"
 
 
 def stuck_partitions(history: History) -> Iterator[StuckPartition]:
