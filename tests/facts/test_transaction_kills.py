@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kio.schema.errors import ErrorCode
@@ -14,6 +15,7 @@ from kio.schema.errors import ErrorCode
 from penstock.model.topic_name import TRANSACTION_STATE
 from penstock.runtime.pauses import PAUSES, VARIABLE
 from penstock.storage.interface import AbortedTransaction
+from tests.support import group_client
 from tests.support.committed_reader import committed_in
 from tests.support.group_client import wait_for_coordinator
 from tests.support.penstock_process import PenstockProcess
@@ -22,6 +24,10 @@ from tests.support.transaction_client import V1, V2, TransactionClient
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.feature("K-07", "X-02")
+
+GENERATIONS = pytest.mark.parametrize("generation", [V1, V2])
+GROUPS = ("group-1", "group-2")
+"""Of which each has its own partition of the offsets' topic, and so its own marker."""
 
 
 class PausingProcess(PenstockProcess):
@@ -74,7 +80,13 @@ def is_settled(client: RawClient, topic: str) -> bool:
     return all(answer.last_stable_offset == answer.high_watermark for answer in answers)
 
 
-@pytest.mark.parametrize("generation", [V1, V2])
+def ask_for_end(tx: TransactionClient, *, commit: bool) -> None:
+    """And do not wait for the answer."""
+    tx.client.send("end_txn", 5 if tx.generation == V2 else 4, transactional_id=tx.transactional_id,
+                   producer_id=tx.producer_id, producer_epoch=tx.epoch, committed=commit)  # fmt: skip
+
+
+@GENERATIONS
 @pytest.mark.parametrize("commit", [True, False])
 @pytest.mark.parametrize("window", PAUSES)
 def test_a_kill_in_each_window_of_the_end(process: PausingProcess, window: str, commit: bool, generation: int) -> None:
@@ -83,8 +95,7 @@ def test_a_kill_in_each_window_of_the_end(process: PausingProcess, window: str, 
     tx = TransactionClient(client, unique_name("tx"), generation).init()
     tx.send(topic, "a", partition=0)
     tx.send(topic, "b", partition=1)
-    client.send("end_txn", 5 if generation == V2 else 4, transactional_id=tx.transactional_id,
-                     producer_id=tx.producer_id, producer_epoch=tx.epoch, committed=commit)  # fmt: skip
+    ask_for_end(tx, commit=commit)
     process.wait_for_pause()
     client = restart(process)
     wait_until(lambda: is_settled(client, topic), what="the end of the transaction")
@@ -101,7 +112,66 @@ def test_a_kill_in_each_window_of_the_end(process: PausingProcess, window: str, 
     wait_until(lambda: committed(client, topic, 0)[-1:] == ["next"], what="the next transaction")
 
 
-@pytest.mark.parametrize("generation", [V1, V2])
+def stable_offsets(client: RawClient, topic: str) -> list[int]:
+    """The offset of each group, as soon as the broker tells: its coordinator is loaded, and no transaction is open."""
+
+    def offset_of(group: str) -> int:
+        answers: list[Any] = []
+
+        def is_stable() -> bool:
+            topics = [{"name": topic, "partition_indexes": [0]}]
+            answers[:] = [client.call("offset_fetch", 7, group_id=group, topics=topics, require_stable=True)]
+            rows = [row for each in answers[0].topics for row in each.partitions]
+            return {answers[0].error_code, *(row.error_code for row in rows)} == {ErrorCode.none}
+
+        wait_until(is_stable, what=f"a stable offset of {group}")
+        return int(answers[0].topics[0].partitions[0].committed_offset)
+
+    return [offset_of(group) for group in GROUPS]
+
+
+def send_all(tx: TransactionClient, topic: str, value: str, offset: int) -> None:
+    """The value to both partitions, and the offset for both groups."""
+    for group in GROUPS:
+        assert tx.generation == V2 or tx.add_offsets(group) == ErrorCode.none
+        assert tx.commit_offset(group, topic, offset) == ErrorCode.none
+    for partition in (0, 1):
+        tx.send(topic, value, partition=partition)
+
+
+@GENERATIONS
+@pytest.mark.parametrize("commit", [True, False])
+@pytest.mark.parametrize(
+    ("window", "name"), [("prepared", "topic"), ("marker", "topic"), ("marker", "TOPIC"), ("marked", "topic")]
+)
+def test_records_and_offsets_come_out_together(
+    process: PausingProcess, window: str, name: str, commit: bool, generation: int
+) -> None:
+    """Markers are written in the order of names: those of offsets before `topic` and after `TOPIC`."""
+    client = restart(process, window)
+    wait_for_coordinator(client)
+    topic = client.create_topic(unique_name(name), partitions=2)
+    for group in GROUPS:
+        assert group_client.commit(client, group, topic, 1) == ErrorCode.none
+    tx = TransactionClient(client, unique_name("tx"), generation).init()
+    send_all(tx, topic, "a", 2)
+    ask_for_end(tx, commit=commit)
+    process.wait_for_pause()
+    tx.client = client = restart(process)
+    offset, values = (2, ["a"]) if commit else (1, [])
+    assert stable_offsets(client, topic) == [offset, offset]
+    wait_until(lambda: is_settled(client, topic), what="the end of the transaction")
+    assert [committed(client, topic, index) for index in (0, 1)] == [values, values]
+    tx.wait_for("CompleteCommit" if commit else "CompleteAbort")
+    tx.end(commit=commit)  # the client has not heard of it
+    send_all(tx, topic, "next", 3)
+    tx.commit()
+    assert stable_offsets(client, topic) == [3, 3]
+    wait_until(lambda: is_settled(client, topic), what="the next transaction")
+    assert [committed(client, topic, index) for index in (0, 1)] == [[*values, "next"]] * 2
+
+
+@GENERATIONS
 def test_what_was_open_stays_open_and_commits(process: PausingProcess, generation: int) -> None:
     client = restart(process)
     topic = client.create_topic(partitions=2)
