@@ -1,5 +1,6 @@
 """Lengths of arrays in requests: what the bytes cannot hold is refused before anything is set aside for it."""
 
+import json
 import struct
 
 import pytest
@@ -52,6 +53,26 @@ def test_more_elements_than_any_request_needs_are_refused() -> None:
     assert len(decode_request(key, 5, struct.pack(">h1si", 1, b"g", 1) + one, 0).topics) == 1
     with pytest.raises(MalformedRequest, match="more than 500000 elements"):
         decode_request(key, 5, struct.pack(">h1si", 1, b"g", 2) + one + one, 0)
+
+
+@pytest.mark.parametrize(
+    ("api", "version", "body"),
+    [
+        pytest.param("init_producer_id", 5, {"transactional_id": "{}", "transaction_timeout": 1}, id="no array"),
+        pytest.param("describe_transactions", 0, {"transactional_ids": ["a", "{}"]}, id="in an array"),
+        pytest.param("metadata", 9, {"topics": [{"name": "{}"}]}, id="nested"),
+        pytest.param("heartbeat", 4, {"group_id": "g", "member_id": "{}"}, id="behind another"),
+    ],
+)
+def test_strings_have_the_length_that_older_versions_can_say(api: str, version: int, body: dict[str, object]) -> None:
+    for length, is_read in ((32_767, True), (32_768, False), (40_000, False)):
+        text = json.loads(json.dumps(body).replace("{}", "x" * length))
+        encoded = encode_body(api, version, text)
+        if is_read:
+            decode_request(API_KEYS[api], version, encoded, 0)
+        else:
+            with pytest.raises(MalformedRequest, match=f"a string of {length} bytes"):
+                decode_request(API_KEYS[api], version, encoded, 0)
 
 
 @pytest.mark.parametrize("key", APIS)

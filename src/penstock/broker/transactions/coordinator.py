@@ -42,14 +42,12 @@ from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import TRANSACTION_STATE
 from penstock.model.topic_partition import TopicPartition
-from penstock.protocol.kafka.primitives import MalformedRequest
 from penstock.runtime.clock import Clock
 from penstock.runtime.pauses import pause_at
 from penstock.storage.interface import OpenTransaction
 
 log = logging.getLogger(__name__)
 
-ID_BYTES_MAX = 0x7FFF  # what a length in the key of its record can say
 HOLD_SECONDS = 0.2  # how long a request waits for the end of the transaction before it
 UNSTORED_SECONDS = 0.1  # how long an end that is complete may be known in memory only
 SWEEP_SECONDS = 1.0
@@ -149,8 +147,6 @@ class TransactionCoordinator:
 
     def shard_of(self, transactional_id: str) -> TransactionShard | None:
         """None if there is no topic yet. KafkaError while it cannot be asked."""
-        if len(transactional_id.encode()) > ID_BYTES_MAX:
-            raise MalformedRequest(f"a transactional id of {len(transactional_id)} characters")  # as Kafka reads it
         return self._shards.holder(transactional_id)
 
     def find(self, transactional_id: str) -> tuple[TransactionShard, Transaction]:

@@ -3,10 +3,11 @@
 kio makes room for an array of the length that the bytes claim, and ends the process when there is no such room: four
 bytes from anybody could stop the broker. So the message is walked over once by its schema, as far as its last array,
 and a length is refused for which there are not enough bytes; so is null where the schema has none, which kio lets
-through, and so are more elements than any request needs. Everything else that may be wrong is left to kio.
+through, and so are more elements than any request needs, and strings longer than Kafka reads. Everything else that may
+be wrong is left to kio.
 
 A schema becomes a list of steps at its first use; most are numbers, bytes to step over. Schemas without arrays have
-no steps, and cost nothing.
+no steps, and cost nothing: strings behind the last array are looked at in requests that have room for a long one only.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from penstock.model.limits import REQUEST_ELEMENTS_MAX
 from penstock.protocol.kafka.primitives import (
     INT16,
     INT32,
+    STRING_BYTES_MAX,
     Buffer,
     MalformedRequest,
     read_unsigned_varint,
@@ -78,8 +80,8 @@ Step = int | _Sized | _Tags | _Nested
 
 
 def check_arrays(entity_type: type, buffer: Buffer, position: int) -> None:
-    """Raise MalformedRequest for an array in the message at `position` that its bytes cannot hold."""
-    steps, flexible = _plan(entity_type)
+    """Raise MalformedRequest for an array in the message at `position` that its bytes cannot hold, or a long string."""
+    steps, flexible = _plan(entity_type, len(buffer) - position > STRING_BYTES_MAX)
     if not steps:
         return
     try:
@@ -97,6 +99,8 @@ def _walk(steps: Sequence[Step], flexible: bool, buffer: Buffer, position: int, 
             if flexible:
                 length, position = read_unsigned_varint(buffer, position)
                 length -= 1
+                if length > STRING_BYTES_MAX and not step.is_long:
+                    raise MalformedRequest(f"a string of {length} bytes")
             elif step.is_long:
                 length, position = INT32.unpack_from(buffer, position)[0], position + 4
             else:
@@ -136,11 +140,12 @@ def _walk_nested(step: _Nested, flexible: bool, buffer: Buffer, position: int, r
 
 
 @functools.cache
-def _plan(entity_type: type) -> tuple[tuple[Step, ...], bool]:
-    """The steps up to the last array, and whether the message is of a flexible version."""
+def _plan(entity_type: type, with_strings: bool) -> tuple[tuple[Step, ...], bool]:
+    """The steps up to the last array (or string, if wanted), and whether the message is of a flexible version."""
     flexible = bool(entity_type.__flexible__)  # type: ignore[attr-defined]
     steps = _steps(entity_type, flexible)
-    while steps and not isinstance(steps[-1], _Nested):
+    wanted = (_Nested, _Sized) if flexible and with_strings else _Nested
+    while steps and not isinstance(steps[-1], wanted):
         steps.pop()
     return tuple(steps), flexible
 

@@ -24,6 +24,8 @@ class Sendable(Protocol):
 INT16 = Struct(">h")
 INT32 = Struct(">i")
 INT64 = Struct(">q")
+STRING_BYTES_MAX = 0x7FFF
+"""A length of the flexible versions could say more; Kafka reads no longer ones."""
 
 
 class MalformedRequest(Exception):
@@ -77,6 +79,8 @@ def read_string(buffer: memoryview, position: int, flexible: bool) -> tuple[str 
         position += 2
     if length < 0:
         return None, position
+    if length > STRING_BYTES_MAX:
+        raise MalformedRequest(f"a string of {length} bytes")
     return str(take(buffer, position, length), "utf-8"), position + length
 
 
