@@ -106,7 +106,11 @@ async def _locate(broker: Broker, partition: Partition, timestamp_ms: int, end: 
     # Looking into segments may wait for the disk and decodes a batch.
     look_up = broker.record_worker.look_up
     if timestamp_ms == MAX_TIMESTAMP:
-        found = await look_up(lambda scan: partition.log.find_max_timestamp(end=end, scan=scan))
+        # Of all records, as in Kafka: it is nowhere while it lies in or behind a transaction that is open.
+        visible = partition.high_watermark
+        found = await look_up(lambda scan: partition.log.find_max_timestamp(end=visible, scan=scan))
+        if found is not None and found.offset >= end:
+            return _NOWHERE
     else:
         found = await look_up(lambda scan: partition.log.find_timestamp(timestamp_ms, end=end, scan=scan))
     return found or _NOWHERE
