@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from penstock.broker.broker import Broker
 from penstock.broker.record_checks import LoopBudget
+from penstock.broker.transactions.produce import RefusedByCoordinator
 from penstock.cluster.partition import Partition
 from penstock.model.batch import BatchHeader, Buffer, NotOneBatch, UnreadableBatch
 from penstock.model.compression import DecompressedTooLarge
@@ -24,10 +25,12 @@ _REFUSED_BY_THE_LOG = frozenset(  # Kafka says where the log begins with these, 
         ErrorCode.INVALID_TIMESTAMP,
         ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
         ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.INVALID_TXN_STATE,
         ErrorCode.UNKNOWN_SERVER_ERROR,
     )
 )
-_TOLD = (BadTimestamps, StampedByClient, UnreadableBatch, DecompressedTooLarge)
+_REFUSED_BEFORE = (NotOneBatch, RefusedByCoordinator)  # whatever the code
+_TOLD = (BadTimestamps, StampedByClient, UnreadableBatch, RefusedByCoordinator, DecompressedTooLarge)
 """Refusals with a text, beside those that name records. Kafka says nothing with the others, but for the last one,
 which it does not know."""
 refused = Repeats(logging.getLogger(__name__))
@@ -54,7 +57,7 @@ def refuse(
         error.message,
     )
     log_start = -1
-    if where is not None and error.code in _REFUSED_BY_THE_LOG and not isinstance(error, NotOneBatch):
+    if where is not None and error.code in _REFUSED_BY_THE_LOG and not isinstance(error, _REFUSED_BEFORE):
         log_start = where.log_start
     message = error.message if named or isinstance(error, _TOLD) else None
     return PartitionResult(topic, partition, error.code, -1, -1, log_start, named, message)

@@ -20,11 +20,19 @@ from penstock.model.topic_partition import TopicPartition
 ABORTABLE_VERSION = 11
 ADDING_VERSION = 12
 
+_TEXTS = {  # Kafka says something with these only
+    ErrorCode.INVALID_TXN_STATE: "the partition was not added to the transaction",
+    ErrorCode.NOT_ENOUGH_REPLICAS: "whether the partition was added to the transaction cannot be told now",
+}
 _TRY_AGAIN = (
     ErrorCode.CONCURRENT_TRANSACTIONS,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
 )
+
+
+class RefusedByCoordinator(KafkaError):
+    """A batch that the log has not looked at: the answer has nothing of the log in it."""
 
 
 def join_transaction(
@@ -37,7 +45,7 @@ def join_transaction(
 ) -> bool:
     """True if batches may be appended and answered; False if the answer has to wait until `stored` is called as well.
 
-    KafkaError with the code for the answer if they must not be appended.
+    RefusedByCoordinator with the code for the answer if they must not be appended.
     """
     try:
         if version >= ADDING_VERSION:
@@ -49,7 +57,8 @@ def join_transaction(
         for partition in partitions:
             verify_partition(coordinator, transactional_id, sender, partition)
     except KafkaError as error:
-        raise KafkaError(_shown(error.code, version)) from None
+        code = _shown(error.code, version)
+        raise RefusedByCoordinator(code, _TEXTS.get(code, "")) from None
     return True
 
 
