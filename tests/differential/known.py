@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from tests.differential.known_documented import DOCUMENTED
 from tests.differential.known_row import ABSENT, SILENT, Holding, Known, refused
+from tests.differential.known_transactions import NOT_ASKED, TRANSACTIONS
 
 _SHARE = "ShareGroupHeartbeat"
 
@@ -147,7 +148,7 @@ REQUESTS: tuple[Known, ...] = (
         path="topics*.error_code",
         kafka=0,
         penstock=49,
-        row="Produce v12 and TxnOffsetCommit v5 do not ask the coordinator where the log has a transaction",
+        row=NOT_ASKED,
     ),
     *(
         Known(
@@ -213,6 +214,7 @@ KNOWN: tuple[Known, ...] = (
     *SCENARIOS,
     *REQUESTS,
     *DOCUMENTED,
+    *TRANSACTIONS,
     *(
         Known(
             script="*",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from tests.differential.known_row import ABSENT, TEXT, Holding, Known, refused
+from tests.differential.known_row import ABSENT, TEXT, Holding, Known, answered, refused
 
 UNDECODED = "every record is decoded and checked"
 FIRST_TIMESTAMP = "`message.timestamp.before.max.ms` looks at every record"
@@ -12,37 +10,31 @@ MAX_TIMESTAMP = "a timestamp of the batch header is corrected"
 LOGGERS = "BROKER_LOGGER lists loggers"
 
 
-def produced(*, step: str, row: str, **fields: tuple[Any, Any]) -> tuple[Known, ...]:
-    """The answer about a batch that only one of the two stores: (Kafka, Penstock) by field."""
-    return tuple(
-        Known(
-            script="documented-produce",
-            step=f"produce v*: {step}",
-            path=f"responses*.{name}",
-            kafka=kafka,
-            penstock=penstock,
-            row=row,
-        )
-        for name, (kafka, penstock) in fields.items()
-    )
-
-
 DOCUMENTED: tuple[Known, ...] = (
-    *produced(
+    *answered(
+        script="documented-produce",
         step="bytes after the batch",
         row="bytes after a batch are ignored",
         error_code=(0, 87),
         base_offset=(0, -1),
         log_start_offset=(0, -1),
     ),
-    *produced(
+    *answered(
+        script="documented-produce",
         step="a producer without an epoch",
         row="a producer id with epoch −1 is accepted",
         error_code=(0, 87),
         base_offset=(1, -1),
     ),
-    *produced(step="records that are no records", row=UNDECODED, error_code=(-1, 0), base_offset=(-1, 0)),
-    *produced(
+    *answered(
+        script="documented-produce",
+        step="records that are no records",
+        row=UNDECODED,
+        error_code=(-1, 0),
+        base_offset=(-1, 0),
+    ),
+    *answered(
+        script="documented-produce",
         step="the second is too old",
         row=FIRST_TIMESTAMP,
         error_code=(32, 0),

@@ -41,3 +41,18 @@ def refused(*, script: str, step: str, code: int, row: str) -> tuple[Known, Know
         Known(**where, path="responses*.error_code", kafka=0, penstock=code),
         Known(**where, path="responses*.error_message", kafka=None, penstock=TEXT),
     )
+
+
+def answered(*, script: str, step: str, row: str, **fields: tuple[Any, Any]) -> tuple[Known, ...]:
+    """The answer about a batch that the two do not treat alike: (Kafka, Penstock) by field."""
+    return tuple(
+        Known(
+            script=script,
+            step=f"produce v*: {step}",
+            path=f"responses*.{name}",
+            kafka=kafka,
+            penstock=penstock,
+            row=row,
+        )
+        for name, (kafka, penstock) in fields.items()
+    )

@@ -74,6 +74,7 @@ UNORDERED: Mapping[tuple[str, str], tuple[str, ...]] = {  # (API, list): what na
     ("describe_log_dirs", "partitions"): ("partition_index",),
     ("describe_log_dirs", "topics"): ("name",),
     ("describe_producers", "active_producers"): ("producer_id",),
+    ("describe_transactions", "partitions"): (),  # numbers
     ("describe_transactions", "topics"): ("topic",),
     ("join_group", "members"): ("member_id",),
     ("list_config_resources", "config_resources"): ("resource_type", "resource_name"),
@@ -136,8 +137,10 @@ class Normaliser:
         if name in SHARED:
             rows = [row for row in rows if not self._foreign(row)]
         keys = UNORDERED.get((api, name))
-        if keys is None or not all(isinstance(row, dict) for row in rows):
+        if keys is None:
             return rows
+        if not all(isinstance(row, dict) for row in rows):
+            return rows if keys else sorted(rows)
         return sorted(rows, key=lambda row: self._rank(row, keys))
 
     def _rank(self, row: dict[str, Any], keys: tuple[str, ...]) -> list[tuple[int, str]]:

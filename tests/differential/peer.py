@@ -136,6 +136,10 @@ class Peer:
         """Wait for the answer to an earlier `send` and record it."""
         return self._record(ticket.api, ticket.version, ticket.label, ticket.body, self._answer(ticket, within_s))
 
+    def take_quietly(self, ticket: Ticket, *, within_s: float = ANSWER_WITHIN_S) -> Answer:
+        """The same, not recorded."""
+        return self._answer(ticket, within_s)
+
     def pending(self, ticket: Ticket, *, for_s: float = 0.3) -> bool:
         """Whether there is no answer yet, after looking for a while; nothing is recorded."""
         line = self._line(ticket.on)

@@ -161,7 +161,7 @@ def write_txn_markers(peer: Peer, version: int) -> None:
     peer.ask("describe_producers", 0, {"topics": [{"name": topic, "partition_indexes": [0]}]}, label="what is left")
 
 
-@versions("txn_offset_commit", seconds=2)
+@versions("txn_offset_commit", seconds=2, alone=True)  # as produce-transactional
 def txn_offset_commit(peer: Peer, version: int) -> None:
     topic = peer.topic()
     tx = Producer(peer).init()

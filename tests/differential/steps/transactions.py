@@ -9,6 +9,7 @@ from typing import Any
 from penstock.model.batch_builder import NewRecord, build_batch
 from tests.differential.peer import Answer, Peer
 
+OWN_NAME = "(its own)"
 TRY_AGAIN = frozenset({14, 15, 16, 51})  # loading, not available, not the coordinator, concurrent transactions
 
 
@@ -61,15 +62,33 @@ class Producer:
 
     def produce_body(self, topic: str, partition: int = 0, **changes: Any) -> Mapping[str, Any]:
         sequence = next(self._sequences.setdefault((topic, partition), itertools.count()))
-        fields = {"producer_id": self.producer_id, "producer_epoch": self.epoch, "base_sequence": sequence} | changes
-        records = build_batch([NewRecord(None, b"v")], timestamp=self.peer.time(), transactional=True, **fields)
-        data = {"name": topic, "partition_data": [{"index": partition, "records": bytes(records)}]}
+        return self.batch_body(topic, partition, base_sequence=sequence, **changes)
+
+    def batch_body(
+        self, topic: str, partition: int = 0, *, name: str | None = OWN_NAME, at: int | None = None, **changes: Any
+    ) -> Mapping[str, Any]:
+        """Produce of one batch exactly as told: under any name, `changes` being what `build_batch` takes."""
+        fields = {
+            "producer_id": self.producer_id, "producer_epoch": self.epoch, "base_sequence": 0, "transactional": True,
+            "timestamp": self.peer.time() if at is None else at, **changes,
+        }  # fmt: skip
+        records = bytes(build_batch([NewRecord(None, b"v")], **fields))
         return {
-            "transactional_id": self.transactional_id,
+            "transactional_id": self.transactional_id if name == OWN_NAME else name,
             "acks": -1,
             "timeout": 10_000,
-            "topic_data": [data],
+            "topic_data": [{"name": topic, "partition_data": [{"index": partition, "records": records}]}],
         }
+
+    def offsets_body(self, group: str, topic: str, offset: int, **changes: Any) -> Mapping[str, Any]:
+        row = {
+            "partition_index": 0, "committed_offset": offset, "committed_leader_epoch": -1, "committed_metadata": "m",
+        }  # fmt: skip
+        return {
+            "transactional_id": self.transactional_id, "group_id": group, "producer_id": self.producer_id,
+            "producer_epoch": self.epoch, "generation_id": -1, "member_id": "", "group_instance_id": None,
+            "topics": [{"name": topic, "partitions": [row]}], **changes,
+        }  # fmt: skip
 
     def send(self, topic: str, *partitions: int) -> None:
         """In a transaction, which begins with it if there is none."""
