@@ -9,7 +9,7 @@ CODE := $(wildcard src tests tools bench examples)
 PYTEST := $(BIN)/pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test lint quick compat compat-setup spark differential compat-suites crash crash-setup scale fuzz load soak soak-smoke chaos nightly bench bench-quick bench-clients bench-age bench-sustained features clean
+.PHONY: help setup demo run test lint quick compat compat-setup spark spark-kills differential compat-suites crash crash-setup scale fuzz load soak soak-smoke chaos nightly bench bench-quick bench-clients bench-age bench-spark bench-sustained features clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,10 @@ compat: compat-setup ## real Kafka clients and tools, unmodified, against the br
 spark: compat-setup ## topics as Spark tables and streams and in pipelines, in real sessions; needs Java 17 or newer
 	tools/java.sh --required
 	$(BIN)/pytest tests/spark -m spark
+
+spark-kills: compat-setup ## a stream from topic to topic, a hundred kills; KILLS=10, SEED=2, TARGET=kafka
+	PENSTOCK_SPARK_KILLS=$(or $(KILLS),100) PENSTOCK_SPARK_SEED=$(or $(SEED),1) $(if $(TARGET),PENSTOCK_TEST_TARGET=$(TARGET)) \
+		$(BIN)/pytest tests/spark/test_spark_kills.py -m slow -s --timeout 7200
 
 compat-suites: compat-setup ## the tests that client libraries publish, on Kafka and on the broker; SUITE=name for one
 	$(BIN)/python -m tests.suites $(SUITE)
@@ -103,6 +107,9 @@ bench-clients: compat-setup ## the same with real clients: librdkafka and Kafka'
 
 bench-age: setup ## produce and fetch at 1,000 segments and 10,000 partitions against a fresh log
 	$(BIN)/python -m bench.age
+
+bench-spark: compat-setup ## reading and writing topics in Spark, beside Spark's own Kafka connector; about ten minutes
+	$(BIN)/python -m bench.spark
 
 bench-sustained: setup ## 400,000 messages a second for ten minutes
 	$(BIN)/python -m bench.sustained

@@ -66,6 +66,7 @@ def _session(directory: Path) -> SparkSession:
         "spark.local.dir": str(directory),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
+        "spark.ui.showConsoleProgress": "false",
     }
     for key, value in settings.items():
         builder = builder.config(key, value)
