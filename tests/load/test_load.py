@@ -100,7 +100,7 @@ def case(broker: ScaledBroker, figures: Figures) -> Iterator[Case]:
         yield Case(broker, client, figures)
 
 
-@pytest.mark.feature("P-26")
+@pytest.mark.feature("F-07", "P-26")
 def test_a_crowd(case: Case) -> None:
     """10,000 connections, 300 a second of them new, 100 at work."""
     grows_mb_max = 10_000 * CONNECTION_KB_MAX / 1024 + MEMORY_SLACK_MB

@@ -102,7 +102,7 @@ def test_a_compacted_topic_with_gaps(both: Both, client: RawClient) -> None:
 # --- Spark's own connector against the broker ------------------------------------------------------------------------
 
 
-@pytest.mark.feature("S-01", "F-01")
+@pytest.mark.feature("S-07", "F-01")
 def test_sparks_connector_reads_and_writes(spark: SparkSession, broker: BrokerProcess, client: RawClient) -> None:
     topic, address = client.create_topic(partitions=2), {"kafka.bootstrap.servers": broker.bootstrap}
     frame = spark.range(5000).selectExpr("CAST(id AS STRING) AS key", "CAST(id * 2 AS STRING) AS value")
@@ -111,7 +111,7 @@ def test_sparks_connector_reads_and_writes(spark: SparkSession, broker: BrokerPr
     assert sorted(read.selectExpr("CAST(key AS STRING)", "CAST(value AS STRING)").collect()) == sorted(frame.collect())
 
 
-@pytest.mark.feature("S-01", "F-01")
+@pytest.mark.feature("S-07", "F-01")
 def test_sparks_connector_streams(
     spark: SparkSession, broker: BrokerProcess, client: RawClient, tmp_path: Path
 ) -> None:
