@@ -232,8 +232,10 @@ def _show(seen: dict[str, Symbol], times: dict[str, float], count: int) -> None:
 def _show_next_steps() -> None:
     screen = console()
     screen.print("\nWhere to go next")
-    for command, what in NEXT_STEPS:
-        screen.print(f"  {command.format(penstock=_own_name()):<52}{what}")
+    steps = [(command.format(penstock=_own_name()), what) for command, what in NEXT_STEPS]
+    width = max(len(command) for command, _ in steps)
+    for command, what in steps:
+        screen.print(f"  {command:<{width}}  {what}")
     screen.print("  any Kafka client with bootstrap.servers=127.0.0.1:9092")
 
 
