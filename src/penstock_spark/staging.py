@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from penstock.client.cluster import Cluster, check
-from penstock.client.fetches import receive_fetch, send_fetch
+from penstock.client.fetches import fetch_everything
 from penstock.client.idempotent import IdempotentProducer
 from penstock.client.topics import ensure_topic
 from penstock.model.batch import iter_headers
@@ -71,7 +71,7 @@ def staged(
 
 
 def _fetch(cluster: Cluster, place: TopicPartition, offset: int) -> memoryview:
-    fetched = receive_fetch(send_fetch(cluster.leader(place), place, offset, committed=False, max_bytes=FETCH_BYTES))
+    fetched = fetch_everything(cluster, place, offset, max_bytes=FETCH_BYTES)
     if fetched.error != ErrorCode.OFFSET_OUT_OF_RANGE:  # nothing is there: the caller says what that means
         check(fetched.error, str(place))
     return fetched.records

@@ -41,7 +41,6 @@ class CopyWorld:
 
     def __post_init__(self) -> None:
         self.expected = 0
-        self.kills = 0
         with RawClient(self.broker.host, self.broker.port) as client:
             self.source = client.create_topic(unique_name("in"), partitions=PARTITIONS)
             self.target = client.create_topic(unique_name("out"), partitions=PARTITIONS + 1)

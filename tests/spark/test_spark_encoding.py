@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from pyspark.sql.types import ArrayType, StringType, StructType
 
 from penstock.model.batch import read_header
+from penstock.model.murmur2 import partition_of
 from penstock.model.records import Record, batch_records
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.avro_fields import avro_fields
@@ -79,27 +80,6 @@ def test_records_come_out_as_they_went_in(rows: list[Row], codec: int, skip: int
     assert [record.timestamp for record in records] == times[skip:]
 
 
-# Where Java's DefaultPartitioner and librdkafka's murmur2 put keys in a topic of 1000 partitions.
-def java_murmur2(data: bytes) -> int:
-    """Straight from the definition, in Python's numbers."""
-    mix, mask = 0x5BD1E995, 0xFFFFFFFF
-    code = 0x9747B28C ^ len(data)
-    for at in range(0, len(data) - len(data) % 4, 4):
-        word = int.from_bytes(data[at : at + 4], "little") * mix & mask
-        word = (word ^ word >> 24) * mix & mask
-        code = (code * mix & mask) ^ word
-    rest = data[len(data) - len(data) % 4 :]
-    if rest:
-        code = (code ^ int.from_bytes(rest, "little")) * mix & mask
-    code = (code ^ code >> 13) * mix & mask
-    return code ^ code >> 15
-
-
-@pytest.mark.parametrize(("key", "expected"), [(b"21", -973932308), (b"foobar", -790332482), (b"abc", 479470107)])
-def test_the_definition_has_the_values_of_kafkas_own_tests(key: bytes, expected: int) -> None:
-    assert java_murmur2(key) == expected & 0xFFFFFFFF
-
-
 @settings(deadline=None)  # compiles once
 @given(keys=st.lists(st.binary(max_size=40), min_size=1, max_size=50))
 def test_keys_land_where_java_puts_them(keys: list[bytes]) -> None:
@@ -107,7 +87,7 @@ def test_keys_land_where_java_puts_them(keys: list[bytes]) -> None:
     for place, records in encode(columns, len(keys), partitions=1000).items():
         for record in records:
             assert record.key is not None
-            assert place.partition == (java_murmur2(record.key) & 0x7FFFFFFF) % 1000
+            assert place.partition == partition_of(record.key, 1000)
 
 
 def test_a_partition_goes_before_the_key_and_topics_are_kept_apart() -> None:

@@ -31,10 +31,6 @@ def write(broker: BrokerProcess) -> Write:
     return save
 
 
-def transactions(client: RawClient) -> int:
-    return len(client.call("list_transactions", 0).transaction_states)
-
-
 @pytest.mark.feature("S-02")
 @pytest.mark.parametrize("delivery", ["at-least-once", "exactly-once"])
 def test_every_part_of_a_record(

@@ -73,13 +73,7 @@ class ChildProcess:
 
     def stop(self) -> None:
         process = self._running
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(STOP_TIMEOUT_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        end_in_order(process, STOP_TIMEOUT_S)
         if process.stdout is not None:
             process.stdout.close()
 
@@ -87,6 +81,18 @@ class ChildProcess:
     def _running(self) -> subprocess.Popen[str]:
         assert self._process is not None, "it was not started"
         return self._process
+
+
+def end_in_order(process: subprocess.Popen[str] | subprocess.Popen[bytes], timeout_s: float) -> int:
+    """SIGTERM, and after the timeout what no process can refuse. Its exit code."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    return process.returncode
 
 
 def _end_with_parent() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
+from penstock.cli.child_process import end_in_order
 from penstock.cli.errors import CommandError
 
 HOST = "127.0.0.1"
@@ -82,15 +82,9 @@ class SubprocessBroker:
         process, log = self._process, self._log
         assert process is not None
         assert log is not None
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(STOP_TIMEOUT_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        code = end_in_order(process, STOP_TIMEOUT_S)
         log.close()
-        return process.returncode
+        return code
 
     def _last_line(self) -> str:
         lines = self._log_file.read_text(errors="replace").strip().splitlines()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import NamedTuple
 
+from penstock.client.cluster import Cluster
 from penstock.client.connection import Connection, UnderWay
 from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.apis import FETCH
@@ -56,6 +57,15 @@ def send_fetch(
         + INT32.pack(0) + INT16.pack(0),
         flexible=False,
     )  # fmt: skip
+
+
+def fetch_everything(
+    cluster: Cluster, place: TopicPartition, offset: int, *, max_bytes: int, min_bytes: int = 1
+) -> Fetched:
+    """Whatever is there from `offset` on, committed or not, asked of its leader; the answer's error is the caller's."""
+    leader = cluster.leader(place)
+    sent = send_fetch(leader, place, offset, committed=False, max_bytes=max_bytes, min_bytes=min_bytes)
+    return receive_fetch(sent)
 
 
 def receive_fetch(sent: UnderWay) -> Fetched:

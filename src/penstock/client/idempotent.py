@@ -12,15 +12,19 @@ from typing import NamedTuple
 
 from penstock.client.cluster import Cluster, check
 from penstock.client.connection import BrokerUnavailable, UnderWay
-from penstock.client.produces import Identity, receive_produce, send_produce, sign
+from penstock.client.produces import (
+    IN_FLIGHT,
+    INIT_PRODUCER_ID,
+    INIT_PRODUCER_ID_VERSION,
+    Identity,
+    receive_produce,
+    send_produce,
+    sign,
+)
 from penstock.client.retries import PASSING
 from penstock.model.batch import read_header
 from penstock.model.errors import KafkaError
 from penstock.model.topic_partition import TopicPartition
-
-INIT_PRODUCER_ID, INIT_PRODUCER_ID_VERSION = 22, 4
-IN_FLIGHT = 5
-"""Of one producer and partition a broker remembers as many."""
 
 
 class Sent(NamedTuple):

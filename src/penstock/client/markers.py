@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from penstock.client.cluster import Cluster, check
-from penstock.client.fetches import receive_fetch, send_fetch
+from penstock.client.fetches import fetch_everything
 from penstock.client.offsets import EARLIEST, LATEST, commit_offsets, committed_offsets, list_offsets
 from penstock.client.topics import ensure_topic
 from penstock.model.batch import BatchHeader, iter_headers
@@ -87,9 +87,7 @@ class Markers:
                 return
 
     def _fetch(self, position: int) -> memoryview:
-        leader = self._cluster.leader(self.place)
-        sent = send_fetch(leader, self.place, position, committed=False, max_bytes=FETCH_BYTES, min_bytes=0)
-        fetched = receive_fetch(sent)
+        fetched = fetch_everything(self._cluster, self.place, position, max_bytes=FETCH_BYTES, min_bytes=0)
         check(fetched.error, str(self.place))
         return fetched.records
 

@@ -14,6 +14,9 @@ from penstock.protocol.kafka.apis import PRODUCE
 from penstock.protocol.kafka.primitives import INT32, write_string, write_unsigned_varint
 
 PRODUCE_VERSION = 12
+INIT_PRODUCER_ID, INIT_PRODUCER_ID_VERSION = 22, 4
+IN_FLIGHT = 5
+"""Of one producer and partition a broker remembers as many batches."""
 ACKS_ALL = -1
 TIMEOUT_MS = 30_000
 _ACKS_TIMEOUT = Struct(">hi")

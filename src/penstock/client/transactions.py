@@ -12,15 +12,22 @@ from typing import Any
 
 from penstock.client.cluster import TRANSACTION, Cluster, check
 from penstock.client.connection import UnderWay
-from penstock.client.produces import PRODUCE_VERSION, Identity, receive_produce, send_produce, sign
+from penstock.client.produces import (
+    IN_FLIGHT,
+    INIT_PRODUCER_ID,
+    INIT_PRODUCER_ID_VERSION,
+    PRODUCE_VERSION,
+    Identity,
+    receive_produce,
+    send_produce,
+    sign,
+)
 from penstock.model.batch import read_header
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.apis import PRODUCE
 
-INIT_PRODUCER_ID, INIT_PRODUCER_ID_VERSION = 22, 4
 END_TXN, END_TXN_VERSION = 26, 5
-IN_FLIGHT = 5
 
 
 class TransactionalProducer:
