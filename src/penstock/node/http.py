@@ -1,4 +1,4 @@
-"""The HTTP port of a node: /health/live, /health/ready, /metrics.
+"""The HTTP port of a node: /health/live, /health/ready, /metrics, and the routes of other parts.
 
 Starlette on uvicorn, in the broker's own event loop. Both are imported here on first use and in a thread: the
 Kafka door is open long before. The port itself is bound first, so that a port in use is a clear start error.
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.routing import BaseRoute
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +38,11 @@ STOP_TIMEOUT_S = 2
 
 
 class HttpServer:
-    """Serves between `start` and `stop`. `logs`, `lags` and `clients` are asked for at every scrape."""
+    """Serves between `start` and `stop`. `logs`, `lags` and `clients` are asked for at every scrape.
+
+    What other parts serve comes as functions that return their routes. They are called once, in the thread that loads
+    the web stack, so that they may import it.
+    """
 
     def __init__(
         self,
@@ -48,12 +53,14 @@ class HttpServer:
         logs: Callable[[], Iterable[LogSample]] = tuple,
         lags: Callable[[], Iterable[LagSample]] = tuple,
         clients: Callable[[], Iterable[ClientSample]] = tuple,
+        parts: Iterable[Callable[[], Iterable[BaseRoute]]] = (),
     ) -> None:
         self._metrics = metrics
         self._health = health
         self._logs = logs
         self._lags = lags
         self._clients = clients
+        self._parts = tuple(parts)
         self._listening = listening
         self._server: uvicorn.Server | None = None
         self._serving: asyncio.Task[None] | None = None
@@ -107,6 +114,7 @@ class HttpServer:
             Route("/health/live", self._live),
             Route("/health/ready", self._ready),
             Route("/metrics", self._page),
+            *(route for part in self._parts for route in part()),
         ]
         return Starlette(routes=routes, exception_handlers={HTTPException: _problem})
 
