@@ -1,28 +1,40 @@
 """The `penstock` command: the list of its subcommands, and what happens to an error.
 
-Each group of commands is a file of its own. They import what they need inside their functions, so that
-`penstock --help` and completion do not load the Kafka library, the settings or the broker.
+Each group of commands is a file of its own, and only the one that is named is loaded: a broker does not wait for the
+forty files of the others. Help and completion load them all. What a command needs besides (the Kafka library, the
+settings, the broker) it imports inside its functions.
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import Annotated, NoReturn
 
 import typer
 
 from penstock import __version__
-from penstock.cli import client_metrics, config, group, log, pipeline, quota, topic, transaction
-from penstock.cli.archive import archive
-from penstock.cli.bench import bench
-from penstock.cli.client import explain_stray
-from penstock.cli.consume import consume
-from penstock.cli.demo import demo
 from penstock.cli.errors import CommandError
-from penstock.cli.load import load
-from penstock.cli.produce import produce
-from penstock.cli.replay import replay
-from penstock.cli.serve import serve
+
+# Where each is: a function is a command, a typer app a group of them. Help shows them in this order.
+COMMANDS = {
+    "demo": "penstock.cli.demo:demo",
+    "serve": "penstock.cli.serve:serve",
+    "produce": "penstock.cli.produce:produce",
+    "consume": "penstock.cli.consume:consume",
+    "load": "penstock.cli.load:load",
+    "archive": "penstock.cli.archive:archive",
+    "replay": "penstock.cli.replay:replay",
+    "bench": "penstock.cli.bench:bench",
+    "topic": "penstock.cli.topic:app",
+    "group": "penstock.cli.group:app",
+    "transaction": "penstock.cli.transaction:app",
+    "pipeline": "penstock.cli.pipeline:app",
+    "client-metrics": "penstock.cli.client_metrics:app",
+    "quota": "penstock.cli.quota:app",
+    "log": "penstock.cli.log:app",
+    "config": "penstock.cli.config:app",
+}
 
 app = typer.Typer(
     name="penstock",
@@ -32,22 +44,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(demo)
-app.command()(serve)
-app.command()(produce)
-app.command()(consume)
-app.command()(load)
-app.command()(archive)
-app.command()(replay)
-app.command()(bench)
-app.add_typer(topic.app, name="topic")
-app.add_typer(group.app, name="group")
-app.add_typer(transaction.app, name="transaction")
-app.add_typer(pipeline.app, name="pipeline")
-app.add_typer(client_metrics.app, name="client-metrics")
-app.add_typer(quota.app, name="quota")
-app.add_typer(log.app, name="log")
-app.add_typer(config.app, name="config")
 
 
 def _print_version(wanted: bool) -> None:
@@ -66,15 +62,29 @@ def _common(
 
 
 def main() -> None:
+    named = sys.argv[1] if len(sys.argv) > 1 else ""
+    for name in [named] if named in COMMANDS else COMMANDS:
+        _add(name)
     try:
         app(prog_name="penstock")
     except CommandError as error:
         _fail(error)
     except Exception as error:
+        from penstock.cli.client import explain_stray
+
         explained = explain_stray(error)
         if explained is None:
             raise
         _fail(explained)
+
+
+def _add(name: str) -> None:
+    module, _, attribute = COMMANDS[name].partition(":")
+    found = getattr(importlib.import_module(module), attribute)
+    if isinstance(found, typer.Typer):
+        app.add_typer(found, name=name)
+    else:
+        app.command(name)(found)
 
 
 def _fail(error: CommandError) -> NoReturn:
