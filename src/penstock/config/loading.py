@@ -4,7 +4,7 @@ The first source that gives a value wins:
 
     1. flags of the command line
     2. PENSTOCK_SECTION__NAME in the environment
-    3. NODE_ID, DATA_DIR, BROKER_PORT, HTTP_PORT in the environment
+    3. NODE_ID, DATA_DIR, BROKER_PORT, HTTP_PORT, REGISTRY_URL in the environment
     4. the YAML file (`--config`, or PENSTOCK_CONFIG)
     5. the default
 

@@ -19,6 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 from penstock.config.config_layers import ConfigLayers
 from penstock.model import limits
 from penstock.model.errors import KafkaError
+from penstock.model.role import Role
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 _UNITS = {"": 1, "b": 1, "kib": KIB, "mib": MIB, "gib": GIB, "kb": 1000, "mb": 1000**2, "gb": 1000**3}
@@ -327,6 +328,29 @@ class TelemetrySettings(Section):
     """The last values of a client that has gone stay on the metrics page for so long, to be scraped once more."""
 
 
+def _no_slash(value: object) -> object:
+    return value.strip().rstrip("/") or None if isinstance(value, str) else value
+
+
+Url = Annotated[str, Field(pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$", max_length=2_048)]
+
+
+class RegistrySettings(Section):
+    """The node's place in a hierarchy of brokers (docs/hierarchy.md). What is said here is told to the registry."""
+
+    url: Annotated[Url | None, BeforeValidator(_no_slash)] = None
+    """The registry, such as http://registry.example:8080; without one the node stands alone."""
+    poll_interval_ms: Annotated[int, Field(ge=100, le=86_400_000)] = 30_000
+    """Time between two questions for the node's role and parent."""
+    role: Annotated[Role | None, BeforeValidator(_upper)] = None
+    """ROOT, L2, L3, POS or LOCAL; without one the registry decides by the node's name, and in the end for LOCAL."""
+    site: Annotated[str | None, Field(max_length=256)] = None
+    """Where the node stands, widest part first, such as eu/berlin/shop-7: parents that share more of it come first."""
+    advertised_url: Annotated[Url | None, BeforeValidator(_no_slash)] = None
+    """URL of this node's HTTP port for its children; without one http.host and http.port, or, where that is every
+    address, the one that the registry sees."""
+
+
 class LogFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
@@ -353,6 +377,7 @@ class Settings(Section):
     transactions: TransactionSettings = TransactionSettings()
     limits: LimitSettings = LimitSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
+    registry: RegistrySettings = RegistrySettings()
     logging: LoggingSettings = LoggingSettings()
 
     @model_validator(mode="after")

@@ -2,7 +2,7 @@
 
     flags           a mapping that the command line fills in
     PENSTOCK_…      PENSTOCK_KAFKA__PORT=9092: section and name, two underscores between them
-    reference names NODE_ID, DATA_DIR, BROKER_PORT, HTTP_PORT
+    reference names NODE_ID, DATA_DIR, BROKER_PORT, HTTP_PORT, REGISTRY_URL
     file            YAML in the shape of the tree, or the provider's application.yml (all under `broker:`);
                     ${NAME} and ${NAME:default} in its values are filled in from the environment
 
@@ -35,6 +35,7 @@ REFERENCE_VARIABLES = {
     "DATA_DIR": "node.data_dir",
     "BROKER_PORT": "kafka.port",
     "HTTP_PORT": "http.port",
+    "REGISTRY_URL": "registry.url",
 }
 PROVIDER_KEYS = {
     "broker.node.id": "node.id",
@@ -42,16 +43,15 @@ PROVIDER_KEYS = {
     "broker.storage.data-dir": "node.data_dir",
     "broker.storage.segment-size": "topics.defaults.segment.bytes",
     "broker.network.port": "kafka.port",
+    "broker.registry.url": "registry.url",
+    "broker.registry.poll-interval": "registry.poll_interval_ms",
 }
-# Understood, and without effect here: one kind of network, which needs no thread counts, and neither a
-# registry nor a parent to follow.
+# Understood, and without effect here: one kind of network, which needs no thread counts, and no parent to follow.
 PROVIDER_IDLE_KEYS = frozenset(
     {
         "broker.network.type",
         "broker.network.threads.boss",
         "broker.network.threads.worker",
-        "broker.registry.url",
-        "broker.registry.poll-interval",
         "broker.pipe.poll-interval",
         "broker.pipe.batch-size",
     }

@@ -2,7 +2,7 @@
 
 Live means that its event loop answers. Ready means that it has started, is not stopping, and no check objects.
 A check returns the reason for which it objects, in words for an operator, or None. A warning is shown, too, but
-leaves the node ready: a damaged partition is still readable.
+leaves the node ready: a damaged partition is still readable. A detail is neither: what the node is doing.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ class HealthReport:
     phase: Phase
     problems: dict[str, str] = field(default_factory=dict)
     warnings: dict[str, str] = field(default_factory=dict)
+    details: dict[str, str] = field(default_factory=dict)
 
 
 class Health:
@@ -35,6 +36,7 @@ class Health:
         self.phase = Phase.STARTING
         self._problems: dict[str, Check] = {}
         self._warnings: dict[str, Check] = {}
+        self._details: dict[str, Check] = {}
 
     def add_check(self, name: str, check: Check) -> None:
         """While the check objects, the node is not ready."""
@@ -43,14 +45,22 @@ class Health:
     def add_warning(self, name: str, check: Check) -> None:
         self._warnings[name] = check
 
+    def add_detail(self, name: str, describe: Check) -> None:
+        """A line that says how things are; None leaves it out."""
+        self._details[name] = describe
+
     def report(self) -> HealthReport:
-        problems = _objections(self._problems)
+        problems = _told(self._problems)
         if self.phase is not Phase.RUNNING:
             problems = {"phase": f"the node is {self.phase}", **problems}
         return HealthReport(
-            ready=not problems, phase=self.phase, problems=problems, warnings=_objections(self._warnings)
+            ready=not problems,
+            phase=self.phase,
+            problems=problems,
+            warnings=_told(self._warnings),
+            details=_told(self._details),
         )
 
 
-def _objections(checks: dict[str, Check]) -> dict[str, str]:
+def _told(checks: dict[str, Check]) -> dict[str, str]:
     return {name: reason for name, check in checks.items() if (reason := check()) is not None}

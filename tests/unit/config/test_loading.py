@@ -59,7 +59,9 @@ def test_flags_beat_variables_beat_reference_names_beat_the_file(tmp_path: Path)
 @pytest.mark.feature("P-25")
 def test_the_references_variables_are_understood() -> None:
     environ = {"NODE_ID": "broker-003", "DATA_DIR": "/srv/x", "BROKER_PORT": "1092", "HTTP_PORT": "8081"}
+    environ["REGISTRY_URL"] = "http://registry.example/"
     settings = load_settings(None, environ)
+    assert settings.registry.url == "http://registry.example"
     assert (settings.node.id, settings.node.name, settings.node.data_dir) == (3, "broker-003", Path("/srv/x"))
     assert (settings.kafka.port, settings.http.port) == (1092, 8081)
 
@@ -71,6 +73,7 @@ def test_the_providers_application_yml_is_understood(tmp_path: Path) -> None:
     assert (plain.node.name, plain.node.id, plain.kafka.port) == ("local-001", 1, 9092)
     assert plain.storage.engine == "disk"
     assert plain.topics.defaults == {"segment.bytes": "1073741824"}
+    assert (plain.registry.url, plain.registry.poll_interval_ms) == ("http://localhost:8080", 30_000)
     filled = load(path, {"NODE_ID": "pos-9", "DATA_DIR": "/srv/d"})
     assert (filled.settings.node.id, filled.settings.node.data_dir) == (9, Path("/srv/d"))
     assert filled.origins["kafka.port"] == f"{path}, broker.network.port"

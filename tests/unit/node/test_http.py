@@ -52,10 +52,13 @@ def test_a_node_that_has_started_is_live_and_ready() -> None:
     health = Health()
     health.phase = Phase.RUNNING
     health.add_warning("damaged", lambda: "orders-0 is damaged")
+    health.add_detail("topology", lambda: "ROOT")
+    health.add_detail("nothing", lambda: None)
     live, ready = get(health, "/health/live", "/health/ready")
     assert (live[0], json.loads(live[2])) == (200, {"status": "live"})
     assert ready[0] == 200
     assert json.loads(ready[2])["warnings"] == {"damaged": "orders-0 is damaged"}
+    assert json.loads(ready[2])["details"] == {"topology": "ROOT"}
 
 
 @pytest.mark.feature("F-06")

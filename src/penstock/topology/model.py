@@ -1,0 +1,48 @@
+"""A node's place in the hierarchy, as the registry told it, and how others learn that it has changed.
+
+`Topology` is a value; who keeps the current one is a `TopologySource` (`topology.client`). The URLs are those of
+HTTP ports, without a slash at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from penstock.model.role import Role
+
+__all__ = ["Change", "Role", "Topology", "TopologySource"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topology:
+    """What the registry answered. `version` rises with every change of what follows it."""
+
+    node_id: str
+    version: int
+    role: Role
+    parent_url: str | None = None
+    """None for a ROOT, and for a node that has no parent as yet."""
+    fallbacks: tuple[str, ...] = ()
+    """Other parents, to be tried in this order when the parent does not answer."""
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """Every parent, in the order in which they are to be tried."""
+        return (self.parent_url, *self.fallbacks) if self.parent_url is not None else self.fallbacks
+
+
+Change = Callable[[Topology], None]
+"""Called on the event loop with the new topology; it must not wait."""
+
+
+class TopologySource(Protocol):
+    """Where a part of a node asks for the node's place. `current` is None before the first answer ever."""
+
+    @property
+    def current(self) -> Topology | None: ...
+
+    def on_change(self, changed: Change) -> Callable[[], None]:
+        """Have `changed` called with every new topology; the result ends that. Not called for the current one."""
+        ...
