@@ -1,0 +1,115 @@
+"""Frames: a type, the sender's message id, and a payload whose length is known before it is read.
+
+    type:1  message id:8  length:4  payload:length
+
+What is in a payload is the business of `protocol.push.messages`. A length above the limit and a type that does not
+exist are noticed from the header alone, before any memory is spent on the payload.
+"""
+
+from __future__ import annotations
+
+import enum
+from struct import Struct
+from typing import NamedTuple
+
+HEADER = Struct(">BqI")
+HEADER_BYTES = HEADER.size
+NO_ID = 0
+"""The message id of what answers nothing and is not answered."""
+DEFAULT_FRAME_BYTES_MAX = 16 * 1024 * 1024
+
+Buffer = bytes | bytearray | memoryview
+
+
+class FrameType(enum.IntEnum):
+    DATA = 0x01
+    ACK = 0x02
+    SUBSCRIBE = 0x03
+    COMMIT_OFFSET = 0x04
+    RESET = 0x05
+    READY = 0x06
+    DISCONNECT = 0x07
+    HEARTBEAT = 0x08
+    PUBLISH = 0x09
+    CREATE_TOPIC = 0x0A
+    CREATE_SUBSCRIPTION = 0x0B
+    DELETE_SUBSCRIPTION = 0x0C
+    UNSUBSCRIBE = 0x0D
+    ERROR = 0x0E
+
+
+FIRST_BYTES = range(min(FrameType), max(FrameType) + 1)
+"""What a connection of this protocol begins with; one of the Kafka protocol begins with 0."""
+
+
+class MalformedFrame(Exception):
+    """Bytes that are no frame or no payload: an ERROR is sent and the connection is closed."""
+
+
+class Frame(NamedTuple):
+    type: FrameType
+    message_id: int
+    payload: bytes
+
+
+_TYPES = {int(one): one for one in FrameType}
+
+
+def encode_frame(frame_type: int, message_id: int, payload: Buffer = b"") -> bytes:
+    return HEADER.pack(frame_type, message_id, len(payload)) + payload
+
+
+class FrameSplitter:
+    """Frames out of a stream of bytes, however it is cut into pieces."""
+
+    __slots__ = ("_frame_bytes_max", "_held", "_wanted")
+
+    def __init__(self, frame_bytes_max: int = DEFAULT_FRAME_BYTES_MAX) -> None:
+        self._frame_bytes_max = frame_bytes_max
+        self._held = bytearray()  # the beginning of a frame
+        self._wanted = HEADER_BYTES  # so many bytes must be there before it is worth a look
+
+    @property
+    def held_bytes(self) -> int:
+        """What there is of a frame that is not complete."""
+        return len(self._held)
+
+    def feed(self, data: Buffer) -> list[Frame]:
+        """The frames that these bytes complete. MalformedFrame where they can be none; then nothing more is to be read.
+
+        What came before the bad one is lost with it: whoever sends it is not to be trusted with the rest either.
+        """
+        if self._held:
+            self._held += data
+            if len(self._held) < self._wanted:
+                return []
+            data = bytes(self._held)
+            self._held.clear()
+        elif not isinstance(data, bytes):
+            data = bytes(data)
+        frames: list[Frame] = []
+        position, size = 0, len(data)
+        types, limit, unpack_from = _TYPES, self._frame_bytes_max, HEADER.unpack_from
+        wanted = HEADER_BYTES
+        while size - position >= HEADER_BYTES:
+            number, message_id, length = unpack_from(data, position)
+            frame_type = types.get(number)
+            if frame_type is None:
+                raise MalformedFrame(f"0x{number:02X} is no type of frame; the types are 0x01 to 0x0E")
+            if length > limit:
+                raise MalformedFrame(
+                    f"{frame_type.name} with {length} bytes; a frame has at most {limit} (push.frame_bytes_max)"
+                )
+            start = position + HEADER_BYTES
+            if size - start < length:
+                wanted = HEADER_BYTES + length
+                break
+            position = start + length
+            frames.append(Frame(frame_type, message_id, data[start:position]))
+        else:
+            if position < size and data[position] not in types:
+                raise MalformedFrame(f"0x{data[position]:02X} is no type of frame; the types are 0x01 to 0x0E")
+        self._wanted = wanted
+        if position < size:
+            self._held += data[position:]
+        return frames

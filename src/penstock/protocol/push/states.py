@@ -1,0 +1,86 @@
+"""The states of a connection, as a table: who may send what, and what comes of it. What is not in it is a violation.
+
+Both ends can follow it, since it speaks of frames on the wire. `diagram` draws it for docs/formats/push-protocol.md.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from penstock.protocol.push.frames import FrameType, MalformedFrame
+
+
+class State(enum.Enum):
+    OPEN = "Open"
+    SUBSCRIBED = "Subscribed"
+    CLOSING = "Closing"
+
+
+class Side(enum.Enum):
+    CLIENT = "client"
+    BROKER = "broker"
+
+
+class Fatal(enum.Enum):
+    """An ERROR with id 0: it answers nothing, and the connection ends with it."""
+
+    ERROR = "ERROR 0"
+
+
+Event = tuple[Side, FrameType | Fatal]
+
+_REQUESTS = (
+    FrameType.PUBLISH,
+    FrameType.CREATE_TOPIC,
+    FrameType.CREATE_SUBSCRIPTION,
+    FrameType.DELETE_SUBSCRIPTION,
+    FrameType.UNSUBSCRIBE,
+    FrameType.COMMIT_OFFSET,
+    FrameType.READY,
+)
+_CLIENT_ALWAYS = (*_REQUESTS, FrameType.ACK, FrameType.ERROR, FrameType.HEARTBEAT)
+_BROKER_ALWAYS = (FrameType.ACK, FrameType.ERROR, FrameType.HEARTBEAT)
+_BROKER_SUBSCRIBED = (FrameType.DATA, FrameType.RESET)
+
+
+def _table() -> dict[tuple[State, Event], State]:
+    table: dict[tuple[State, Event], State] = {}
+    for state in (State.OPEN, State.SUBSCRIBED):
+        for frame_type in _CLIENT_ALWAYS:
+            table[state, (Side.CLIENT, frame_type)] = state
+        for frame_type in _BROKER_ALWAYS:
+            table[state, (Side.BROKER, frame_type)] = state
+        table[state, (Side.CLIENT, FrameType.SUBSCRIBE)] = State.SUBSCRIBED
+        for side in Side:
+            table[state, (side, FrameType.DISCONNECT)] = State.CLOSING
+            table[state, (side, Fatal.ERROR)] = State.CLOSING
+    for frame_type in _BROKER_SUBSCRIBED:
+        table[State.SUBSCRIBED, (Side.BROKER, frame_type)] = State.SUBSCRIBED
+    return table
+
+
+TABLE = _table()
+
+
+def step(state: State, side: Side, frame_type: FrameType, message_id: int = 1) -> State:
+    """The state after a frame. MalformedFrame if that frame does not belong there."""
+    what: FrameType | Fatal = frame_type
+    if frame_type is FrameType.ERROR and not message_id:
+        what = Fatal.ERROR
+    following = TABLE.get((state, (side, what)))
+    if following is None:
+        raise MalformedFrame(f"{frame_type.name} from the {side.value} does not belong there (state {state.value})")
+    return following
+
+
+def diagram() -> str:
+    """A mermaid state diagram of the table; what one side may send between the same states shares an arrow."""
+    edges: dict[tuple[State, State, Side], list[str]] = {}
+    for (state, (side, what)), following in TABLE.items():
+        name = what.name if isinstance(what, FrameType) else what.value
+        edges.setdefault((state, following, side), []).append(name)
+    lines = ["stateDiagram-v2", f"    [*] --> {State.OPEN.value}: connected"]
+    for (state, following, side), names in edges.items():
+        lines.append(f"    {state.value} --> {following.value}: {side.value} sends {', '.join(names)}")
+    lines.append(f"    {State.CLOSING.value} --> [*]: connection closed")
+    return "\n".join(lines)
