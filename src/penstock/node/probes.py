@@ -51,7 +51,7 @@ def _connect_transactions(transactions: TransactionCoordinator, metrics: BrokerM
         "Open transactions in partitions that no coordinator knows",
         lambda: transactions.uncoordinated_count,
     )
-    ends = transactions.ends
+    ends = transactions.endings.ends
     metrics.add_counter(
         "penstock_transactions_committed_total", "Transactions that were committed", lambda: ends.committed
     )

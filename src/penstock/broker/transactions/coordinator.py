@@ -1,11 +1,7 @@
 """The transaction coordinator of this node: what handlers ask it, one method for each kind of request.
 
 A request finds its transaction's shard, asks what the request makes of it (`transactions.transaction`), and waits until
-that is on disk. The end of a transaction goes on without the client:
-
-    prepared, on disk  →  a marker in every partition, on disk  →  complete, on disk
-
-The last record may be left out when the next transaction's first one is written instead: both say that it is over.
+that is on disk. The end of a transaction goes on without the client (`transactions.endings`).
 
 Whoever comes for the next transaction meanwhile waits a moment for the end instead of being sent away at once
 (CONCURRENT_TRANSACTIONS), which would cost a client 20 to 100 ms.
@@ -19,11 +15,12 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterator
 
-from penstock.broker.coordinator_log import CoordinatorState, Outcome
+from penstock.broker.coordinator_log import Outcome
 from penstock.broker.coordinator_shards import CoordinatorShards
 from penstock.broker.producer_ids import ProducerIds
-from penstock.broker.transactions.census import Ends, uncoordinated_count
-from penstock.broker.transactions.markers import RETRY_SECONDS, MarkerWriter, OnOffsetsEnded
+from penstock.broker.transactions.census import uncoordinated_count
+from penstock.broker.transactions.endings import Endings
+from penstock.broker.transactions.markers import MarkerWriter, OnOffsetsEnded
 from penstock.broker.transactions.shard import TransactionShard
 from penstock.broker.transactions.states import AT_REST, PREPARED, TransactionState
 from penstock.broker.transactions.transaction import (
@@ -48,8 +45,6 @@ from penstock.storage.interface import OpenTransaction
 
 log = logging.getLogger(__name__)
 
-HOLD_SECONDS = 0.2  # how long a request waits for the end of the transaction before it
-UNSTORED_SECONDS = 0.1  # how long an end that is complete may be known in memory only
 SWEEP_SECONDS = 1.0
 FORGOTTEN_PER_SWEEP = 5  # of each shard: a record is written for each, and requests are not to wait for thousands
 
@@ -74,9 +69,8 @@ class TransactionCoordinator:
         self._clock = clock
         self._producer_ids = producer_ids
         self.markers = MarkerWriter(partitions, clock, on_offsets_ended)
-        self.ends = Ends()
+        self.endings = Endings(self.markers, clock)
         self._shards = CoordinatorShards(TRANSACTION_STATE, partitions, controller, TransactionShard)
-        self._ending: dict[str, list[asyncio.Future[None]]] = {}  # by transactional id, with those who wait for it
         self._loading: asyncio.Task[None] | None = None
         self._sweeping: asyncio.Task[None] | None = None
 
@@ -104,8 +98,7 @@ class TransactionCoordinator:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for transactional_id in tuple(self._ending):
-            self._end_is_over(transactional_id)
+        self.endings.give_up()
 
     def _topic_changed(self, change: TopicChange) -> None:
         self._shards.created(change.created)
@@ -115,8 +108,8 @@ class TransactionCoordinator:
             await shard.load()
             for value in shard.transactions.open():
                 if value.state in PREPARED:
-                    self._ending.setdefault(value.transactional_id, [])
-                    self._finish(shard, value)
+                    self.endings.begin(value.transactional_id)
+                    self.endings.finish(shard, value)
         self._partitions.on_opened = self.abort_unknown
         for partition in self._partitions.opened():
             self.abort_unknown(partition)
@@ -162,7 +155,7 @@ class TransactionCoordinator:
     async def _find_at_rest(self, transactional_id: str) -> tuple[TransactionShard, Transaction]:
         """The same, when the end of a transaction that was decided is complete, or has taken too long."""
         self.find(transactional_id)
-        await self.wait_for_end(transactional_id)
+        await self.endings.wait(transactional_id)
         return self.find(transactional_id)
 
     def all_transactions(self) -> Iterator[Transaction]:
@@ -209,7 +202,7 @@ class TransactionCoordinator:
         shard = self.shard_of(transactional_id)
         if shard is None:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        await self.wait_for_end(transactional_id)
+        await self.endings.wait(transactional_id)
         value = await self._value_to_init(shard, transactional_id, timeout_ms, offered)
         if value.state is TransactionState.PREPARE_EPOCH_FENCE:
             await self._abort_open(self.find(transactional_id)[1])
@@ -288,17 +281,6 @@ class TransactionCoordinator:
         except (KafkaError, OSError) as error:
             log.warning("%s-%d cannot be opened now: %r", place.topic, place.partition, error)
 
-    async def wait_for_end(self, transactional_id: str) -> None:
-        """Until the transaction before is over, or has taken too long to end."""
-        waiting = self._ending.get(transactional_id)
-        if waiting is not None:
-            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            waiting.append(future)
-            await asyncio.wait([future], timeout=HOLD_SECONDS)
-
-    def is_ending(self, transactional_id: str) -> bool:
-        return transactional_id in self._ending
-
     def verify(self, transactional_id: str, sender: ProducerIdentity, place: TopicPartition) -> None:
         """KafkaError TRANSACTION_ABORTABLE if the partition was not added."""
         _, value = self.find(transactional_id)
@@ -338,58 +320,16 @@ class TransactionCoordinator:
 
     async def _prepare_end(self, shard: TransactionShard, prepared: Transaction) -> None:
         """Once it is stored the end goes on, whether or not the client is still there to hear of it."""
-        self._ending.setdefault(prepared.transactional_id, [])
+        self.endings.begin(prepared.transactional_id)
 
         def stored(code: ErrorCode) -> None:
             if code is ErrorCode.NONE:
                 pause_at("prepared")
-                self._finish(shard, prepared)
+                self.endings.finish(shard, prepared)
             else:
-                self._end_is_over(prepared.transactional_id)
+                self.endings.over(prepared.transactional_id)
 
         await self._stored(shard, prepared, stored)
-
-    def _finish(self, shard: TransactionShard, prepared: Transaction) -> None:
-        """Markers, then the last record; nobody waits but who wants the id for the next transaction."""
-        is_commit = prepared.state is TransactionState.PREPARE_COMMIT
-        marker = Marker(prepared.producer_id, prepared.epoch, shard.epoch, is_commit)
-
-        def marked() -> None:
-            pause_at("marked")
-            self.ends.count(prepared)
-            self._complete(shard, prepared)
-
-        self.markers.write(prepared.partitions, marker, prepared.has_batches_of, marked)
-
-    def _complete(self, shard: TransactionShard, prepared: Transaction) -> None:
-        """All markers are on disk. Who waits for the id goes on at once, and most likely stores what says this, too."""
-        complete = prepared.completed(self._clock.now_ms())
-        if shard.state is CoordinatorState.ACTIVE and self._ending.get(prepared.transactional_id):
-            shard.transactions.put(complete)
-            asyncio.get_running_loop().call_later(UNSTORED_SECONDS, self._store_complete, shard, complete, complete)
-            self._end_is_over(prepared.transactional_id)
-        else:
-            self._store_complete(shard, prepared, complete)
-
-    def _store_complete(self, shard: TransactionShard, before: Transaction, complete: Transaction) -> None:
-        """Unless something newer is there. Until it succeeds: without it the markers are written again at a start."""
-        transactional_id = complete.transactional_id
-        if shard.state is not CoordinatorState.ACTIVE or shard.transactions.get(transactional_id) is not before:
-            return
-
-        def stored(code: ErrorCode) -> None:
-            if code is not ErrorCode.NONE and shard.state is CoordinatorState.ACTIVE:
-                log.error("%s: its end is not stored (%s), trying again", transactional_id, code.name)
-                asyncio.get_running_loop().call_later(RETRY_SECONDS, self._store_complete, shard, before, complete)
-            else:
-                self._end_is_over(transactional_id)
-
-        shard.store(complete, self._clock.now_ms(), stored)
-
-    def _end_is_over(self, transactional_id: str) -> None:
-        for future in self._ending.pop(transactional_id, []):
-            if not future.done():
-                future.set_result(None)
 
     async def _stored(
         self, shard: TransactionShard, value: Transaction, then: Callable[[ErrorCode], None] | None = None
@@ -423,7 +363,7 @@ class TransactionCoordinator:
             try:
                 log.warning("%s: aborted, it was open for more than %d ms", value.transactional_id, value.timeout_ms)
                 if await self._abort_open(value):
-                    self.ends.timed_out += 1
+                    self.endings.ends.timed_out += 1
             except KafkaError as error:
                 log.warning("%s is overdue and cannot be aborted now: %r", value.transactional_id, error)
 
