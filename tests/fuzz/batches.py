@@ -17,8 +17,9 @@ from penstock.model.batch import BatchHeader, check_batch, crc_matches, iter_hea
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.compression import compress, decompress
 from penstock.model.errors import KafkaError
+from penstock.model.record import Record
 from penstock.model.record_walk import first_since, latest_from, sound_steps
-from penstock.model.records import Record, batch_records, check_records, records_payload
+from penstock.model.records import batch_records, check_records, records_payload
 from penstock.storage.aborted_index import AbortedRanges
 from penstock.storage.clean_batch import BatchCleaner, key_digest
 from tests.fuzz.finding import Finding, watched

@@ -16,7 +16,8 @@ from pyspark.sql.types import ArrayType, StringType, StructType
 
 from penstock.model.batch import read_header
 from penstock.model.murmur2 import partition_of
-from penstock.model.records import Record, batch_records
+from penstock.model.record import Record
+from penstock.model.records import batch_records
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.avro_fields import avro_fields
 from penstock_spark.columns import HEADERS

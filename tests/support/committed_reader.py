@@ -8,7 +8,8 @@ from __future__ import annotations
 from penstock.model.batch import Buffer, check_batch, iter_headers
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.control_record import Marker, parse_marker
-from penstock.model.records import Record, batch_records
+from penstock.model.record import Record
+from penstock.model.records import batch_records
 from penstock.storage.interface import AbortedTransaction, Appended, Log
 
 NOW = 1_700_000_000_000

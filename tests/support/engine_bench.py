@@ -12,7 +12,8 @@ from penstock.config.settings import StorageSettings
 from penstock.model.batch import read_header
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.ids import PartitionId
-from penstock.model.records import Record, iter_records
+from penstock.model.record import Record
+from penstock.model.records import iter_records
 from penstock.runtime.files import Files, RealFiles
 from penstock.runtime.worker import Worker
 from penstock.storage.data_directory import DataDirectory

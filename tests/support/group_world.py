@@ -19,7 +19,8 @@ from penstock.config.settings import GroupSettings, Settings
 from penstock.model.batch import BatchHeader, iter_headers, stamp
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
-from penstock.model.records import Record, iter_records
+from penstock.model.record import Record
+from penstock.model.records import iter_records
 from penstock.storage.interface import Appended, LogConfig, LogState, ProducerView, ReadSlice, Scan, TimestampOffset
 from penstock.storage.metadata import MetadataStore
 from penstock.storage.time_search import scan_here

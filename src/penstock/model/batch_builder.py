@@ -25,7 +25,7 @@ from penstock.model.batch import (
     write_header,
 )
 from penstock.model.compression import compress
-from penstock.model.records import Headers
+from penstock.model.record import Headers
 from penstock.model.varint import signed_bytes, signed_size
 
 _NULL = signed_bytes(-1)

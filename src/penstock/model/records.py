@@ -18,20 +18,10 @@ from penstock.model.batch import HEADER_BYTES, BatchHeader, Buffer, iter_headers
 from penstock.model.compression import decompress
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import STORED_DECOMPRESSED_BYTES_MAX
+from penstock.model.plain_records import take_plain
+from penstock.model.record import Headers, Record
 from penstock.model.record_walk import RECORD_BYTES_MIN, first_since, latest_from, sound_steps
 from penstock.model.varint import read_signed
-
-Headers = tuple[tuple[str, bytes | None], ...]
-
-
-class Record(NamedTuple):
-    """One stored record."""
-
-    offset: int
-    timestamp: int
-    key: bytes | None
-    value: bytes | None
-    headers: Headers = ()
 
 
 class RecordSpan(NamedTuple):
@@ -78,8 +68,12 @@ def scan_records(payload: Buffer, count: int) -> Iterator[RecordSpan]:
         span = _scan_record(payload, position, size)
         yield span
         position = span.end
-    if position != size:
-        raise ValueError(f"{size - position} bytes after the last record")
+    _check_end(payload, position)
+
+
+def _check_end(payload: Buffer, position: int) -> None:
+    if position != len(payload):
+        raise ValueError(f"{len(payload) - position} bytes after the last record")
 
 
 def _scan_record(payload: Buffer, start: int, size: int) -> RecordSpan:
@@ -145,17 +139,31 @@ def record_timestamp(header: BatchHeader, span: RecordSpan) -> int:
 
 def batch_records(
     batch: Buffer, header: BatchHeader, position: int = 0, *, limit: int = STORED_DECOMPRESSED_BYTES_MAX
-) -> Iterator[Record]:
+) -> list[Record]:
     """The records of one batch. KafkaError CORRUPT_MESSAGE where they do not decode."""
-    payload = records_payload(batch, header, position, limit=limit)
+    payload = bytes(records_payload(batch, header, position, limit=limit))
+    records: list[Record] = []
+    at = 0
     try:
-        for span in scan_records(payload, header.record_count):
-            value = None if span.value_end < 0 else bytes(payload[span.value_start : span.value_end])
-            headers = read_headers(payload, span.headers_start) if payload[span.headers_start] else ()
-            timestamp = record_timestamp(header, span)
-            yield Record(header.base_offset + span.offset_delta, timestamp, span.key, value, headers)
+        while True:
+            if not header.is_log_append_time:
+                at = take_plain(payload, at, header.record_count, header.base_offset, header.base_timestamp, records)
+            if len(records) >= header.record_count:
+                break
+            span = _scan_record(payload, at, len(payload))
+            records.append(_decoded(payload, header, span))
+            at = span.end
+        _check_end(payload, at)
     except ValueError as error:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from None
+    return records
+
+
+def _decoded(payload: bytes, header: BatchHeader, span: RecordSpan) -> Record:
+    value = None if span.value_end < 0 else payload[span.value_start : span.value_end]
+    headers = read_headers(payload, span.headers_start) if payload[span.headers_start] else ()
+    offset, timestamp = header.base_offset + span.offset_delta, record_timestamp(header, span)
+    return Record(offset, timestamp, span.key, value, headers)
 
 
 def iter_records(buffer: Buffer, *, limit: int = STORED_DECOMPRESSED_BYTES_MAX) -> Iterator[Record]:

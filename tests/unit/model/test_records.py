@@ -12,7 +12,8 @@ from penstock.model import compression
 from penstock.model.batch import HEADER_BYTES, BatchHeader, check_batch, read_header
 from penstock.model.batch_builder import NewRecord, assemble_batch, build_batch, repack
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.records import InvalidRecords, Record, check_records, iter_records, records_payload
+from penstock.model.record import Record
+from penstock.model.records import InvalidRecords, check_records, iter_records, records_payload
 from penstock.model.varint import append_signed, read_signed, signed_size
 from tests.support import batches as by_hand
 

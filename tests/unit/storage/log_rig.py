@@ -10,7 +10,8 @@ from typing import Any
 from penstock.model.batch import check_batch, read_header
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.ids import PartitionId
-from penstock.model.records import Record, iter_records
+from penstock.model.record import Record
+from penstock.model.records import iter_records
 from penstock.runtime.files import RealFiles
 from penstock.storage.commit import GroupCommit
 from penstock.storage.file_cache import LruFileCache
