@@ -15,17 +15,19 @@ import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from penstock.cluster.config_changes import difference
 from penstock.cluster.log_configs import to_log_config
+from penstock.cluster.mirrors import NewMirror, read_only, refuse_mirror
 from penstock.cluster.new_topic import CheckedTopic, NewTopic, TopicChecks
 from penstock.cluster.topics import Topic, TopicTable
 from penstock.config.config_layers import ConfigLayers
 from penstock.config.settings import Settings
 from penstock.config.topic_configs import check_together
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.ids import PartitionId, TopicId
+from penstock.model.ids import NO_EPOCH, PartitionId, TopicId
 from penstock.model.topic_name import CONSUMER_OFFSETS, INTERNAL_NAMES, TRANSACTION_STATE, check_topic_name
 from penstock.runtime.turns import Turns
 from penstock.storage.interface import LogConfig, LogEngine
@@ -149,6 +151,19 @@ class Controller:
     ) -> Topic:
         return await self._command(self._create_partitions(name, count, assignments, validate_only, admit))
 
+    # ------------------------------------------------------------------------------------------- mirrors
+
+    async def put_mirror(self, new: NewMirror) -> Topic:
+        """Make a mirror, or bring it to the partitions and configs that its original has now."""
+        return await self._command(self._put_mirror(new))
+
+    async def drop_mirror(self, topic: Topic) -> None:
+        """KafkaError if it cannot be deleted."""
+        await self._command(self._drop_mirror(topic))
+
+    async def set_diverged(self, topic: Topic, reason: str) -> None:
+        await self._command(self._set_diverged(topic, reason))
+
     # ------------------------------------------------------------------------------------------- configs
 
     async def alter_topic_configs(self, name: str, update: ConfigUpdate, *, validate_only: bool = False) -> None:
@@ -230,6 +245,45 @@ class Controller:
         await self._publish(topic, Turns())
         return topic
 
+    async def _put_mirror(self, new: NewMirror) -> Topic:
+        topic = self._topics.get(new.name)
+        configs = new.known_configs()
+        if topic is None:
+            return await self._create_mirror(new, configs)
+        if not topic.mirror or topic.topic_id != new.topic_id:
+            raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"there is another topic {new.name} here")
+        before = topic
+        if new.partition_count > topic.partition_count:
+            self._checks().check_growth(topic, new.partition_count, None)
+            await self._durably(self._store.set_partitions, topic.topic_id, new.partition_count)
+            topic = replace(topic, partition_count=new.partition_count, encodings={})
+            await self._publish(topic, Turns(), first=before.partition_count)
+        return await self._set_topic_configs(topic, configs)
+
+    async def _create_mirror(self, new: NewMirror, configs: dict[str, str]) -> Topic:
+        if self._engine.is_leaving(new.topic_id):
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"the files of the former {new.name} are being removed")
+        wanted = NewTopic(name=new.name, partition_count=new.partition_count, configs=list(configs.items()))
+        checked = self._checks().check(wanted)
+        row = self._row(checked, internal=False)._replace(topic_id=new.topic_id, mirror=True)
+        await self._durably(self._store.create_topics, [(row, checked.configs)])
+        topic = _topic(row, checked.configs)
+        await self._publish(topic, Turns())
+        return topic
+
+    async def _drop_mirror(self, topic: Topic) -> None:
+        if self._topics.get_by_id(topic.topic_id) is None:
+            return
+        result = await self._delete_topic(topic, Turns(), None)
+        if isinstance(result, KafkaError):
+            raise result
+
+    async def _set_diverged(self, topic: Topic, reason: str) -> None:
+        current = self._topics.get_by_id(topic.topic_id)
+        if current is not None and current.diverged != reason:
+            await self._durably(self._store.set_diverged, topic.topic_id, reason)
+            self._topics.put(replace(current, diverged=reason, encodings={}))
+
     def _row(self, checked: CheckedTopic, *, internal: bool) -> TopicRow:
         return TopicRow(
             name=checked.name,
@@ -249,7 +303,7 @@ class Controller:
         self._topics.put(topic)
 
     def _declare(self, topic: Topic, index: int, config: LogConfig) -> None:
-        leader_epoch = self._store.boot - topic.first_boot
+        leader_epoch = NO_EPOCH if topic.mirror else self._store.boot - topic.first_boot
         self._engine.declare(topic.name, PartitionId(topic.topic_id, index), config, leader_epoch)
 
     async def _delete_topics(self, topic_ids: Sequence[TopicId], admit: Admit | None) -> list[Topic | KafkaError]:
@@ -262,6 +316,8 @@ class Controller:
             elif topic.internal:
                 message = f"Deletion of internal topic {topic.name} is prohibited."
                 results.append(KafkaError(ErrorCode.INVALID_REQUEST, message))
+            elif topic.mirror:
+                results.append(read_only(topic.name))
             else:
                 results.append(await self._delete_topic(topic, turns, admit))
         return results
@@ -294,10 +350,11 @@ class Controller:
         topic = self._topics.get(name)
         if topic is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        refuse_mirror(topic)
         self._checks().check_growth(topic, count, assignments)
         if admit is not None:
             admit(count - topic.partition_count)
-        grown = _changed(topic, partition_count=count)
+        grown = replace(topic, partition_count=count, encodings={})
         if not validate_only:
             await self._durably(self._store.set_partitions, topic.topic_id, count)
             await self._publish(grown, Turns(), first=topic.partition_count)
@@ -309,16 +366,21 @@ class Controller:
         if topic is None:
             message = f"The topic '{name}' does not exist."
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+        refuse_mirror(topic)
         configs = update(topic.configs)
         check_together(configs, self.layers.effective)
-        if validate_only:
-            return
+        if not validate_only:
+            await self._set_topic_configs(topic, configs)
+
+    async def _set_topic_configs(self, topic: Topic, configs: dict[str, str]) -> Topic:
         changes = difference(topic.configs, configs)
-        if changes:
-            await self._durably(self._store.set_configs, TOPIC, name, changes)
-            changed = _changed(topic, configs=configs)
-            await self._configure(changed, Turns())
-            self._topics.put(changed)
+        if not changes:
+            return topic
+        await self._durably(self._store.set_configs, TOPIC, topic.name, changes)
+        changed = replace(topic, configs=configs, encodings={})
+        await self._configure(changed, Turns())
+        self._topics.put(changed)
+        return changed
 
     async def _alter_other(self, scope: str, name: str, update: ConfigUpdate, validate_only: bool) -> None:
         before = self.configs(scope, name)
@@ -354,15 +416,6 @@ def _topic(row: TopicRow, configs: Mapping[str, str]) -> Topic:
         configs=dict(configs),
         internal=row.internal,
         first_boot=row.first_boot,
-    )
-
-
-def _changed(topic: Topic, *, partition_count: int | None = None, configs: Mapping[str, str] | None = None) -> Topic:
-    return Topic(
-        name=topic.name,
-        topic_id=topic.topic_id,
-        partition_count=topic.partition_count if partition_count is None else partition_count,
-        configs=topic.configs if configs is None else configs,
-        internal=topic.internal,
-        first_boot=topic.first_boot,
+        mirror=row.mirror,
+        diverged=row.diverged,
     )

@@ -30,14 +30,23 @@ class Partition:
         "internal",
         "leader_epoch",
         "log",
+        "mirror",
         "topic",
     )
 
     def __init__(
-        self, topic: str, partition: PartitionId, log: Log, leader_epoch: int, *, internal: bool = False
+        self,
+        topic: str,
+        partition: PartitionId,
+        log: Log,
+        leader_epoch: int,
+        *,
+        internal: bool = False,
+        mirror: bool = False,
     ) -> None:
         self.topic = topic
         self.internal = internal
+        self.mirror = mirror
         self.id = partition
         self.index = partition.partition
         self.log = log

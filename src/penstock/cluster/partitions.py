@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from penstock.cluster.mirrors import MirrorPartition
 from penstock.cluster.partition import Partition
 from penstock.cluster.topics import Topic, TopicChange, TopicTable
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.ids import PartitionId, TopicId
+from penstock.model.ids import NO_EPOCH, PartitionId, TopicId
 from penstock.storage.interface import Log, LogEngine, LogState
 
 Places = list[Partition | None]
@@ -59,8 +60,8 @@ class PartitionTable:
         return places[index] or self._open(places, self._topics.get_by_id(topic_id), index)
 
     def leader_epoch(self, topic: Topic) -> int:
-        """Epochs rise by one at every start of the node."""
-        return self._boot - topic.first_boot
+        """Epochs rise by one at every start of the node. A mirror has none: those in its batches are of the root."""
+        return NO_EPOCH if topic.mirror else self._boot - topic.first_boot
 
     def opened(self) -> Iterator[Partition]:
         """The partitions in use so far."""
@@ -105,8 +106,9 @@ class PartitionTable:
             self._unopened.add(partition_id)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{topic.name}-{index}: {error}") from error
         self._opened(log)
-        partition = places[index] = Partition(
-            topic.name, partition_id, log, self.leader_epoch(topic), internal=topic.internal
+        kind = MirrorPartition if topic.mirror else Partition
+        partition = places[index] = kind(
+            topic.name, partition_id, log, self.leader_epoch(topic), internal=topic.internal, mirror=topic.mirror
         )
         if self.on_opened is not None:
             self.on_opened(partition)

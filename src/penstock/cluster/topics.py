@@ -30,6 +30,10 @@ class Topic:
     configs: Mapping[str, str]
     internal: bool
     first_boot: int  # the boot of this node at which the topic was created
+    mirror: bool = False
+    """A copy of a parent's topic, with its id and offsets: only the pipe writes here."""
+    diverged: str = ""
+    """Why a mirror has stopped to follow its parent, until it is reset."""
     encodings: dict[object, bytes] = field(default_factory=dict, repr=False)
 
 

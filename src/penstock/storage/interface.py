@@ -20,7 +20,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from penstock.model.batch import BatchHeader, Buffer
 from penstock.model.control_record import Marker
-from penstock.model.ids import PartitionId
+from penstock.model.ids import PartitionId, TopicId
 from penstock.runtime.file_part import FilePart
 
 T = TypeVar("T")
@@ -150,6 +150,13 @@ class Log(Protocol):
         """For the broker's own records (groups, transactions): may use the disk reserve."""
         ...
 
+    def append_mirrored(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> None:
+        """Write a batch of another log with the offsets, leader epoch and producer it has there; asks for a flush.
+
+        It has been checked. Offsets may be missing before it. Raises KafkaError, in which case nothing was written.
+        """
+        ...
+
     @property
     def last_stable(self) -> int:
         """Where readers of committed records stop: the first offset of the oldest transaction that is open, or whose
@@ -248,6 +255,17 @@ class LogEngine(Protocol):
 
     def remove(self, partition: PartitionId) -> None:
         """Forget and delete a partition's files (a topic was deleted)."""
+        ...
+
+    def is_leaving(self, topic_id: TopicId) -> bool:
+        """Whether files of a deleted topic of this id are still there: a new one must wait."""
+        ...
+
+    def restart_at(self, partition: PartitionId, offset: int) -> None:
+        """Forget all records of a log, which are flushed, and go on at `offset`, at or above its end; durable.
+
+        Waits for the disk. BlockingIOError while the log is being looked after: try again a little later.
+        """
         ...
 
     def accepts_writes(self) -> bool:

@@ -26,7 +26,7 @@ from penstock.storage.checkpoint import Checkpoint
 from penstock.storage.flush_queue import FileCache, FlushQueue, LogJournal
 from penstock.storage.interface import LogConfig, LogState, OpenTransaction, ProducerView
 from penstock.storage.log_reader import OnDamage
-from penstock.storage.log_writer import LogWriter
+from penstock.storage.mirror_writer import MirrorWriter
 from penstock.storage.observer import EngineObserver, SilentObserver
 from penstock.storage.recovery import RecoveredLog, recover
 from penstock.storage.room import Room
@@ -38,10 +38,10 @@ from penstock.storage.unflushed import UnflushedFiles
 _SILENT = SilentObserver()
 
 
-class DiskLog(LogWriter):
+class DiskLog(MirrorWriter):
     """Implements `storage.interface.Log` and `storage.flush_queue.Flushable`."""
 
-    __slots__ = ("_checkpoint_running", "_epochs", "_journal", "partition", "snapshot_end", "topic")
+    __slots__ = ("_checkpoint_running", "_journal", "partition", "topic")
 
     def __init__(
         self,
@@ -110,6 +110,9 @@ class DiskLog(LogWriter):
         self.unsnapshotted_bytes = recovered.scanned_bytes
         self._end_mark = self._mark()
         self._flush_mark = self._flushing = self._end_mark
+        if self.log_end < log_start:  # a process that was killed had begun to forget everything below
+            self._segments = ()
+            self._begin_at(log_start)
 
     # --- what it is ------------------------------------------------------------------------------------
 
@@ -199,6 +202,11 @@ class DiskLog(LogWriter):
             self.log_start = before
             self.last_stable = max(self.last_stable, before)
             self._epochs.cut_front(before)
+
+    @property
+    def is_saving(self) -> bool:
+        """A recovery point is being written."""
+        return self._checkpoint_running
 
     def save_front(self, log_start: int) -> None:
         """Any thread. Durably what segments that are about to go cannot give back."""

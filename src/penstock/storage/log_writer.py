@@ -81,6 +81,23 @@ class LogWriter(LogReader):
             stamp_log_append_time(batch, header.attributes, now_ms)
         stamp(batch, base_offset, self._epoch)
         segment = self._segment_for_append(base_offset, last_offset, size, timestamp if timestamp >= 0 else now_ms)
+        self._write(segment, batch, base_offset, last_offset, timestamp, now_ms)
+        if is_idempotent:
+            self._producers.note(header, base_offset, append_time_ms, now_ms)
+        self._commit.mark(self, size)
+        return Appended(base_offset, last_offset, append_time_ms, False)
+
+    def _write(
+        self,
+        segment: Segment,
+        batch: bytearray | memoryview,
+        base_offset: int,
+        last_offset: int,
+        timestamp: int,
+        now_ms: int,
+    ) -> None:
+        """Put a batch at the end of the active segment, and of the log."""
+        size = len(batch)
         position = segment.size
         try:
             file = self._unflushed.active or self._open_active(segment)
@@ -89,16 +106,12 @@ class LogWriter(LogReader):
             file.pwrite((batch,), position)
         except OSError as error:
             raise self._undo_write(position, error) from error
-        segment.note_batch(base_offset, last_offset + 1, size, timestamp, config.index_interval_bytes)
+        segment.note_batch(base_offset, last_offset + 1, size, timestamp, self._config.index_interval_bytes)
         if segment.first_timestamp < 0:
             segment.first_timestamp = now_ms  # no timestamp: segment.ms goes by the clock
         self.log_end = last_offset + 1
         self._end_mark = (last_offset + 1, segment.base_offset, position + size)
         self.unsnapshotted_bytes += size
-        if is_idempotent:
-            self._producers.note(header, base_offset, append_time_ms, now_ms)
-        self._commit.mark(self, size)
-        return Appended(base_offset, last_offset, append_time_ms, False)
 
     def append_marker(self, marker: Marker, now_ms: int) -> Appended:
         self._producers.check_marker(marker)

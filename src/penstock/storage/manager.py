@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from penstock.config.settings import StorageSettings
-from penstock.model.ids import PartitionId
+from penstock.model.ids import PartitionId, TopicId
 from penstock.runtime.clock import Clock, SystemClock
 from penstock.runtime.files import Files, RealFiles
 from penstock.runtime.worker import ProcessWorker, ThreadWorker, Worker
@@ -153,6 +153,17 @@ class DiskEngine:
             self._upkeep.forget(log)
             self.commit.forget(log, lambda: self.file_cache.forget_below(log.directory))
         self.trash.discard(declared.topic, partition.topic_id)
+
+    def is_leaving(self, topic_id: TopicId) -> bool:
+        return self.trash.is_leaving(topic_id)
+
+    def restart_at(self, partition: PartitionId, offset: int) -> None:
+        log = self.log(partition)
+        if log.is_saving or log.flushed < log.log_end or self._upkeep.is_busy(log):
+            raise BlockingIOError(f"{log.topic}-{partition.partition} is busy")
+        log.save_log_start(offset)
+        self._upkeep.forget(log)
+        log.restart_at(offset)
 
     def declared_partitions(self) -> Iterable[PartitionId]:
         return self._declared

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from penstock.config.settings import StorageSettings
-from penstock.model.ids import PartitionId
+from penstock.model.ids import PartitionId, TopicId
 from penstock.runtime.clock import Clock, SystemClock
 from penstock.runtime.ticker import Ticker
 from penstock.runtime.worker import ProcessWorker, Worker
@@ -77,6 +77,13 @@ class MemoryEngine:
             log.remove()
             self._unseen.pop(log, None)
             self._cleaner.forget(log)
+
+    def is_leaving(self, topic_id: TopicId) -> bool:
+        return False
+
+    def restart_at(self, partition: PartitionId, offset: int) -> None:
+        self._cleaner.forget(self._logs[partition])
+        self._logs[partition].restart_at(offset)
 
     @property
     def used_bytes(self) -> int:

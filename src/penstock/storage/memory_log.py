@@ -31,6 +31,7 @@ from penstock.storage.interface import (
 )
 from penstock.storage.memory_budget import MemoryBudget
 from penstock.storage.memory_segment import SEGMENT_BYTES_MAX, MemorySegment
+from penstock.storage.mirror_writer import check_mirrored, marker_in
 from penstock.storage.producer_state import Producers
 from penstock.storage.retention import count_expired
 from penstock.storage.segment import EMPTY_SLICE
@@ -136,6 +137,28 @@ class MemoryLog:
             self._producers.note(header, base_offset, append_time_ms, now_ms)
         self._mark(self)
         return Appended(base_offset, last_offset, append_time_ms, False)
+
+    def append_mirrored(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> None:
+        check_mirrored(self.state, self.log_end, header, accepts_writes=self._budget.accepts_writes)
+        marker = marker_in(batch, header)
+        last_offset, size = header.last_offset, len(batch)
+        segment = self._segment_for_append(size, header.max_timestamp, last_offset)
+        segment.add(batch, last_offset, header.max_timestamp)
+        self.log_end = last_offset + 1
+        self._resize(size)
+        self._epochs.begin(header.leader_epoch, header.base_offset)
+        aborted = self._producers.replay(header, marker, now_ms)
+        if aborted is not None:
+            segment.note_aborted(aborted)
+        self._mark(self)
+
+    def restart_at(self, offset: int) -> None:
+        """Forget everything and go on at `offset`."""
+        self._producers = Producers()
+        self._epochs.cut_front(offset)
+        self.segments = ()
+        self._resize(-self.size_bytes)
+        self.log_start = self.log_end = self.flushed = self.last_stable = self.first_dirty = offset
 
     def append_marker(self, marker: Marker, now_ms: int) -> Appended:
         self._producers.check_marker(marker)

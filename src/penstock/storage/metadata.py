@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId, TopicId
 from penstock.runtime.files import RealFiles
-from penstock.storage.metadata_schema import MetadataError, missing, prepare
+from penstock.storage.metadata_schema import WITH_MIRRORS, MetadataError, missing, prepare
 
 TOPIC_SCOPE = "topic"
 
@@ -38,6 +38,8 @@ class TopicRow(NamedTuple):
     first_boot: int
     internal: bool
     replication_factor: int
+    mirror: bool = False
+    diverged: str = ""  # why a mirror has stopped to follow
 
 
 class MetadataStore:
@@ -71,11 +73,12 @@ class MetadataStore:
 
     def topics(self) -> list[TopicRow]:
         rows = self._read(
-            "SELECT name, topic_id, partitions, first_boot, internal, replication_factor FROM topics ORDER BY name"
+            f"SELECT name, topic_id, partitions, first_boot, internal, replication_factor, {self._mirror_columns()}"
+            " FROM topics ORDER BY name"
         )
         return [
-            TopicRow(name, uuid.UUID(bytes=key), partitions, first_boot, bool(internal), replicas)
-            for name, key, partitions, first_boot, internal, replicas in rows
+            TopicRow(name, uuid.UUID(bytes=key), partitions, boot, bool(internal), replicas, bool(mirror), diverged)
+            for name, key, partitions, boot, internal, replicas, mirror, diverged in rows
         ]
 
     def create_topics(self, rows: Sequence[tuple[TopicRow, Mapping[str, str]]]) -> None:
@@ -84,10 +87,10 @@ class MetadataStore:
             for row, configs in rows:
                 database.execute(
                     "INSERT INTO topics"
-                    " (topic_id, name, partitions, first_boot, internal, replication_factor)"
-                    " VALUES (?, ?, ?, ?, ?, ?)",
+                    " (topic_id, name, partitions, first_boot, internal, replication_factor, mirror)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?)",
                     (row.topic_id.bytes, row.name, row.partitions, row.first_boot, row.internal,
-                     row.replication_factor),
+                     row.replication_factor, row.mirror),
                 )  # fmt: skip
                 database.executemany(
                     "INSERT OR REPLACE INTO configs (scope, name, key, value) VALUES ('topic', ?, ?, ?)",
@@ -123,6 +126,11 @@ class MetadataStore:
     def set_partitions(self, topic_id: TopicId, count: int) -> None:
         with self._writing() as database:
             database.execute("UPDATE topics SET partitions = ? WHERE topic_id = ?", (count, topic_id.bytes))
+
+    def set_diverged(self, topic_id: TopicId, reason: str) -> None:
+        """A mirror stops to follow its parent."""
+        with self._writing() as database:
+            database.execute("UPDATE topics SET diverged = ? WHERE topic_id = ?", (reason, topic_id.bytes))
 
     # ------------------------------------------------------------------------------------------ configs
 
@@ -240,6 +248,11 @@ class MetadataStore:
                 [("cluster_id", cluster_id), ("boot", str(boot))],
             )
         return cluster_id, boot
+
+    def _mirror_columns(self) -> str:
+        """Whoever only reads may find tables from before there were mirrors."""
+        ((version,),) = self._read("PRAGMA user_version")
+        return "mirror, diverged" if version >= WITH_MIRRORS else "0, ''"
 
     def _read(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
         with self._lock, _kafka_errors(self._path):

@@ -1,7 +1,8 @@
 """The tables of meta.db and their version. `storage.metadata` is the only user.
 
     identity    cluster_id, boot, by name
-    topics      one row a topic; everything of a topic goes with its row (foreign keys)
+    topics      one row a topic; everything of a topic goes with its row (foreign keys); a mirror of a parent's topic
+                says so, and why it stopped to follow it if it did
     configs     explicit configs by scope ('topic', 'broker', 'group', …) and name
     counters    producer_id: the first id not yet given out in a block
     log_starts  partitions whose first records were deleted
@@ -19,7 +20,8 @@ import sqlite3
 
 from penstock.storage.data_directory import DataDirectoryError
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
+WITH_MIRRORS = 4
 
 _VERSION_1 = """
 CREATE TABLE identity (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -67,8 +69,13 @@ CREATE TABLE quotas (
 ) STRICT, WITHOUT ROWID;
 """
 
+_VERSION_4 = """
+ALTER TABLE topics ADD COLUMN mirror INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE topics ADD COLUMN diverged TEXT NOT NULL DEFAULT '';
+"""
+
 # The script that leads from version n to n + 1 is at index n.
-_MIGRATIONS = [_VERSION_1, _VERSION_2, _VERSION_3]
+_MIGRATIONS = [_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4]
 
 
 class MetadataError(DataDirectoryError):

@@ -42,6 +42,10 @@ class Trash:
         if self._files.exists(directory):
             self._files.rename(directory, self._data.new_trash())
 
+    def is_leaving(self, topic_id: TopicId) -> bool:
+        """Whether the record of its deletion is still there."""
+        return topic_id in self._leaving
+
     def sort_out(self, known: Collection[PartitionId]) -> list[Path]:
         """Discard what was recorded as deleted; returns the directories that nothing explains."""
         deleted = self._metadata.deleted_topics()

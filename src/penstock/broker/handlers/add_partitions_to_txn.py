@@ -132,6 +132,8 @@ class _Existence:
         if name in INTERNAL_NAMES and not self._for_brokers:
             return ErrorCode.TOPIC_AUTHORIZATION_FAILED, 0
         topic = self._broker.topics.get(name)
+        if topic is not None and topic.mirror:
+            return ErrorCode.POLICY_VIOLATION, 0
         return (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0) if topic is None else (ErrorCode.NONE, topic.partition_count)
 
 

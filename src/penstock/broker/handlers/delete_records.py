@@ -56,7 +56,7 @@ async def _result(broker: Broker, call: Call, topic: str, index: int, offset: in
 async def _delete(partition: Partition, offset: int) -> int:
     if partition.failed:
         raise KafkaError(partition.failure)
-    if not partition.log.config.cleanup_delete:
+    if partition.mirror or not partition.log.config.cleanup_delete:
         raise KafkaError(ErrorCode.POLICY_VIOLATION)
     before = partition.high_watermark if offset == HIGH_WATERMARK else offset
     if before < 0 or before > partition.high_watermark:

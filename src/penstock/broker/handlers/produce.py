@@ -26,6 +26,7 @@ from penstock.broker.produce_refusal import named_records, refuse
 from penstock.broker.record_checks import LoopBudget, RecordCheck, Verdict
 from penstock.broker.transactions.produce import ADDING_VERSION, is_unknown_start, join_transaction
 from penstock.broker.transactions.transaction import ProducerIdentity
+from penstock.cluster.mirrors import read_only
 from penstock.cluster.partition import Partition
 from penstock.config.settings import Validation
 from penstock.model.batch import (
@@ -173,6 +174,8 @@ class _Produce:
             raise NotOneBatch("exactly one record batch per partition is allowed")
         if part.partition.internal:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "clients may not write to internal topics")
+        if part.partition.mirror:
+            raise read_only(part.partition.topic)
         header = check_batch(records)
         if header.codec == ZSTD and self._version < ZSTD_VERSION:
             raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7")

@@ -38,7 +38,7 @@ def uncoordinated_count(partitions: Iterable[Partition], known: Iterable[Transac
         by_producer[value.producer_id].append(value)
     count = 0
     for partition in partitions:
-        if partition.topic == TRANSACTION_STATE:
+        if partition.topic == TRANSACTION_STATE or partition.mirror:
             continue
         for found in partition.log.open_transactions():
             place = TopicPartition(partition.topic, partition.index)

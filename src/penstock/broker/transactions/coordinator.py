@@ -119,6 +119,8 @@ class TransactionCoordinator:
 
         The marker has the next epoch, so that its producer, should it be alive, hears of it and begins anew.
         """
+        if partition.mirror:
+            return  # its markers come from the root
         if partition.topic == TRANSACTION_STATE or not self.knows_all:
             return  # nobody can tell whether a transaction that is not found here is another shard's
         found = partition.log.open_transactions()
