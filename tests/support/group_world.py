@@ -24,7 +24,7 @@ from penstock.model.records import iter_records
 from penstock.storage.interface import Appended, LogConfig, LogState, ProducerView, ReadSlice, Scan, TimestampOffset
 from penstock.storage.metadata import MetadataStore
 from penstock.storage.time_search import scan_here
-from tests.support.no_transactions import NoTransactions
+from tests.support.no_transactions import NoMirrors, NoTransactions
 
 T = TypeVar("T")
 
@@ -134,7 +134,7 @@ class HandLog(NoTransactions):
         self.log_end = self.flushed
 
 
-class HandEngine:
+class HandEngine(NoMirrors):
     """All logs of the world."""
 
     def __init__(self) -> None:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from penstock.model.batch import BatchHeader
 from penstock.model.control_record import Marker
+from penstock.model.ids import PartitionId, TopicId
 from penstock.storage.interface import AbortedTransaction, Appended, OpenTransaction, ProducerView
 
 
 class NoTransactions:
+    """And no mirrors."""
+
     flushed: int
 
     @property
     def last_stable(self) -> int:
         return self.flushed
+
+    def append_mirrored(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> None:
+        raise AssertionError("no mirrors here")
 
     def append_marker(self, marker: Marker, now_ms: int) -> Appended:
         raise AssertionError("no transactions here")
@@ -24,3 +31,13 @@ class NoTransactions:
 
     def producer(self, producer_id: int) -> ProducerView | None:
         return None
+
+
+class NoMirrors:
+    """The part of a log engine that mirrors need."""
+
+    def is_leaving(self, topic_id: TopicId) -> bool:
+        return False
+
+    def restart_at(self, partition: PartitionId, offset: int) -> None:
+        raise AssertionError("no mirrors here")

@@ -21,7 +21,7 @@ from penstock.storage.interface import (
     TimestampOffset,
 )
 from penstock.storage.time_search import scan_here
-from tests.support.no_transactions import NoTransactions
+from tests.support.no_transactions import NoMirrors, NoTransactions
 
 BYTES_PER_RECORD = 100
 
@@ -88,7 +88,7 @@ class PlainLog(NoTransactions):
         return self.known_producers
 
 
-class PlainEngine:
+class PlainEngine(NoMirrors):
     def __init__(self) -> None:
         self.declared: dict[PartitionId, tuple[str, LogConfig, int]] = {}
         self.opened: dict[PartitionId, PlainLog] = {}

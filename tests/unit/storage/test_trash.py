@@ -13,6 +13,7 @@ import pytest
 from penstock.config.settings import StorageSettings
 from penstock.model.ids import PartitionId
 from penstock.storage.manager import DiskEngine
+from penstock.storage.metadata import MetadataStore
 from penstock.storage.metadata_schema import SCHEMA_VERSION, MetadataError
 from tests.support.engine_bench import TOPIC, EngineBench
 
@@ -135,12 +136,17 @@ def test_metadata_of_the_first_schema_is_migrated(tmp_path: Path) -> None:
     database = sqlite3.connect(tmp_path / "meta.db")
     database.execute("DROP TABLE deleted_topics")
     database.execute("DROP TABLE quotas")
+    for column in ("mirror", "diverged"):
+        database.execute(f"ALTER TABLE topics DROP COLUMN {column}")
     database.execute("PRAGMA user_version = 1")
     database.close()
+    looked_at = MetadataStore(tmp_path / "meta.db", read_only=True)
+    assert [row.mirror for row in looked_at.topics()] == [False]
+    looked_at.close()
     bench = reopened(tmp_path, declare=True)
     assert bench.values() == ["precious"]
     bench.engine.metadata.delete_topic(TOPIC)
     assert bench.engine.metadata.deleted_topics() == {TOPIC: "prices"}
     assert bench.engine.metadata.quotas() == []
     bench.engine.close()
-    assert SCHEMA_VERSION == 3
+    assert SCHEMA_VERSION == 4

@@ -1,0 +1,77 @@
+"""Mirrors in the controller: made with the original's id, changed by the pipe alone, durable."""
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from penstock.cluster.controller import Controller
+from penstock.cluster.mirrors import NewMirror
+from penstock.cluster.new_topic import NewTopic
+from penstock.cluster.topics import Topic, TopicTable
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.ids import NO_EPOCH, PartitionId
+from tests.support.admin_broker import AdminBroker
+from tests.support.plain_engine import PlainEngine
+
+pytestmark = pytest.mark.feature("P-12")
+
+ORIGINAL = uuid.UUID(int=99)
+
+
+@pytest.fixture
+def node() -> Iterator[AdminBroker]:
+    with AdminBroker() as node:
+        yield node
+
+
+def new_mirror(partitions: int = 2, **configs: str) -> NewMirror:
+    given = {name.replace("_", "."): value for name, value in configs.items()}
+    return NewMirror(name="prices", topic_id=ORIGINAL, partition_count=partitions, configs=given)
+
+
+def refusal(node: AdminBroker, coroutine: object) -> ErrorCode:
+    with pytest.raises(KafkaError) as caught:
+        node.run(coroutine)  # type: ignore[arg-type]
+    return caught.value.code
+
+
+def test_it_follows_partitions_and_configs(node: AdminBroker) -> None:
+    topic = node.run(node.controller.put_mirror(new_mirror(retention_ms="1000", from_the_future="x")))
+    assert (topic.topic_id, topic.mirror, topic.partition_count) == (ORIGINAL, True, 2)
+    assert topic.configs == {"retention.ms": "1000"}
+    grown = node.run(node.controller.put_mirror(new_mirror(3, segment_bytes="1048576")))
+    assert (grown.partition_count, grown.configs) == (3, {"segment.bytes": "1048576"})
+    assert node.run(node.controller.put_mirror(new_mirror(3, segment_bytes="1048576"))) is grown
+    assert node.partitions.leader_epoch(grown) == NO_EPOCH
+
+
+def test_nobody_else_changes_it(node: AdminBroker) -> None:
+    topic = node.run(node.controller.put_mirror(new_mirror()))
+    controller = node.controller
+    assert refusal(node, controller.create_partitions("prices", 5)) is ErrorCode.POLICY_VIOLATION
+    assert refusal(node, controller.alter_topic_configs("prices", dict)) is ErrorCode.POLICY_VIOLATION
+    (deleted,) = node.run(controller.delete_topics([topic.topic_id]))
+    assert isinstance(deleted, KafkaError)
+    assert deleted.code is ErrorCode.POLICY_VIOLATION
+    node.run(controller.drop_mirror(topic))
+    assert node.topics.get("prices") is None
+    assert node.run(controller.put_mirror(new_mirror())).topic_id == ORIGINAL
+
+
+def test_a_topic_of_that_name_is_in_the_way(node: AdminBroker) -> None:
+    (made,) = node.run(node.controller.create_topics([NewTopic(name="prices")]))
+    assert isinstance(made, Topic)
+    assert refusal(node, node.controller.put_mirror(new_mirror())) is ErrorCode.TOPIC_ALREADY_EXISTS
+
+
+def test_what_it_is_survives_a_restart(node: AdminBroker) -> None:
+    topic = node.run(node.controller.put_mirror(new_mirror()))
+    node.run(node.controller.set_diverged(topic, "another history"))
+    topics, engine = TopicTable(), PlainEngine()
+    again = Controller(store=node.store, engine=engine, topics=topics, settings=node.controller._settings)
+    again.load()
+    found = topics.get("prices")
+    assert found is not None
+    assert (found.mirror, found.diverged, found.topic_id) == (True, "another history", ORIGINAL)
+    assert engine.declared[PartitionId(ORIGINAL, 0)][2] == NO_EPOCH
