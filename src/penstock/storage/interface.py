@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
 from penstock.model.batch import BatchHeader, Buffer
+from penstock.model.compression import CODEC_NAMES
 from penstock.model.control_record import Marker
 from penstock.model.ids import PartitionId, TopicId
 from penstock.runtime.file_part import FilePart
@@ -54,6 +55,13 @@ class LogConfig:
     timestamp_before_max_ms: int = (1 << 63) - 1
     timestamp_after_max_ms: int = 3_600_000
     compression_type: str = "producer"
+
+    @property
+    def codec(self) -> int | None:
+        """What every batch is stored with; None: as its producer sent it."""
+        if self.compression_type == "producer":
+            return None
+        return 0 if self.compression_type == "uncompressed" else CODEC_NAMES.index(self.compression_type)
 
 
 class Appended(NamedTuple):

@@ -40,7 +40,6 @@ from penstock.model.batch import (
     read_header,
     without_log_append_time,
 )
-from penstock.model.compression import CODEC_NAMES
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import RECORD_ERRORS_MAX
 from penstock.net.caller import Caller
@@ -200,9 +199,7 @@ class _Produce:
         """What its records need; None if nobody has to look at them."""
         config, settings = part.partition.log.config, self._broker.settings
         validate = self._must_validate(config)
-        codec = part.header.codec
-        if config.compression_type != "producer":
-            codec = 0 if config.compression_type == "uncompressed" else CODEC_NAMES.index(config.compression_type)
+        codec = part.header.codec if config.codec is None else config.codec
         if not validate and codec == part.header.codec:
             return None
         if len(part.batch) > config.max_message_bytes:
