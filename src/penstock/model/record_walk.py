@@ -101,6 +101,33 @@ def keys_and_values(
     return found
 
 
+def place_of(payload: Buffer, header: BatchHeader, offset: int) -> int | None:
+    """Where the record with this offset begins, if there is one. ValueError where the bytes are no records.
+
+    In a batch without holes only the lengths of those before it are looked at.
+    """
+    wanted = offset - header.base_offset
+    unseen = wanted if header.last_offset_delta + 1 == header.record_count else 0  # these cannot be it
+    position, size = 0, len(payload)
+    for index in range(header.record_count):
+        start = position
+        first = payload[position] if position < size else 0
+        if first < 0x80:
+            length, position = (first >> 1) ^ -(first & 1), position + 1
+        else:
+            length, position = read_signed(payload, position)
+        next_record = position + length
+        if length < RECORD_BYTES_MIN - 1 or next_record > size:
+            raise ValueError(f"a record of {length} bytes before byte {position} of {size}")
+        if index >= unseen:
+            _, position = read_signed(payload, position + 1)
+            delta = read_signed(payload, position)[0]
+            if delta >= wanted:
+                return start if delta == wanted else None
+        position = next_record
+    return None
+
+
 def first_since(
     payload: Buffer, header: BatchHeader, timestamp_ms: int, start: int, end: int
 ) -> tuple[int, int] | None:

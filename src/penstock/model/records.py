@@ -20,7 +20,7 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import STORED_DECOMPRESSED_BYTES_MAX
 from penstock.model.plain_records import take_plain
 from penstock.model.record import Headers, Record
-from penstock.model.record_walk import RECORD_BYTES_MIN, first_since, latest_from, sound_steps
+from penstock.model.record_walk import RECORD_BYTES_MIN, first_since, latest_from, place_of, sound_steps
 from penstock.model.varint import read_signed
 
 
@@ -164,6 +164,16 @@ def _decoded(payload: bytes, header: BatchHeader, span: RecordSpan) -> Record:
     headers = read_headers(payload, span.headers_start) if payload[span.headers_start] else ()
     offset, timestamp = header.base_offset + span.offset_delta, record_timestamp(header, span)
     return Record(offset, timestamp, span.key, value, headers)
+
+
+def record_at(batch: Buffer, header: BatchHeader, offset: int) -> Record | None:
+    """The record with this offset, if the batch has one. Those before it are stepped over, not decoded."""
+    payload = bytes(records_payload(batch, header))
+    try:
+        start = place_of(payload, header, offset)
+        return None if start is None else _decoded(payload, header, _scan_record(payload, start, len(payload)))
+    except ValueError as error:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from None
 
 
 def iter_records(buffer: Buffer, *, limit: int = STORED_DECOMPRESSED_BYTES_MAX) -> Iterator[Record]:

@@ -6,11 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.model.batch import BatchHeader, read_header
-from penstock.model.batch_builder import NewRecord, build_batch
+from penstock.model.batch_builder import NewRecord, assemble_batch, build_batch
 from penstock.model.errors import KafkaError
 from penstock.model.plain_records import take_plain
 from penstock.model.record import Record
-from penstock.model.records import batch_records, read_headers, record_timestamp, records_payload, scan_records
+from penstock.model.records import (
+    batch_records,
+    read_headers,
+    record_at,
+    record_timestamp,
+    records_payload,
+    scan_records,
+)
 
 texts = st.none() | st.binary(max_size=6) | st.sampled_from([b"k" * 63, b"k" * 64, b"v" * 8191, b"v" * 8192])
 headers = st.lists(st.tuples(st.text(max_size=3), st.none() | st.binary(max_size=3)), max_size=2).map(tuple)
@@ -66,3 +73,22 @@ def test_the_plain_ones_are_taken_the_quick_way() -> None:
     assert [(record.offset, record.key, record.value) for record in taken] == [
         (index, record.key, record.value) for index, record in enumerate(records)
     ]
+
+
+@given(st.lists(new_records, min_size=1, max_size=90), st.integers(0, 100))
+def test_one_is_found_by_its_offset(records: list[NewRecord], at: int) -> None:
+    batch = build_batch(records, timestamp=77, base_offset=5)
+    header = read_header(batch)
+    expected = {record.offset: record for record in batch_records(batch, header)}
+    assert record_at(batch, header, at) == expected.get(at)
+
+
+def test_offsets_that_compaction_has_taken_away() -> None:
+    batch = build_batch([NewRecord(None, b"%d" % number) for number in range(5)], timestamp=1)
+    spans = list(scan_records(bytes(records_payload(batch, read_header(batch))), 5))
+    payload = bytes(records_payload(batch, read_header(batch)))
+    kept = b"".join(payload[span.start : span.end] for span in (spans[0], spans[3]))
+    compacted = assemble_batch(read_header(batch)._replace(record_count=2), kept)
+    header = read_header(compacted)
+    found = [record_at(compacted, header, offset) for offset in range(-1, 6)]
+    assert [None if record is None else record.offset for record in found] == [None, 0, None, None, 3, None, None]

@@ -1,0 +1,1 @@
+"""`make bench-push`: the engine under single messages, the push door, and the pipe."""
