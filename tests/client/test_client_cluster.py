@@ -134,3 +134,34 @@ def test_a_restart_of_the_broker_is_waited_for(own_broker: BrokerProcess) -> Non
         assert list_offsets(cluster, {place: LATEST}, committed=False) == {place: 1}
         own_broker.restart()
         assert list_offsets(cluster, {place: LATEST}, committed=False) == {place: 1}
+
+
+@pytest.mark.feature("F-13")
+def test_a_broker_that_says_nothing_is_waited_for_a_few_times_only(broker: BrokerProcess) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as deaf:
+        silent = Address(*deaf.getsockname())
+        fillers = _fill_backlog(silent)
+        bootstrap = [silent, Address(broker.host, broker.port)]
+        with Cluster(bootstrap, request_timeout_s=0.3) as cluster:
+            assert cluster.topics() is not None, "the other one answers all the same"
+            started = time.monotonic()
+            for _ in range(20):
+                with pytest.raises(BrokerUnavailable):
+                    cluster.connection(silent)
+            passed = time.monotonic() - started
+            with pytest.raises(BrokerUnavailable, match="asked again in"):
+                cluster.connection(silent)
+        for filler in fillers:
+            filler.close()
+    assert passed < 10 * 0.3, "it was waited for every time"
+
+
+def _fill_backlog(address: Address) -> list[socket.socket]:
+    """Until the system drops attempts to connect instead of answering: like a machine that is gone."""
+    fillers = []
+    for _ in range(8):
+        filler = socket.socket()
+        filler.setblocking(False)
+        filler.connect_ex(address)
+        fillers.append(filler)
+    return fillers

@@ -1,14 +1,17 @@
 """All brokers of a cluster as one: who leads what, who coordinates whom, and a connection to each.
 
 What is known of leaders and coordinators is kept until a request fails; `patiently` forgets it and tries again.
+A broker that cannot be reached is left alone for a while (`client.breaker`), as long as there is another one.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Self, TypeVar
 
 from penstock.client.address import Address
+from penstock.client.breaker import Breaker
 from penstock.client.connection import BrokerUnavailable, Connection
 from penstock.client.entities import Entity
 from penstock.client.retries import persist
@@ -45,6 +48,7 @@ class Cluster:
         self.timeout_s = timeout_s
         self._request_timeout_s = min(request_timeout_s, timeout_s)
         self._connections: dict[Address, Connection] = {}
+        self._breaker = Breaker()
         self._nodes: dict[int, Address] = {}
         self._leaders: dict[TopicPartition, int] = {}
         self._coordinators: dict[tuple[int, str], Address] = {}
@@ -75,20 +79,36 @@ class Cluster:
     def connection(self, address: Address) -> Connection:
         """One for each broker. BrokerUnavailable if there is nobody, or nobody we understand."""
         connection = self._connections.get(address)
-        if connection is None:
-            connection = Connection(address, client_id=self._client_id, timeout_s=self._request_timeout_s)
-            self._connections[address] = connection
-        return connection
+        if connection is not None:
+            return connection
+        pause = self._breaker.pause_left(address, time.monotonic())
+        if pause and len(self._addresses()) > 1:
+            raise BrokerUnavailable(f"{address} has not answered several times; asked again in {pause:.1f} s")
+        return self._connect(address)
 
     def any_connection(self) -> Connection:
-        """To whoever can be reached."""
+        """To whoever can be reached; those who could not lately come last."""
         failures = []
-        for address in dict.fromkeys((*self._connections, *self._nodes.values(), *self._bootstrap)):
+        now = time.monotonic()
+        for address in sorted(self._addresses(), key=lambda one: self._breaker.pause_left(one, now)):
             try:
-                return self.connection(address)
+                return self._connections.get(address) or self._connect(address)
             except BrokerUnavailable as error:
                 failures.append(str(error))
         raise BrokerUnavailable("; ".join(failures))
+
+    def _addresses(self) -> list[Address]:
+        return list(dict.fromkeys((*self._connections, *self._nodes.values(), *self._bootstrap)))
+
+    def _connect(self, address: Address) -> Connection:
+        try:
+            connection = Connection(address, client_id=self._client_id, timeout_s=self._request_timeout_s)
+        except BrokerUnavailable:
+            self._breaker.failed(address, time.monotonic())
+            raise
+        self._breaker.succeeded(address)
+        self._connections[address] = connection
+        return connection
 
     def leader(self, place: TopicPartition) -> Connection:
         if place not in self._leaders:
