@@ -24,27 +24,27 @@ class PenstockDataSource(DataSource):
         return "penstock"
 
     def schema(self) -> StructType:
-        from penstock_spark.options import source_schema
+        from penstock_spark.reading.options import source_schema
 
         return source_schema(self.options)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        from penstock_spark.batch_reader import BatchReader
-        from penstock_spark.options import parse_read
+        from penstock_spark.reading.batch_reader import BatchReader
+        from penstock_spark.reading.options import parse_read
 
         return BatchReader(parse_read(self.options, schema, streaming=False))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        from penstock_spark.options import parse_read
-        from penstock_spark.stream_reader import StreamReader
+        from penstock_spark.reading.options import parse_read
+        from penstock_spark.reading.stream_reader import StreamReader
 
         return StreamReader(parse_read(self.options, schema, streaming=True))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        from penstock_spark.batch_writer import BatchWriter
         from penstock_spark.problems import BadOption
-        from penstock_spark.record_columns import record_columns
-        from penstock_spark.write_options import parse_write
+        from penstock_spark.writing.batch_writer import BatchWriter
+        from penstock_spark.writing.options import parse_write
+        from penstock_spark.writing.record_columns import record_columns
 
         if overwrite:
             raise BadOption('a topic is never overwritten: mode("append")')
@@ -52,9 +52,9 @@ class PenstockDataSource(DataSource):
         return BatchWriter(options, record_columns(schema, options))
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802
-        from penstock_spark.record_columns import record_columns
-        from penstock_spark.stream_writer import StreamWriter
-        from penstock_spark.write_options import parse_write
+        from penstock_spark.writing.options import parse_write
+        from penstock_spark.writing.record_columns import record_columns
+        from penstock_spark.writing.stream_writer import StreamWriter
 
         options = parse_write(self.options, streaming=True)
         return StreamWriter(options, record_columns(schema, options))

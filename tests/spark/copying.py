@@ -17,7 +17,7 @@ from penstock.client.cluster import Cluster
 from penstock.client.offsets import bounds
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.reading import RangeReader
+from penstock_spark.reading.records.range_reader import RangeReader
 from tests.support.batches import now_ms
 from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import RawClient, unique_name

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock_spark.pipeline_failure import Failure, explained
+from penstock_spark.pipelines.failure import Failure, explained
 from tests.support.pipelines import Project
 from tests.support.raw_client import RawClient, unique_name
 from tests.support.trading import publish

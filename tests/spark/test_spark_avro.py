@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from penstock_spark.avro_fields import avro_fields, avro_schema
-from penstock_spark.ddl import parse_ddl
+from penstock_spark.avro import AvroType, avro_schema, parse_avro
 from penstock_spark.problems import BadOption
-from penstock_spark.value_avro import avro_values
-from penstock_spark.values.avro_schema import AvroType, parse_avro
-from penstock_spark.values.avro_values import AvroDecoder
+from penstock_spark.reading.tables.ddl import parse_ddl
+from penstock_spark.reading.values.avro_values import AvroDecoder
+from penstock_spark.writing.encoding.avro_fields import avro_fields
+from penstock_spark.writing.encoding.avro_values import avro_values
 
 UTC = datetime.UTC
 

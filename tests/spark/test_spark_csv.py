@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock_spark.ddl import parse_ddl
 from penstock_spark.problems import BadOption
-from penstock_spark.values.csv_values import CsvDecoder
+from penstock_spark.reading.tables.ddl import parse_ddl
+from penstock_spark.reading.values.csv_values import CsvDecoder
 
 EMPTY, QUOTE, TOO_FEW, TOO_MANY = CsvDecoder.problem_texts
 

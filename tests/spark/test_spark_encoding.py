@@ -19,15 +19,15 @@ from penstock.model.murmur2 import partition_of
 from penstock.model.record import Record
 from penstock.model.records import batch_records
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.avro_fields import avro_fields
-from penstock_spark.columns import HEADERS
-from penstock_spark.encoder import BATCH_BYTES, Encoder, chunks
-from penstock_spark.outgoing import outgoing
 from penstock_spark.problems import BadOption, BadRow
-from penstock_spark.record_columns import record_columns
-from penstock_spark.value_avro import avro_values
-from penstock_spark.value_json import json_values
-from penstock_spark.write_options import parse_write
+from penstock_spark.reading.records.columns import HEADERS
+from penstock_spark.writing.encoding.avro_fields import avro_fields
+from penstock_spark.writing.encoding.avro_values import avro_values
+from penstock_spark.writing.encoding.encoder import BATCH_BYTES, Encoder, chunks
+from penstock_spark.writing.encoding.json_values import json_values
+from penstock_spark.writing.encoding.outgoing import outgoing
+from penstock_spark.writing.options import parse_write
+from penstock_spark.writing.record_columns import record_columns
 
 
 def ddl(text: str) -> StructType:
@@ -215,7 +215,7 @@ def test_avro_is_the_bytes_of_its_definition() -> None:
 @pytest.mark.parametrize(
     ("frame", "schema", "message"),
     [
-        ("s STRING", "{}", "JSON of an Avro record"),
+        ("s STRING", "{}", "which Avro does not know"),
         ("s STRING", '{"type":"record","name":"r","fields":[{"name":"t","type":"string"}]}', "no column t, no field s"),
         ("s STRING", '{"type":"record","name":"r","fields":[{"name":"s","type":"long"}]}', "s is long, and the column"),
         ("s ARRAY", None, "array<string>, which is not written as Avro"),

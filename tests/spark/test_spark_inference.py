@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from penstock_spark.inference import inferred_schema
 from penstock_spark.problems import BadOption
+from penstock_spark.reading.tables.inference import inferred_schema
 
 
 def infer(form: str, *values: bytes, sep: str = ",") -> str:

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock_spark.ddl import parse_ddl
-from penstock_spark.values.json_values import JsonDecoder
+from penstock_spark.reading.tables.ddl import parse_ddl
+from penstock_spark.reading.values.json_values import JsonDecoder
 
 Rows = list[tuple[dict[str, Any], str]]
 

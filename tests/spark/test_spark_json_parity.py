@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import from_json
 
-from penstock_spark.ddl import parse_ddl
-from penstock_spark.values.json_values import JsonDecoder
+from penstock_spark.reading.tables.ddl import parse_ddl
+from penstock_spark.reading.values.json_values import JsonDecoder
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

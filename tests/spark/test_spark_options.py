@@ -6,10 +6,10 @@ import pytest
 
 from penstock.client.offsets import EARLIEST, LATEST
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.options import parse_read
-from penstock_spark.positions import AtOffsets, AtTimes, Edge
 from penstock_spark.problems import BadOption
-from penstock_spark.selection import Assigned, Matching, Subscribed
+from penstock_spark.reading.options import parse_read
+from penstock_spark.reading.planning.positions import AtOffsets, AtTimes, Edge
+from penstock_spark.reading.planning.selection import Assigned, Matching, Subscribed
 
 HERE = {"kafka.bootstrap.servers": "localhost:9092"}
 LEAST = {**HERE, "subscribe": "prices"}

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.admission import available, limited
 from penstock_spark.problems import BadOption
-from penstock_spark.progress import Progress
-from penstock_spark.ranges import OffsetRange, cut, split
+from penstock_spark.reading.planning.admission import available, limited
+from penstock_spark.reading.planning.progress import Progress
+from penstock_spark.reading.planning.ranges import OffsetRange, cut, split
 
 places = st.builds(TopicPartition, st.sampled_from(["a", "b"]), st.integers(0, 3))
 spans = st.dictionaries(places, st.tuples(st.integers(0, 50), st.integers(0, 100)), min_size=1)

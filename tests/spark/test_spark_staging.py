@@ -7,7 +7,7 @@ import pytest
 from penstock.client.cluster import Cluster
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.problems import DataLost
-from penstock_spark.staging import Stage, staged
+from penstock_spark.writing.staging import Stage, staged
 
 
 def test_what_is_staged_comes_back_in_order(cluster: Cluster) -> None:

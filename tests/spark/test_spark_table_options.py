@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
-from penstock_spark.ddl import parse_ddl
-from penstock_spark.options import parse_read, source_schema
 from penstock_spark.problems import BadOption
-from penstock_spark.tables import BY_DEFAULT, BadRows
+from penstock_spark.reading.options import parse_read, source_schema
+from penstock_spark.reading.tables.ddl import parse_ddl
+from penstock_spark.reading.tables.table import BY_DEFAULT, BadRows
 
 HERE = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "prices"}
 PRICES = {**HERE, "valueFormat": "json", "valueSchema": "symbol STRING, price DOUBLE"}

@@ -14,15 +14,15 @@ from penstock.client.fetches import Fetched
 from penstock.model.batch import HEADER_BYTES, read_header, stamp
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.batches import Batches, DamagedBatch, RecordBatch
-from penstock_spark.chunks import chunks
-from penstock_spark.columns import ColumnBuilder
-from penstock_spark.ddl import parse_ddl
-from penstock_spark.options import parse_read
 from penstock_spark.problems import BadRow
-from penstock_spark.tables import EXTRA, BadRows, Table
-from penstock_spark.upsert import Latest
-from penstock_spark.values.json_values import JsonDecoder
+from penstock_spark.reading.options import parse_read
+from penstock_spark.reading.records.batches import Batches, DamagedBatch, RecordBatch
+from penstock_spark.reading.records.chunks import chunks
+from penstock_spark.reading.records.columns import ColumnBuilder
+from penstock_spark.reading.records.upsert import Latest
+from penstock_spark.reading.tables.ddl import parse_ddl
+from penstock_spark.reading.tables.table import EXTRA, BadRows, Table
+from penstock_spark.reading.values.json_values import JsonDecoder
 
 PLACE = TopicPartition("prices", 3)
 TIME = 1_700_000_000_000

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from penstock.model.batch_builder import NewRecord, build_batch
-from penstock_spark.ddl import parse_ddl
+from penstock_spark.reading.tables.ddl import parse_ddl
 from tests.spark.test_spark_table_options import DDL
 from tests.support.batches import now_ms
 from tests.support.broker_process import BrokerProcess

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, Filter, InputPartition
 
-from penstock_spark.batch_reader import BatchReader
+from penstock_spark.reading.batch_reader import BatchReader
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

@@ -1,9 +1,7 @@
 """`penstock load` without its screen: rows of a source into a topic, each once.
 
-A marker of the job:
-
-    {"kind": "load", "job": its name, "source": …, "topic": …, "topic_id": …, "settings": {…}, "position": {…},
-     "rows": loaded, "skipped": bad ones, "aside_bytes": size of the file with these, "is_done": …}
+A marker of the job (`entry`) has besides "source", "skipped" (how many bad rows) and "aside_bytes" (the size of the
+file with these); its position is what the source says.
 """
 
 from __future__ import annotations
@@ -13,11 +11,12 @@ from typing import Any
 
 from penstock.bulk.aside import Aside
 from penstock.bulk.encoding import Encode
+from penstock.bulk.entry import Entry, check_kind, check_settings, new_entry
 from penstock.bulk.packing import Packer
-from penstock.bulk.problems import BadRow, Changed, Unfit
+from penstock.bulk.problems import BadRow, Unfit
 from penstock.bulk.rows import Bad, Piece, PieceLimits, Source
 from penstock.bulk.topics import KnownTopic
-from penstock.bulk.transfer import Entry, Feed, Portion
+from penstock.bulk.transfer import Feed, Portion
 from penstock.model.batch_builder import NewRecord
 
 
@@ -39,19 +38,7 @@ class LoadFeed(Feed):
         self._source, self._encode, self._packer = source, encode, packer
         self._limits = limits or PieceLimits()
         self._aside = aside
-        self._entry: dict[str, Any] = {
-            "kind": "load",
-            "job": job,
-            "source": source.name,
-            "topic": topic.name,
-            "topic_id": topic.topic_id,
-            "settings": {**settings, "topic": topic.name},
-            "position": None,
-            "rows": 0,
-            "skipped": 0,
-            "aside_bytes": 0,
-            "is_done": False,
-        }
+        self._entry = new_entry("load", job, topic, settings, source=source.name, skipped=0, aside_bytes=0)
         self.done = 0
         self._is_announced = True  # whether a marker says how large the file of bad rows was at the start
 
@@ -122,30 +109,3 @@ class LoadFeed(Feed):
             hint = "correct it and start again, or put such rows aside with --skip-bad FILE"
             raise BadRow(f"{source.row_word} {first.number} of {source.name} {first.reason}{more}", hint)
         return self._aside.put(bad)
-
-
-def check_kind(entry: Entry, kind: str) -> None:
-    if entry.get("kind") != kind:
-        raise Unfit(f"a job of this name is a {entry.get('kind')}, not a {kind}", "choose another --job")
-
-
-def check_settings(then: dict[str, Any], now: dict[str, Any]) -> None:
-    """A job goes on as it began."""
-    for name in sorted(now.keys() | then.keys()):
-        if now.get(name) != then.get(name):
-            hint = "use the same, or give --job a new name to begin anew"
-            raise Changed(f"the job began with {name} {then.get(name)!r}, now it is {now.get(name)!r}", hint)
-
-
-def usable_entry(entry: Entry | None, topic: KnownTopic, *, again: bool) -> tuple[Entry | None, str]:
-    """The entry to go on from, and a remark if it is not the one that was found.
-
-    A topic that was made anew has none of the rows. `again` is for a job that is done: one that is not goes on.
-    """
-    if entry is None:
-        return None, ""
-    if entry.get("topic_id") != topic.topic_id and entry.get("topic") == topic.name:
-        return None, f"topic {topic.name} was made anew since the job ran: beginning with the first row"
-    if again and entry.get("is_done"):
-        return None, "the job was done before: beginning again with the first row"
-    return entry, ""

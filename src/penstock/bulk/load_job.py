@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from penstock.bulk.aside import Aside
 from penstock.bulk.encoding import Shape, encoder
-from penstock.bulk.load import LoadFeed, usable_entry
+from penstock.bulk.entry import usable_entry
+from penstock.bulk.load import LoadFeed
 from penstock.bulk.opening import Reading, open_source
 from penstock.bulk.packing import Packer
 from penstock.bulk.progress import Progress

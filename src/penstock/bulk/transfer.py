@@ -14,8 +14,8 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
+from penstock.bulk.entry import Entry
 from penstock.bulk.problems import Replaced
 from penstock.client.cluster import Cluster
 from penstock.client.connection import BrokerUnavailable
@@ -26,8 +26,6 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
 
 PAUSE_S = 0.1
-Entry = dict[str, Any]
-"""What a marker holds."""
 
 # After `init` the portion begins anew, so these pass, too.
 MENDABLE = PASSING | {
@@ -41,7 +39,7 @@ MENDABLE = PASSING | {
 class Portion:
     """Batches of one transaction, and the marker that goes with them: plain JSON, another one for each portion."""
 
-    entry: dict[str, Any]
+    entry: Entry
     rows: int
     batches: list[tuple[TopicPartition, bytearray]] = field(default_factory=list)
 

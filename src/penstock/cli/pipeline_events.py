@@ -1,4 +1,4 @@
-"""What a running update has told so far: the events of `penstock_spark.pipeline_worker`, added up for each flow.
+"""What a running update has told so far: the events of `penstock_spark.pipelines.worker`, added up for each flow.
 
 Events are objects with a `kind`:
 

@@ -1,6 +1,6 @@
 """Updates of a project: Spark is started or found, and the events of its worker come back one by one.
 
-The worker is a process of its own (`penstock_spark.pipeline_worker`): this package needs no Spark, and whatever Spark
+The worker is a process of its own (`penstock_spark.pipelines.worker`): this package needs no Spark, and whatever Spark
 and a project's definitions print goes to the log of the run and not to the screen.
 """
 
@@ -55,7 +55,7 @@ class Wanted:
     conf: Mapping[str, str] = field(default_factory=dict)
 
     def request(self, project: Project, remote: str, patience_s: float) -> dict[str, Any]:
-        """The fields of `penstock_spark.pipeline_worker.Request`."""
+        """The fields of `penstock_spark.pipelines.worker.Request`."""
         return {
             "spec": str(project.spec),
             "storage": project.storage,
@@ -106,7 +106,7 @@ def update_events(project: Project, where: Where, wanted: Wanted, log: Path) -> 
             running.enter_context(server)
             remote, environ = server.address, environ | server.secret
         request = json.dumps(wanted.request(project, remote, START_TIMEOUT_S if server else CONNECT_TIMEOUT_S))
-        command = [sys.executable, "-m", "penstock_spark.pipeline_worker", request]
+        command = [sys.executable, "-m", "penstock_spark.pipelines.worker", request]
         worker = ChildProcess(command, environ=environ, directory=project.directory, log=log, piped=True)
         running.enter_context(worker)  # it loads its libraries while the server starts
         if server is not None:

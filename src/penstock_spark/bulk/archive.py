@@ -16,7 +16,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,16 +25,15 @@ from penstock.bulk.topics import KnownTopic
 from penstock.client.cluster import Cluster
 from penstock.client.offsets import bounds
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.admission import limited
 from penstock_spark.bulk.manifest import ArchiveFile, Manifest, ManifestFile, committed, new_manifest, sync_directory
 from penstock_spark.bulk.merge import merge
 from penstock_spark.bulk.pieces import PieceTask, Range, new_path
-from penstock_spark.bulk.sorted_file import Written
+from penstock_spark.reading.planning.admission import limited
 
 LARGE_ENOUGH = 0.75  # of the wanted size: such a file is left alone
 FIRST_STEP_ROWS = 200_000
 
-Execute = Callable[[PieceTask, Sequence[Range]], list[Written]]
+Execute = Callable[[PieceTask, Sequence[Range]], list[ArchiveFile]]
 """Write files of these ranges, in one process or in many."""
 
 
@@ -142,8 +141,8 @@ class Archive:
 
     # --- committing ----------------------------------------------------------------------------------------------
 
-    def _commit(self, pieces: Sequence[Written], ranges: Sequence[Range]) -> Step:
-        by_date: dict[str, list[Written]] = defaultdict(list)
+    def _commit(self, pieces: Sequence[ArchiveFile], ranges: Sequence[Range]) -> Step:
+        by_date: dict[str, list[ArchiveFile]] = defaultdict(list)
         for piece in pieces:
             by_date[piece.date].append(piece)
         files: dict[str, ArchiveFile] = {}
@@ -152,7 +151,7 @@ class Archive:
             for path, written in self._placed(date, found):
                 name = os.path.relpath(written.path, self._root)
                 pending.append((name, path))
-                files[path] = _archive_file(path, written)
+                files[path] = replace(written, path=path)
         next_offsets = self.manifest.next_offsets | {each.partition: each.end for each in ranges}
         self.manifest = committed(self.manifest, files, next_offsets=next_offsets, pending=tuple(pending))
         sync_directory(self._file.temporary)  # what the manifest is about to name is there for good
@@ -163,7 +162,7 @@ class Archive:
         rows, size = sum(each.rows for each in pieces), sum(each.size_bytes for each in pieces)
         return Step(rows, sum(each.end - each.first for each in ranges), len(files), size)
 
-    def _placed(self, date: str, pieces: Sequence[Written]) -> Iterator[tuple[str, Written]]:
+    def _placed(self, date: str, pieces: Sequence[ArchiveFile]) -> Iterator[tuple[str, ArchiveFile]]:
         """Where each file goes: large ones under new names, small ones together in the place of the small one."""
         enough = self._settings.file_bytes * LARGE_ENOUGH
         folder = f"topic={self._topic.name}/date={date}"
@@ -187,15 +186,3 @@ class Archive:
             inputs.insert(0, self._root / open_file.path)
         merged = merge(inputs, new_path(self._file.temporary), date, self._settings.compression)
         yield (f"{folder}/part-{number:05}.parquet" if open_file is None else open_file.path), merged
-
-
-def _archive_file(path: str, written: Written) -> ArchiveFile:
-    return ArchiveFile(
-        path=path,
-        date=written.date,
-        rows=written.rows,
-        size_bytes=written.size_bytes,
-        first_ms=written.first_ms,
-        last_ms=written.last_ms,
-        spans=dict(written.spans),
-    )

@@ -10,8 +10,8 @@ from penstock.bulk.progress import Progress
 from penstock.bulk.topics import require_topic
 from penstock.client.cluster import Cluster
 from penstock_spark.bulk.archive import Archive, ArchiveSettings, Execute
+from penstock_spark.bulk.manifest import ArchiveFile
 from penstock_spark.bulk.pieces import PieceTask, Range, write_pieces
-from penstock_spark.bulk.sorted_file import Written
 
 
 class ArchiveResult(NamedTuple):
@@ -32,7 +32,7 @@ def run_archive(
     archive = Archive(directory, require_topic(cluster, topic), settings)
     done = 0
 
-    def here(task: PieceTask, ranges: Sequence[Range]) -> list[Written]:
+    def here(task: PieceTask, ranges: Sequence[Range]) -> list[ArchiveFile]:
         at = done
 
         def advanced(rows: int) -> None:

@@ -42,6 +42,7 @@ class Span(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveFile:
     path: str
+    """Within the archive; of one that is not committed, where it was written."""
     date: str
     rows: int
     size_bytes: int

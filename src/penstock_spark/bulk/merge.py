@@ -9,7 +9,8 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock_spark.bulk.sorted_file import COLUMNS, US_PER_MS, SortedFile, Written
+from penstock_spark.bulk.manifest import ArchiveFile
+from penstock_spark.bulk.sorted_file import COLUMNS, US_PER_MS, SortedFile
 
 
 class Group(NamedTuple):
@@ -43,7 +44,7 @@ def read_group(file: pq.ParquetFile, group: Group) -> Iterator[pa.RecordBatch]:
     yield from file.read_row_group(group.number, columns=list(COLUMNS)).to_batches()
 
 
-def merge(inputs: Sequence[Path], into: Path, date: str, compression: str) -> Written:
+def merge(inputs: Sequence[Path], into: Path, date: str, compression: str) -> ArchiveFile:
     """Of one partition the inputs have different stretches of offsets, which follow each other."""
     files = [pq.ParquetFile(path) for path in inputs]
     output = SortedFile(into, date, compression)

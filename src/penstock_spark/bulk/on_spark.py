@@ -11,8 +11,8 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from penstock_spark.bulk.archive import Execute
+from penstock_spark.bulk.manifest import ArchiveFile
 from penstock_spark.bulk.pieces import PieceTask, Range, write_pieces
-from penstock_spark.bulk.sorted_file import Written
 
 TASKS_PER_CORE = 2
 
@@ -38,15 +38,15 @@ def archive_executor(spark: SparkSession) -> Execute:
     """Ranges in about as many pieces as there are cores. A task that Spark repeats leaves a file that nobody names."""
     context = spark.sparkContext
 
-    def execute(task: PieceTask, ranges: Sequence[Range]) -> list[Written]:
+    def execute(task: PieceTask, ranges: Sequence[Range]) -> list[ArchiveFile]:
         pieces = cut(ranges, context.defaultParallelism * TASKS_PER_CORE)
-        written: list[list[Written]] = context.parallelize(pieces, len(pieces)).map(partial(_write, task)).collect()
+        written: list[list[ArchiveFile]] = context.parallelize(pieces, len(pieces)).map(partial(_write, task)).collect()
         return [each for files in written for each in files]
 
     return execute
 
 
-def _write(task: PieceTask, piece: Range) -> list[Written]:
+def _write(task: PieceTask, piece: Range) -> list[ArchiveFile]:
     return write_pieces(task, [piece])
 
 

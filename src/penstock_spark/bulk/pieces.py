@@ -17,10 +17,11 @@ from penstock.bulk.problems import Changed, Damaged
 from penstock.client.address import parse_addresses
 from penstock.client.cluster import Cluster
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.batches import DamagedBatch
-from penstock_spark.bulk.sorted_file import COLUMNS, SortedFile, Written, longs
+from penstock_spark.bulk.manifest import ArchiveFile
+from penstock_spark.bulk.sorted_file import COLUMNS, SortedFile, longs
 from penstock_spark.problems import DataLost
-from penstock_spark.reading import RangeReader
+from penstock_spark.reading.records.batches import DamagedBatch
+from penstock_spark.reading.records.range_reader import RangeReader
 
 US_PER_DAY = 86_400_000_000
 FIRST_DAY, LAST_DAY = -25_567, 2_932_896  # 1900-01-01 and 9999-12-31
@@ -54,7 +55,7 @@ class PieceTask:
         return Cluster(parse_addresses(self.bootstrap), client_id="penstock-archive", timeout_s=self.timeout_s)
 
 
-def write_pieces(task: PieceTask, ranges: Sequence[Range], advanced: Advanced | None = None) -> list[Written]:
+def write_pieces(task: PieceTask, ranges: Sequence[Range], advanced: Advanced | None = None) -> list[ArchiveFile]:
     """Files in the task's directory, under names of their own, complete and synced."""
     files = _FilesByDate(Path(task.directory), task.file_bytes, task.compression)
     with task.connect() as cluster:
@@ -103,7 +104,7 @@ class _FilesByDate:
     def __init__(self, directory: Path, file_bytes: int, compression: str) -> None:
         self._directory, self._file_bytes, self._compression = directory, file_bytes, compression
         self._open: dict[str, SortedFile] = {}
-        self._complete: list[Written] = []
+        self._complete: list[ArchiveFile] = []
 
     def add(self, date: str, partition: int, rows: pa.RecordBatch) -> None:
         file = self._open.get(date)
@@ -115,7 +116,7 @@ class _FilesByDate:
         if file.size_bytes >= self._file_bytes:
             self._complete.append(self._open.pop(date).finish())
 
-    def finish(self) -> list[Written]:
+    def finish(self) -> list[ArchiveFile]:
         return self._complete + [file.finish() for _, file in sorted(self._open.items())]
 
 

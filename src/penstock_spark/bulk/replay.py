@@ -3,10 +3,8 @@
 Partitions are taken in turns, always the one whose next record is the oldest, so that times rise in the topic about as
 they once did. Within a partition the order is that of the offsets.
 
-A marker of the job:
-
-    {"kind": "replay", "job": its name, "archive_id": …, "topic": …, "topic_id": …, "settings": {…},
-     "position": {"0": next offset of the archive's partition 0, …}, "rows": written, "is_done": …}
+A marker of the job (`penstock.bulk.entry`) has besides "archive_id"; its position is the next offset of each of the
+archive's partitions.
 """
 
 from __future__ import annotations
@@ -17,11 +15,11 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from penstock.bulk.load import check_kind, check_settings
+from penstock.bulk.entry import Entry, check_kind, check_settings, new_entry
 from penstock.bulk.problems import Changed, Missing, Unfit
 from penstock.bulk.rows import PieceLimits
 from penstock.bulk.topics import KnownTopic
-from penstock.bulk.transfer import Entry, Feed, Portion
+from penstock.bulk.transfer import Feed, Portion
 from penstock_spark.bulk.archive_reader import PartitionReader, Times
 from penstock_spark.bulk.manifest import Manifest
 from penstock_spark.bulk.row_packer import RowPacker
@@ -51,17 +49,7 @@ class ReplayFeed(Feed):
         self._root, self._manifest, self._part, self._packer = root, manifest, part, packer
         self._limits = limits or PieceLimits()
         self._streams: dict[int, _Stream] = {}
-        self._entry: dict[str, Any] = {
-            "kind": "replay",
-            "job": job,
-            "archive_id": manifest.archive_id,
-            "topic": topic.name,
-            "topic_id": topic.topic_id,
-            "settings": {**settings, "topic": topic.name},
-            "position": {},
-            "rows": 0,
-            "is_done": False,
-        }
+        self._entry = new_entry("replay", job, topic, settings, archive_id=manifest.archive_id, position={})
         self._partitions = chosen_partitions(manifest, part)
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.bulk.load import usable_entry
+from penstock.bulk.entry import usable_entry
 from penstock.bulk.problems import Unfit
 from penstock.bulk.progress import Progress
 from penstock.bulk.rows import WHOLE_PIECES, PieceLimits

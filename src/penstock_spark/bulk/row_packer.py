@@ -6,8 +6,8 @@ import pyarrow as pa
 
 from penstock.bulk.topics import KnownTopic
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.encoder import Encoder
-from penstock_spark.outgoing import outgoing
+from penstock_spark.writing.encoding.encoder import Encoder
+from penstock_spark.writing.encoding.outgoing import outgoing
 
 
 class RowPacker:

@@ -8,33 +8,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from penstock_spark.bulk.manifest import Span
-from penstock_spark.columns import arrow_schema
+from penstock_spark.bulk.manifest import ArchiveFile, Span
+from penstock_spark.reading.records.columns import arrow_schema
 
 COLUMNS = ("key", "value", "partition", "offset", "timestamp", "timestampType", "headers")
 """The topic is in the path, where readers find it as a column."""
 SCHEMA = arrow_schema(COLUMNS)
 ROW_GROUP_BYTES = 32 << 20
 US_PER_MS = 1_000
-
-
-class Written(NamedTuple):
-    """A file that is complete and on disk, under its temporary name."""
-
-    path: str
-    date: str
-    rows: int
-    size_bytes: int
-    first_ms: int
-    last_ms: int
-    spans: dict[int, Span]
 
 
 class SortedFile:
@@ -90,7 +77,8 @@ class SortedFile:
             self._writer.write_table(table, row_group_size=max(1, table.num_rows))
             self._waiting, self.waiting_bytes = [], 0
 
-    def finish(self) -> Written:
+    def finish(self) -> ArchiveFile:
+        """Complete and on disk, under the path that it was begun with."""
         self.flush()
         self._writer.close()
         self._sink.close()
@@ -101,7 +89,15 @@ class SortedFile:
         finally:
             os.close(descriptor)
         first_ms, last_ms = self._first_us // US_PER_MS, self._last_us // US_PER_MS
-        return Written(str(self._path), self._date, self._rows, size, first_ms, last_ms, self._spans)
+        return ArchiveFile(
+            path=str(self._path),
+            date=self._date,
+            rows=self._rows,
+            size_bytes=size,
+            first_ms=first_ms,
+            last_ms=last_ms,
+            spans=dict(self._spans),
+        )
 
 
 def longs(column: pa.Array) -> NDArray[np.int64]:

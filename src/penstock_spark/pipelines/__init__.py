@@ -1,0 +1,1 @@
+"""The process that runs updates of a pipeline project; the command `penstock pipeline` starts it."""

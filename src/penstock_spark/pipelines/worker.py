@@ -1,0 +1,259 @@
+"""Runs updates of a pipeline project on a Spark Connect server and tells what happens, an event a line.
+
+    python -m penstock_spark.pipelines.worker REQUEST
+
+It is what `spark-pipelines run` is, with the batches of every flow among its events, and with more than one update on
+the same server. REQUEST is JSON: the fields of `Request`. Events are JSON on stdout, as `penstock.cli.pipeline_events`
+describes them; everything that Spark or the project's definitions print goes to stderr. It ends with 0 if the last
+update completed, otherwise with 1.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
+
+from pyspark.errors import PySparkException
+from pyspark.pipelines.cli import PipelineSpec, load_pipeline_spec, register_definitions
+from pyspark.pipelines.output import Output, Table
+from pyspark.pipelines.spark_connect_graph_element_registry import SparkConnectGraphElementRegistry
+from pyspark.pipelines.spark_connect_pipeline import create_dataflow_graph, start_run
+from pyspark.sql import SparkSession
+from pyspark.sql.connect.proto import Command
+
+from penstock_spark.pipelines.failure import Failure, explained
+from penstock_spark.pipelines.progress import ProgressListener
+
+Tell = Callable[[Mapping[str, Any]], None]
+_SQL_TABLE = re.compile(
+    r"\bCREATE\s+(?:OR\s+REFRESH\s+)?(?:STREAMING\s+TABLE|MATERIALIZED\s+VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?([\w.`]+)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    spec: str
+    remote: str
+    """sc://host:port"""
+    patience_s: float
+    """How long the server may take to listen."""
+    storage: str
+    configuration: Mapping[str, str]
+    """Goes before that of the spec."""
+    dry: bool = False
+    full_refresh_all: bool = False
+    full_refresh: Sequence[str] = ()
+    refresh: Sequence[str] = ()
+    every_s: float | None = None
+    """The pause between updates; without it there is one."""
+    show: Sequence[str] = ()
+    show_rows: int = 1000
+
+
+class Registry(SparkConnectGraphElementRegistry):
+    """Remembers the names of tables while it passes them on."""
+
+    def __init__(self, spark: SparkSession, graph: str) -> None:
+        super().__init__(spark, graph)
+        self.tables: list[str] = []
+
+    def register_output(self, output: Output) -> None:
+        super().register_output(output)
+        if isinstance(output, Table):
+            self.tables.append(output.name)
+
+    def register_sql(self, sql_text: str, file_path: Path) -> None:
+        super().register_sql(sql_text, file_path)
+        self.tables += [name.replace("`", "") for name in _SQL_TABLE.findall(sql_text)]
+
+    def drop(self) -> None:
+        """The server would keep the graph for as long as the session lasts; with --watch there is one each update."""
+        command = Command()
+        command.pipeline_command.drop_dataflow_graph.dataflow_graph_id = self._dataflow_graph_id
+        self._client.execute_command(command)
+
+
+class Worker:
+    """A session with the server, for one update or many."""
+
+    def __init__(self, request: Request, tell: Tell) -> None:
+        self._request = request
+        self._tell = tell
+        self._spec_path = Path(request.spec)
+        self._home = ""  # the database of its tables
+        _wait_for(request.remote, request.patience_s)
+        builder = SparkSession.builder.remote(request.remote)
+        self._spark = builder.config("spark.sql.connect.serverStacktrace.enabled", "false").getOrCreate()
+
+    def update(self) -> bool:
+        """One of them; whether it completed."""
+        listener = ProgressListener(self._tell)
+        self._spark.streams.addListener(listener)
+        failure = Failure(self._spec_path.parent)
+        try:
+            tables = self._run(failure)
+        except Exception as error:
+            traceback.print_exc()
+            failure.take_error(error)
+        finally:
+            self._spark.streams.removeListener(listener)  # waits for what it still has to tell
+        if failure:
+            self._tell({"kind": "failed", **failure.document()})
+            return False
+        for name in self._request.show:
+            self._show(name)
+        self._tell({"kind": "completed", "tables": {} if self._request.dry else self._counts(tables)})
+        return True
+
+    def close(self) -> None:
+        """Ends what runs for this session on the server, too."""
+        self._spark.stop()
+
+    def _run(self, failure: Failure) -> list[str]:
+        """The names of the tables."""
+        spark = self._spark
+        spec = load_pipeline_spec(self._spec_path)  # each time: what was edited since takes effect
+        database = spec.database or spark.catalog.currentDatabase()
+        self._home = f"{spec.catalog}.{database}" if spec.catalog else database
+        if spec.database:
+            spark.sql(f"CREATE DATABASE IF NOT EXISTS {self._home}")
+        graph = create_dataflow_graph(
+            spark, default_catalog=spec.catalog, default_database=database, sql_conf=self._configured(spec)
+        )
+        registry = Registry(spark, graph)
+        try:
+            with self._sightless():
+                register_definitions(self._spec_path, registry, spec, spark, graph)
+            self._execute(graph, failure)
+        finally:
+            registry.drop()
+        return registry.tables
+
+    def _execute(self, graph: str, failure: Failure) -> None:
+        request = self._request
+        results = start_run(
+            self._spark,
+            graph,
+            full_refresh=request.full_refresh,
+            full_refresh_all=request.full_refresh_all,
+            refresh=request.refresh,
+            dry=request.dry,
+            storage=request.storage,
+        )
+        for result in results:
+            if "pipeline_event_result" in result:
+                text = result["pipeline_event_result"].event.message
+                sys.stderr.write(f"{text}\n")
+                failure.take_message(text)
+                self._tell({"kind": "message", "text": text})
+
+    @contextlib.contextmanager
+    def _sightless(self) -> Iterator[None]:
+        """In a database without tables. Spark 4.3 analyses some operators at once, withColumn among them: a table of
+        the pipeline that it finds, from a former run, it takes for somebody else's, and starts the flow without waiting
+        for that table. What it does not find it leaves to the graph, or refuses, as in the first run."""
+        catalog, before = self._spark.catalog, self._spark.catalog.currentDatabase()
+        empty = f"penstock_definitions_{uuid.uuid4().hex[:8]}"
+        self._spark.sql(f"CREATE DATABASE {empty}")
+        catalog.setCurrentDatabase(empty)
+        try:
+            yield
+        finally:
+            catalog.setCurrentDatabase(before)
+            self._spark.sql(f"DROP DATABASE {empty}")
+
+    def _configured(self, spec: PipelineSpec) -> dict[str, str]:
+        """The settings that a session may have; the others are the server's, which has got them at its start."""
+        taken = {}
+        for key, value in {**spec.configuration, **self._request.configuration}.items():
+            if key.startswith("spark.") and not key.startswith("spark.sql."):
+                continue
+            try:
+                self._spark.conf.set(key, value)
+                taken[key] = value
+            except PySparkException as error:
+                sys.stderr.write(f"{key} is left to the server: {error}\n")
+        return taken
+
+    def _qualified(self, name: str) -> str:
+        return name if "." in name else f"{self._home}.{name}"
+
+    def _counts(self, tables: list[str]) -> dict[str, int]:
+        places = {name: self._qualified(name) for name in sorted(tables)}
+        there = {name: place for name, place in places.items() if self._spark.catalog.tableExists(place)}
+        return {name: self._spark.table(place).count() for name, place in there.items()}
+
+    def _show(self, name: str) -> None:
+        try:
+            table = self._spark.table(self._qualified(name))
+            rows = [list(row) for row in table.limit(self._request.show_rows).collect()]
+        except PySparkException as error:
+            self._tell({"kind": "rows", "table": name, "columns": [], "rows": [], "error": explained(str(error))})
+        else:
+            self._tell({"kind": "rows", "table": name, "columns": table.columns, "rows": rows})
+
+
+def _wait_for(remote: str, patience_s: float) -> None:
+    """Until somebody listens: the server may have been started at the same time as this process."""
+    address = urlsplit(remote)
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            socket.create_connection((address.hostname or "localhost", address.port or 15002), 5.0).close()
+        except OSError as error:
+            if time.monotonic() >= deadline:
+                raise ConnectionError(f"no Spark Connect server at {remote}: {error}") from None
+            time.sleep(0.1)
+        else:
+            return
+
+
+def _event_writer() -> Tell:
+    """Takes stdout for events; whatever else is printed goes to stderr from now on."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    os.dup2(2, 1)
+    lock = threading.Lock()  # the listener has a thread of its own
+
+    def tell(event: Mapping[str, Any]) -> None:
+        with lock:
+            out.write(json.dumps(event, default=str) + "\n")
+
+    return tell
+
+
+def _ended(_signal: int, _frame: object) -> NoReturn:
+    raise SystemExit(128 + signal.SIGTERM)
+
+
+def main() -> None:
+    tell = _event_writer()
+    signal.signal(signal.SIGTERM, _ended)
+    request = Request(**json.loads(sys.argv[1]))
+    worker = Worker(request, tell)
+    try:
+        good = worker.update()
+        while request.every_s is not None:
+            time.sleep(request.every_s)
+            good = worker.update()
+    finally:
+        worker.close()
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""From topics to rows: which offsets, which records, which columns."""

@@ -1,0 +1,210 @@
+"""The options of a query, checked: names and meanings are those of Spark's Kafka source.
+
+Keys arrive in lower case, with Spark's own among them. An option of Spark's source that this one does not have, or that
+nobody has, is refused by name: an option that is ignored would be found out too late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from penstock.client.offsets import EARLIEST, LATEST
+from penstock_spark.given import Broker, Given, parse_broker
+from penstock_spark.problems import BadOption
+from penstock_spark.reading.planning.positions import Edge, Position, parse_offsets, parse_time, parse_times
+from penstock_spark.reading.planning.selection import Selection, parse_selection
+from penstock_spark.reading.records.columns import FIELDS, arrow_schema
+from penstock_spark.reading.tables.options import parse_table, table_schema, value_format
+from penstock_spark.reading.tables.table import Table
+
+READ = (
+    "assign", "badRows", "columns", "endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp", "failOnDataLoss",
+    "groupIdPrefix", "includeHeaders", "kafka.bootstrap.servers", "kafka.client.id", "kafka.default.api.timeout.ms",
+    "kafka.group.id", "kafka.isolation.level", "kafka.request.timeout.ms", "maxOffsetsPerTrigger",
+    "maxRecordsPerPartition", "maxTriggerDelay", "minOffsetsPerTrigger", "minPartitions", "mode", "sampleRecords",
+    "sep", "startingOffsets", "startingOffsetsByTimestamp", "startingOffsetsByTimestampStrategy", "startingTimestamp",
+    "subscribe", "subscribePattern", "valueFormat", "valueSchema",
+)  # fmt: skip
+"""What can be said when reading."""
+_STREAMS_ONLY = ("groupIdPrefix", "kafka.group.id", "maxOffsetsPerTrigger", "maxTriggerDelay", "minOffsetsPerTrigger")
+_NOT_WITH_UPSERT = ("maxRecordsPerPartition", "minPartitions")
+_BATCHES_ONLY = ("endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions:
+    broker: Broker
+    selection: Selection
+    starting: Position
+    ending: Position
+    columns: tuple[str, ...]
+    """Of records; those of a table are made from them."""
+    table: Table | None
+    upsert: bool
+    """The latest record of each key instead of all records."""
+    committed: bool
+    tolerant: bool
+    """failOnDataLoss=false."""
+    min_partitions: int | None
+    max_records: int | None
+    max_offsets: int | None
+    min_offsets: int | None
+    max_delay_s: float
+    group: str | None
+    """To which a streaming query reports its progress; without one a name is made up, once for each query."""
+    group_prefix: str
+
+
+def parse_read(options: Mapping[str, str], schema: StructType | None = None, *, streaming: bool) -> ReadOptions:
+    """`schema` is what Spark takes for that of the source; None: what the options say by themselves."""
+    given = Given(options, READ)
+    _refuse_elsewhere(given, streaming)
+    upsert = _upsert(given, streaming)
+    table = _table(given, schema, upsert)
+    columns = _columns(given) if table is None else table.needed
+    if table is None and schema is not None and schema.simpleString() != _of_columns(columns).simpleString():
+        raise BadOption("a schema is for typed columns and needs valueFormat; columns says which columns are wanted")
+    if upsert:
+        _check_upsert(columns)
+    return ReadOptions(
+        broker=parse_broker(given),
+        selection=_selection(given),
+        starting=_starting(given, streaming),
+        ending=_ending(given),
+        columns=columns,
+        table=table,
+        upsert=upsert,
+        committed=_isolation(given),
+        tolerant=not given.flag("failOnDataLoss", default=True),
+        min_partitions=given.count("minPartitions"),
+        max_records=given.count("maxRecordsPerPartition"),
+        max_offsets=given.count("maxOffsetsPerTrigger"),
+        min_offsets=given.count("minOffsetsPerTrigger"),
+        max_delay_s=_seconds("maxTriggerDelay", given.text("maxTriggerDelay") or "15m"),
+        group=given.text("kafka.group.id"),
+        group_prefix=given.text("groupIdPrefix") or "spark-penstock-source",
+    )
+
+
+def source_schema(options: Mapping[str, str]) -> StructType:
+    """Of a query that may be a batch or a stream. Without a schema for values, some of them are read."""
+    given = Given(options, READ)
+    if value_format(given) is None:
+        return _of_columns(_columns(given))
+    return table_schema(given, lambda form, separator: _inferred(given, form, separator))
+
+
+def _inferred(given: Given, form: str, separator: str) -> StructType:
+    from penstock_spark.reading.tables.inference import (  # few queries need it
+        SAMPLE_RECORDS,
+        inferred_schema,
+        read_sample,
+    )
+
+    size = given.count("sampleRecords") or SAMPLE_RECORDS
+    selection, committed = _selection(given), _isolation(given)
+    with parse_broker(given).connect() as cluster:
+        return inferred_schema(read_sample(cluster, selection, size, committed=committed), form, separator)
+
+
+def _of_columns(columns: tuple[str, ...]) -> StructType:
+    return from_arrow_schema(arrow_schema(columns))
+
+
+def _table(given: Given, schema: StructType | None, upsert: bool) -> Table | None:
+    if value_format(given) is None:
+        return None
+    wanted = schema or table_schema(given, lambda form, separator: _inferred(given, form, separator))
+    return parse_table(given, wanted, upsert=upsert)
+
+
+def _check_upsert(columns: tuple[str, ...]) -> None:
+    if "key" not in columns:
+        raise BadOption("mode=upsert needs the column key: columns leaves it out")
+    if "_corrupt" in columns:
+        raise BadOption("mode=upsert has no _corrupt: the latest value of a key may be in what cannot be decoded")
+
+
+def _upsert(given: Given, streaming: bool) -> bool:
+    mode = (given.text("mode") or "append").lower()
+    if mode not in ("append", "upsert"):
+        raise BadOption(f"mode is append or upsert, not {mode!r}")
+    if mode == "append":
+        return False
+    if streaming:
+        raise BadOption("mode=upsert is for batch queries only: which value is the latest is not known while more come")
+    for name in _NOT_WITH_UPSERT:
+        if given.text(name) is not None:
+            raise BadOption(f"mode=upsert reads each partition in one task: {name} makes no sense with it")
+    return True
+
+
+def _selection(given: Given) -> Selection:
+    return parse_selection(given.text("subscribe"), given.text("subscribePattern"), given.text("assign"))
+
+
+def _refuse_elsewhere(given: Given, streaming: bool) -> None:
+    for name in _BATCHES_ONLY if streaming else _STREAMS_ONLY:
+        if given.text(name) is not None:
+            raise BadOption(f"{name} is for {'batch' if streaming else 'streaming'} queries only")
+
+
+def _starting(given: Given, streaming: bool) -> Position:
+    strategy = (given.text("startingOffsetsByTimestampStrategy") or "error").lower()
+    if strategy not in ("error", "latest"):
+        raise BadOption(f"startingOffsetsByTimestampStrategy is error or latest, not {strategy!r}")
+    or_latest = strategy == "latest"
+    if (text := given.text("startingTimestamp")) is not None:
+        return parse_time("startingTimestamp", text, is_end=False, or_latest=or_latest)
+    if (text := given.text("startingOffsetsByTimestamp")) is not None:
+        return parse_times("startingOffsetsByTimestamp", text, is_end=False, or_latest=or_latest)
+    if (text := given.text("startingOffsets")) is not None:
+        return parse_offsets("startingOffsets", text, forbidden=None if streaming else LATEST)
+    return Edge(LATEST if streaming else EARLIEST)
+
+
+def _ending(given: Given) -> Position:
+    if (text := given.text("endingTimestamp")) is not None:
+        return parse_time("endingTimestamp", text, is_end=True, or_latest=True)
+    if (text := given.text("endingOffsetsByTimestamp")) is not None:
+        return parse_times("endingOffsetsByTimestamp", text, is_end=True, or_latest=True)
+    if (text := given.text("endingOffsets")) is not None:
+        return parse_offsets("endingOffsets", text, forbidden=EARLIEST)
+    return Edge(LATEST)
+
+
+def _columns(given: Given) -> tuple[str, ...]:
+    with_headers = given.flag("includeHeaders", default=False)
+    text = given.text("columns")
+    if text is None:
+        left_out = {"_corrupt"} if with_headers else {"_corrupt", "headers"}
+        return tuple(name for name in FIELDS if name not in left_out)
+    by_lower = {name.lower(): name for name in FIELDS}
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = [name for name in names if name.lower() not in by_lower]
+    if unknown or not names:
+        raise BadOption(f"columns names {', '.join(unknown) or 'nothing'}; there are: {', '.join(FIELDS)}")
+    return tuple(dict.fromkeys(by_lower[name.lower()] for name in names))
+
+
+def _isolation(given: Given) -> bool:
+    level = (given.text("kafka.isolation.level") or "read_committed").lower()
+    if level not in ("read_committed", "read_uncommitted"):
+        raise BadOption(f"kafka.isolation.level is read_committed or read_uncommitted, not {level!r}")
+    return level == "read_committed"
+
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def _seconds(name: str, text: str) -> float:
+    """As Spark writes times: 500ms, 30s, 15m."""
+    number = text.strip().rstrip("abcdefghijklmnopqrstuvwxyz")
+    unit = text.strip()[len(number) :] or "ms"
+    if not number.strip().isdecimal() or unit not in _UNITS:
+        raise BadOption(f"{name} is a time such as 500ms, 30s or 15m, not {text!r}")
+    return int(number) * _UNITS[unit]

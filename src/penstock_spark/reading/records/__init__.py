@@ -1,0 +1,1 @@
+"""From the batches of a partition to Arrow columns, no Python object per record."""

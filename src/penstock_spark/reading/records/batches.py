@@ -1,0 +1,111 @@
+"""Which batches of a fetch answer count, and their records, unpacked.
+
+Left out: markers of transactions, batches of aborted ones, batches without any of the wanted offsets, and what is cut
+at the end of the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from penstock.client.fetches import Fetched
+from penstock.model.batch import HEADER_BYTES, BatchHeader, crc_matches, iter_headers
+from penstock.model.compression import decompress
+from penstock.model.control_record import parse_marker
+from penstock.model.errors import KafkaError
+from penstock.model.topic_partition import TopicPartition
+from penstock_spark.arrays import Bytes, Longs
+
+UNPACKED_BYTES_MAX = 1 << 30
+
+
+class DamagedBatch(Exception):
+    """A batch that cannot be decoded. Says where it is."""
+
+    def __init__(self, place: TopicPartition, offset: int, reason: str) -> None:
+        super().__init__(place, offset, reason)
+        self.place, self.offset, self.reason = place, offset, reason
+
+    def __str__(self) -> str:
+        return f"{self.place} at offset {self.offset}: {self.reason}"
+
+
+class RecordBatch(NamedTuple):
+    """A batch that counts: its header, and its records without compression."""
+
+    header: BatchHeader
+    payload: Bytes
+
+    @property
+    def time_is_appended(self) -> bool:
+        return self.header.is_log_append_time
+
+
+class Batches:
+    """The batches of one partition between two offsets, answer by answer. `position` is what to fetch next.
+
+    `only`: offsets in ascending order; batches in which none of them is are left out, and need not be fetched.
+    """
+
+    def __init__(self, place: TopicPartition, first: int, end: int, only: Longs | None = None) -> None:
+        self.place = place
+        self.end = end
+        self._only = only
+        self.position = self._next(first)
+        self.read_bytes = 0
+        self.skipped_bytes = 0
+
+    @property
+    def is_done(self) -> bool:
+        return self.position >= self.end
+
+    def _next(self, offset: int) -> int:
+        """The first one that is wanted, from here on."""
+        if self._only is None:
+            return offset
+        index = int(np.searchsorted(self._only, offset))
+        return int(self._only[index]) if index < len(self._only) else max(offset, self.end)
+
+    def take(self, fetched: Fetched) -> Iterator[RecordBatch | DamagedBatch]:
+        """What counts in an answer; a damaged batch is given as such. The position is past the answer at once."""
+        first = self.position
+        found = [(at, header) for at, header in iter_headers(fetched.records) if header.last_offset >= first]
+        if found:
+            self.position = self._next(found[-1][1].next_offset)
+        return self._counting(fetched, found)
+
+    def _counting(self, fetched: Fetched, found: list[tuple[int, BatchHeader]]) -> Iterator[RecordBatch | DamagedBatch]:
+        waiting = sorted(fetched.aborted, key=lambda each: each.first_offset, reverse=True)
+        aborted: set[int] = set()
+        for at, header in found:
+            if header.base_offset >= self.end:
+                return
+            while waiting and waiting[-1].first_offset <= header.last_offset:
+                aborted.add(waiting.pop().producer_id)
+            one = self._one(fetched.records[at : at + header.size_bytes], header, aborted)
+            if one is not None:
+                yield one
+
+    def _one(self, batch: memoryview, header: BatchHeader, aborted: set[int]) -> RecordBatch | DamagedBatch | None:
+        is_aborted = header.is_transactional and header.producer_id in aborted
+        if header.is_control or is_aborted:
+            self.skipped_bytes += len(batch)
+            if header.is_control:
+                marker = parse_marker(batch, header)
+                if marker is not None and not marker.is_commit:
+                    aborted.discard(marker.producer_id)
+            return None
+        if self._next(header.base_offset) > header.last_offset:
+            self.skipped_bytes += len(batch)
+            return None
+        self.read_bytes += len(batch)
+        if not crc_matches(batch, 0, header):
+            return DamagedBatch(self.place, header.base_offset, "its checksum is wrong")
+        try:
+            payload = decompress(header.codec, batch[HEADER_BYTES:], UNPACKED_BYTES_MAX)
+        except KafkaError as error:
+            return DamagedBatch(self.place, header.base_offset, str(error))
+        return RecordBatch(header, np.frombuffer(payload, dtype=np.uint8))

@@ -1,0 +1,120 @@
+"""Reads a range of one partition as Arrow batches: what a task of Spark does.
+
+The next fetch is under way while the last one is decoded. Memory is bounded whatever the range is: one answer, the next
+one, and one Arrow batch.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from penstock.client.cluster import Cluster, check
+from penstock.client.connection import UnderWay
+from penstock.client.fetches import Fetched, receive_fetch, send_fetch
+from penstock.client.offsets import EARLIEST, list_offsets
+from penstock.model.errors import ErrorCode
+from penstock.model.topic_partition import TopicPartition
+from penstock_spark.arrays import Longs
+from penstock_spark.problems import DataLost
+from penstock_spark.reading.records.batches import Batches, DamagedBatch, RecordBatch
+from penstock_spark.reading.records.chunks import chunks
+from penstock_spark.reading.records.columns import ColumnBuilder
+
+log = logging.getLogger(__name__)
+
+FETCH_BYTES = 4 << 20
+FETCH_WAIT_MS = 500
+
+
+class RangeReader:
+    """Offsets from `first` to before `end`, with the wanted columns.
+
+    `tolerant`: what is gone is passed over instead of raising DataLost (`failOnDataLoss=false`). `only`: offsets in
+    ascending order; what has none of them is not even fetched, other records of the same batches still come.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        place: TopicPartition,
+        first: int,
+        end: int,
+        wanted: Sequence[str],
+        *,
+        committed: bool = True,
+        tolerant: bool = False,
+        only: Longs | None = None,
+    ) -> None:
+        self._cluster, self._place, self._end = cluster, place, end
+        self._committed, self._tolerant = committed, tolerant
+        self.batches = Batches(place, first, end, only)
+        self._builder = ColumnBuilder(place, first, end, wanted)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        yield from chunks(self._found(), self._builder)
+        log.info(
+            "%s: read %d bytes, left out %d bytes of markers, aborted transactions and records that were not asked for",
+            self._place, self.batches.read_bytes, self.batches.skipped_bytes,
+        )  # fmt: skip
+
+    def _found(self) -> Iterator[RecordBatch | DamagedBatch]:
+        batches = self.batches
+        sent = None if batches.is_done else self._cluster.patiently(self._ask)
+        while sent is not None:
+            fetched = self._receive(sent)
+            counting = batches.take(fetched)
+            sent = None if batches.is_done else self._cluster.patiently(self._ask)
+            yield from counting
+
+    def _ask(self) -> UnderWay:
+        return send_fetch(
+            self._cluster.leader(self._place),
+            self._place,
+            self.batches.position,
+            committed=self._committed,
+            max_bytes=FETCH_BYTES,
+            max_wait_ms=FETCH_WAIT_MS,
+        )
+
+    def _receive(self, sent: UnderWay) -> Fetched:
+        """The answer that is under way; asked for again if it does not come, or says that something passes."""
+        under_way: list[UnderWay] = [sent]
+
+        def attempt() -> Fetched:
+            fetched = receive_fetch(under_way.pop() if under_way else self._ask())
+            if fetched.error == ErrorCode.OFFSET_OUT_OF_RANGE:
+                return self._gone(fetched)
+            check(fetched.error, str(self._place))
+            if not len(fetched.records):
+                self._nothing(fetched)
+            return fetched
+
+        return self._cluster.patiently(attempt)
+
+    def _nothing(self, fetched: Fetched) -> None:
+        """No records from here on: compaction removed the rest, or the log is shorter than it was."""
+        batches = self.batches
+        readable = fetched.last_stable if self._committed else fetched.high_watermark
+        if readable < batches.end:
+            self._lost(f"{self._place} ends at {readable}, and offsets up to {batches.end} were asked for")
+        batches.position = batches.end
+
+    def _gone(self, fetched: Fetched) -> Fetched:
+        """The position is before the log's start, or behind its end."""
+        batches = self.batches
+        start = list_offsets(self._cluster, {self._place: EARLIEST}, committed=self._committed)[self._place]
+        if start <= batches.position:
+            self._lost(f"{self._place} is shorter than {batches.position}: its topic was made anew, or lost data")
+            batches.position = batches.end
+        else:
+            self._lost(f"{self._place} starts at {start}, the records from {batches.position} on are gone")
+            batches.position = self._builder.first = min(start, batches.end)
+        return fetched._replace(error=0, records=fetched.records[:0])
+
+    def _lost(self, what: str) -> None:
+        if not self._tolerant:
+            raise DataLost(f"{what}. With failOnDataLoss=false what is left is read.")
+        log.warning("%s: going on with what is left", what)

@@ -1,0 +1,143 @@
+"""The schema of values by a look at some of them.
+
+Fields come in the order in which they were seen; what was null everywhere is a STRING. A table made in this way has the
+columns that the sample had: a field that comes later is not in it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import types
+
+from penstock.client.cluster import Cluster
+from penstock.client.offsets import bounds
+from penstock_spark.problems import BadOption
+from penstock_spark.reading.planning.selection import Selection
+from penstock_spark.reading.records.range_reader import RangeReader
+from penstock_spark.reading.values.csv_values import parse_separator, split_lines
+from penstock_spark.reading.values.scalars import CSV, decode_scalar
+from penstock_spark.reading.values.spans import binary_parts
+
+SAMPLE_RECORDS = 1000
+_LONG = 1 << 63
+_OF_CSV: tuple[tuple[pa.DataType, types.DataType], ...] = (
+    (pa.int64(), types.LongType()),
+    (pa.float64(), types.DoubleType()),
+    (pa.bool_(), types.BooleanType()),
+    (pa.timestamp("us", tz="UTC"), types.TimestampType()),
+)
+
+
+def read_sample(cluster: Cluster, selection: Selection, size: int, *, committed: bool) -> pa.Array:
+    """About `size` values: the first and the last of every partition, so that old and new shapes are seen."""
+    places = selection.partitions(cluster)
+    each = max(1, size // (2 * max(1, len(places))))
+    arrays = []
+    for place, (start, end) in bounds(cluster, places, committed=committed).items():
+        middle = min(start + each, end)
+        for first, stop in ((start, middle), (max(middle, end - each), end)):
+            for batch in RangeReader(cluster, place, first, stop, ("value",), committed=committed, tolerant=True):
+                arrays.append(batch.column("value").drop_null())
+    return pa.concat_arrays([pa.array([], pa.binary()), *arrays])
+
+
+def inferred_schema(values: pa.Array, form: str, separator: str) -> types.StructType:
+    """BadOption if there is nothing to see."""
+    fields = _of_json(values.to_pylist()) if form == "json" else _of_csv(values, separator)
+    if not fields:
+        raise BadOption(f"the topic has no {form.upper()} from which a schema can be inferred: give valueSchema")
+    return types.StructType(fields)
+
+
+# --- JSON ------------------------------------------------------------------------------------------------------------
+
+
+def _of_json(values: Iterable[bytes]) -> list[types.StructField]:
+    seen: types.DataType = types.StructType()
+    for value in values:
+        try:
+            parsed = json.loads(value)
+        except (ValueError, RecursionError):
+            continue  # a bad row here will be one later
+        if isinstance(parsed, dict):
+            seen = _merged(seen, _type_of(parsed))
+    assert isinstance(seen, types.StructType)
+    return [types.StructField(field.name, _settled(field.dataType)) for field in seen]
+
+
+def _type_of(value: Any) -> types.DataType:
+    match value:
+        case None:
+            return types.NullType()
+        case bool():
+            return types.BooleanType()
+        case int():
+            return types.LongType() if -_LONG <= value < _LONG else types.DecimalType(38, 0)
+        case float():
+            return types.DoubleType()
+        case dict():
+            return types.StructType([types.StructField(name, _type_of(item)) for name, item in value.items() if name])
+        case list():
+            found: types.DataType = types.NullType()
+            for item in value:
+                found = _merged(found, _type_of(item))
+            return types.ArrayType(found)
+    return types.StringType()
+
+
+_NUMBERS = (types.LongType, types.DecimalType, types.DoubleType)
+
+
+def _merged(one: types.DataType, other: types.DataType) -> types.DataType:
+    """A type for both; STRING is one for everything."""
+    if one == other or isinstance(other, types.NullType):
+        return one
+    if isinstance(one, types.NullType):
+        return other
+    if isinstance(one, types.StructType) and isinstance(other, types.StructType):
+        found = {field.name: field.dataType for field in one}
+        for field in other:
+            found[field.name] = _merged(found.get(field.name, types.NullType()), field.dataType)
+        return types.StructType([types.StructField(name, kind) for name, kind in found.items()])
+    if isinstance(one, types.ArrayType) and isinstance(other, types.ArrayType):
+        return types.ArrayType(_merged(one.elementType, other.elementType))
+    if isinstance(one, _NUMBERS) and isinstance(other, _NUMBERS):
+        return types.DoubleType() if types.DoubleType() in (one, other) else types.DecimalType(38, 0)
+    return types.StringType()
+
+
+def _settled(kind: types.DataType) -> types.DataType:
+    """Without what is not known: null, and objects with nothing in them."""
+    if isinstance(kind, types.ArrayType):
+        return types.ArrayType(_settled(kind.elementType))
+    if isinstance(kind, types.StructType) and kind.fields:
+        return types.StructType([types.StructField(field.name, _settled(field.dataType)) for field in kind])
+    return types.StringType() if isinstance(kind, types.NullType | types.StructType) else kind
+
+
+# --- CSV -------------------------------------------------------------------------------------------------------------
+
+
+def _of_csv(values: pa.Array, separator: str) -> list[types.StructField]:
+    """Columns `_c0`, `_c1` … as many as the first line has, each of the first type that fits all."""
+    sign = parse_separator(separator)
+    first = next((value for value in values.to_pylist() if value.strip()), b"")
+    count = len(next(csv.reader(io.StringIO(first.decode(errors="replace")), delimiter=separator), []))
+    data, starts, ends, valid = binary_parts(values)
+    columns = split_lines(data, starts, ends, valid, sign, count, np.zeros(len(values), dtype=np.int32))
+    fields = []
+    for index, spans in enumerate(columns):
+        fitting = (spark for kind, spark in _OF_CSV if not decode_scalar(spans, kind, CSV).wrong.any())
+        fields.append(
+            types.StructField(
+                f"_c{index}", types.StringType() if spans.is_null.all() else next(fitting, types.StringType())
+            )
+        )
+    return fields

@@ -1,0 +1,1 @@
+"""From Arrow columns to record batches for the wire."""

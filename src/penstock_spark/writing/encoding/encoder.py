@@ -1,0 +1,134 @@
+"""From rows to record batches, ready for the wire but for the producer's numbers and the checksum.
+
+Rows are taken together until there are many, sorted by partition in their order, and written by a compiled loop.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.model.batch import HEADER_BYTES, LOG_OVERHEAD_BYTES, BatchHeader, write_header
+from penstock.model.compression import compress
+from penstock.model.topic_partition import TopicPartition
+from penstock_spark.arrays import Bytes, Longs
+from penstock_spark.problems import BadRow
+from penstock_spark.writing.encoding.kernels import encode, partitions_of
+from penstock_spark.writing.encoding.outgoing import Outgoing
+
+CHUNK_ROWS, CHUNK_BYTES = 65_536, 8 << 20
+BATCH_BYTES = 512 << 10
+"""Of records, before they are compressed. One record may be larger."""
+
+Counts = Callable[[Iterable[str]], dict[str, int]]
+"""How many partitions topics have."""
+
+
+class Encoded(NamedTuple):
+    place: TopicPartition
+    batch: bytearray
+    rows: int
+    payload: memoryview
+    """The records as they were before they were compressed; valid until the next batch is made."""
+
+
+def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows in larger batches: fewer, fuller record batches come of them."""
+    waiting: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        size += batch.nbytes
+        if rows >= CHUNK_ROWS or size >= CHUNK_BYTES:
+            yield from _together(waiting)
+            waiting, rows, size = [], 0, 0
+    yield from _together(waiting)
+
+
+def _together(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    if len(batches) == 1:
+        yield batches[0]
+    elif batches:
+        yield from pa.Table.from_batches(batches).combine_chunks().to_batches()
+
+
+class Encoder:
+    """`spread`: where rows without a key go first; with every chunk they go one partition on."""
+
+    def __init__(self, counts: Counts, codec: int, spread: int) -> None:
+        self._counts = counts
+        self._codec = codec
+        self._spread = spread
+        self._room: Bytes = np.empty(BATCH_BYTES, dtype=np.uint8)
+
+    def encode(self, rows: Outgoing) -> Iterator[Encoded]:
+        counts = self._counts(rows.topic_names)
+        per_topic = np.array([counts[name] for name in rows.topic_names], dtype=np.int32)
+        partitions_of(*rows.key, rows.topics, per_topic, self._spread, rows.partitions)
+        self._spread += 1
+        _check(rows, per_topic)
+        now = time.time_ns() // 1_000_000
+        for place, members in _by_place(rows):
+            yield from self._batches(rows, place, members, now)
+
+    def _batches(self, rows: Outgoing, place: TopicPartition, members: Longs, now: int) -> Iterator[Encoded]:
+        start = 0
+        while start < len(members):
+            base = int(rows.times[members[start]]) if len(rows.times) else now
+            taken, size = self._encode(rows, members, start, base)
+            latest = int(rows.times[members[start : start + taken]].max()) if len(rows.times) else now
+            payload = self._room[:size].data
+            yield Encoded(place, self._batch(payload, taken, base, latest), taken, payload)
+            start += taken
+
+    def _encode(self, rows: Outgoing, members: Longs, start: int, base: int) -> tuple[int, int]:
+        headers = rows.headers
+        while True:
+            taken, size = encode(
+                members, start, BATCH_BYTES, base, rows.times, *rows.key, *rows.value,
+                headers.ends, headers.names.ends, headers.names.data, *headers.values, self._room,
+            )  # fmt: skip
+            if taken:
+                return taken, size
+            self._room = np.empty(size, dtype=np.uint8)
+
+    def _batch(self, payload: memoryview, count: int, base: int, latest: int) -> bytearray:
+        body = compress(self._codec, payload)
+        batch = bytearray(HEADER_BYTES + len(body))
+        batch[HEADER_BYTES:] = body
+        header = BatchHeader(
+            base_offset=0, batch_length=len(batch) - LOG_OVERHEAD_BYTES, leader_epoch=-1, magic=2, crc=0,
+            attributes=self._codec, last_offset_delta=count - 1, base_timestamp=base, max_timestamp=latest,
+            producer_id=-1, producer_epoch=-1, base_sequence=-1, record_count=count,
+        )  # fmt: skip
+        write_header(batch, header)
+        return batch
+
+
+def _check(rows: Outgoing, counts: np.ndarray[tuple[int], np.dtype[np.int32]]) -> None:
+    wrong = np.flatnonzero(rows.partitions >= counts[rows.topics])
+    if len(wrong):
+        row = wrong[0]
+        name, count = rows.topic_names[rows.topics[row]], counts[rows.topics[row]]
+        raise BadRow(f"the column partition has {rows.partitions[row]}, and topic {name} has {count} partitions")
+
+
+def _by_place(rows: Outgoing) -> Iterator[tuple[TopicPartition, Longs]]:
+    """The numbers of the rows of each partition, in their order."""
+    if not rows.row_count:
+        return
+    width = int(rows.partitions.max()) + 1
+    places = rows.topics.astype(np.int64) * width + rows.partitions
+    if len(rows.topic_names) * width < 1 << 15:
+        places = places.astype(np.int16)  # numpy sorts these by counting
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=ordered[0] - 1))
+    for start, members in zip(starts, np.split(order, starts[1:]), strict=True):
+        topic, partition = divmod(int(ordered[start]), width)
+        yield TopicPartition(rows.topic_names[topic], partition), members

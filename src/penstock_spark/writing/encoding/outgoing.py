@@ -1,0 +1,91 @@
+"""Rows that are to become records: the columns of an Arrow batch as plain arrays, as the kernels take them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock_spark.arrays import NO_BINARY, NO_INTS, NO_LONGS, Binary, Ints, Longs, binary, nulls
+from penstock_spark.problems import BadRow
+
+
+class HeaderColumns(NamedTuple):
+    """The headers of all rows: those of row n are number `ends[n]` to before `ends[n + 1]`."""
+
+    ends: Ints
+    names: Binary
+    values: Binary
+
+
+NO_HEADERS = HeaderColumns(NO_INTS, NO_BINARY, NO_BINARY)
+
+
+class Outgoing(NamedTuple):
+    """`topics` numbers into `topic_names`; a partition is -1 where the key decides; no times: that of writing."""
+
+    row_count: int
+    key: Binary
+    value: Binary
+    headers: HeaderColumns
+    topic_names: tuple[str, ...]
+    topics: Ints
+    partitions: Ints
+    times: Longs
+
+
+def outgoing(columns: dict[str, pa.Array], count: int, topic: str | None) -> Outgoing:
+    """From columns named as those of a record; `topic` goes before a column of that name."""
+    names, topics = _topics(columns.get("topic"), count, topic)
+    headers = columns.get("headers")
+    times = columns.get("timestamp")
+    return Outgoing(
+        row_count=count,
+        key=nulls(count) if "key" not in columns else binary(columns["key"]),
+        value=nulls(count) if "value" not in columns else binary(columns["value"]),
+        headers=NO_HEADERS if headers is None else _headers(headers),
+        topic_names=names,
+        topics=topics,
+        partitions=_partitions(columns.get("partition"), count),
+        times=NO_LONGS if times is None else _times(times),
+    )
+
+
+def _topics(column: pa.Array | None, count: int, topic: str | None) -> tuple[tuple[str, ...], Ints]:
+    if topic is not None:
+        return (topic,), np.zeros(count, dtype=np.int32)
+    if column is None:
+        raise BadRow("there is neither an option nor a column topic")
+    if column.null_count:
+        raise BadRow("a row has null in the column topic, and there is no option topic")
+    encoded = column.dictionary_encode()
+    return tuple(encoded.dictionary.to_pylist()), np.asarray(encoded.indices.to_numpy(), dtype=np.int32)
+
+
+def _partitions(column: pa.Array | None, count: int) -> Ints:
+    if column is None:
+        return np.full(count, -1, dtype=np.int32)
+    if (lowest := pc.min(column).as_py()) is not None and lowest < 0:
+        raise BadRow(f"the column partition has {lowest}")
+    return np.array(pc.fill_null(column.cast(pa.int32()), -1).to_numpy(), dtype=np.int32)
+
+
+def _times(column: pa.Array) -> Longs:
+    if column.null_count:
+        raise BadRow("a row has null in the column timestamp")
+    micros = column.cast(pa.timestamp("us", tz=column.type.tz)).view(pa.int64())
+    return np.asarray(micros.to_numpy()) // 1000
+
+
+def _headers(column: pa.ListArray) -> HeaderColumns:
+    if column.null_count:
+        # What lies behind a null is not said; no header is.
+        column = pc.if_else(column.is_valid(), column, pa.scalar([], column.type))
+    names, values = column.flatten().flatten()
+    ends = np.zeros(len(column) + 1, dtype=np.int32)
+    np.cumsum(column.value_lengths().to_numpy(zero_copy_only=False), out=ends[1:])
+    if names.null_count:
+        raise BadRow("a header has no key")
+    return HeaderColumns(ends, binary(names), binary(values))

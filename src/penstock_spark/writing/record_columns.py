@@ -1,0 +1,125 @@
+"""Which columns of a frame become what of a record. Checked on the driver, before anything runs.
+
+Without `valueFormat` the columns are those of Spark's Kafka sink; what its source adds (`offset`, `timestampType`) is
+left out, so that a frame that was read can be written. With it, every column is a field of the value but those that
+begin with an underscore: `_key`, `_topic`, `_partition`, `_headers`, `_timestamp` are the record's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    IntegerType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from penstock_spark.problems import BadOption
+from penstock_spark.writing.encoding.avro_fields import AvroField, avro_fields
+from penstock_spark.writing.options import WriteOptions
+
+_TEXT: tuple[type[DataType], ...] = (StringType, BinaryType)
+_TYPES: dict[str, tuple[type[DataType], ...]] = {
+    "key": _TEXT,
+    "value": _TEXT,
+    "topic": (StringType,),
+    "partition": (IntegerType,),
+    "headers": (ArrayType,),
+    "timestamp": (TimestampType, TimestampNTZType),
+}
+_LEFT_OUT = frozenset({"offset", "timestampType"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordColumns:
+    """What is taken from where: names of a record's parts to names of columns.
+
+    The value may be built of many, as JSON or, with `avro`, as Avro.
+    """
+
+    parts: dict[str, str]
+    value_columns: tuple[str, ...] = ()
+    avro: tuple[AvroField, ...] | None = None
+    topic: str | None
+    key_is_text: bool
+
+
+def record_columns(schema: StructType, options: WriteOptions) -> RecordColumns:
+    """BadOption says what is missing, too much or of the wrong type."""
+    typed = options.value_format is not None
+    mark = "_" if typed else ""
+    parts = {name: mark + name for name in _TYPES if mark + name in schema.names and not (typed and name == "value")}
+    for part, name in parts.items():
+        _check_type(part, name, schema[name].dataType)
+    if options.topic is None and "topic" not in parts:
+        raise BadOption(f"say where to: the option topic, or a column {mark}topic")
+    if options.key_column is not None:
+        _check_key_column(schema, parts, options.key_column)
+        parts["key"] = options.key_column
+    if not typed:
+        _check_plain(schema, parts)
+    names = _value_columns(schema) if typed else ()
+    return RecordColumns(
+        parts=parts,
+        value_columns=names,
+        avro=_avro(schema, names, options),
+        topic=options.topic,
+        key_is_text="key" not in parts or isinstance(schema[parts["key"]].dataType, _TEXT),
+    )
+
+
+def _check_type(part: str, name: str, found: DataType) -> None:
+    right = isinstance(found, _TYPES[part])
+    if right and isinstance(found, ArrayType):
+        element = found.elementType
+        right = isinstance(element, StructType) and [each.dataType for each in element] == [StringType(), BinaryType()]
+    if not right:
+        wanted = {
+            "headers": "ARRAY<STRUCT<key: STRING, value: BINARY>>",
+            "topic": "STRING",
+            "partition": "INT",
+            "timestamp": "TIMESTAMP",
+        }.get(part, "STRING or BINARY")
+        raise BadOption(f"the column {name} is {found.simpleString().upper()}; it must be {wanted}")
+
+
+def _check_key_column(schema: StructType, parts: dict[str, str], name: str) -> None:
+    if "key" in parts:
+        raise BadOption("there are two keys: the column _key and the option keyColumn")
+    if name not in schema.names:
+        raise BadOption(f"keyColumn names {name}; there are: {', '.join(schema.names)}")
+    if isinstance(schema[name].dataType, (ArrayType, StructType)):
+        raise BadOption(f"keyColumn names {name}, which is {schema[name].dataType.simpleString()}: no key")
+
+
+def _check_plain(schema: StructType, parts: dict[str, str]) -> None:
+    if "value" not in parts:
+        raise BadOption(
+            f"there is no column value; there are: {', '.join(schema.names)}. valueFormat=json writes typed columns"
+        )
+    strange = [name for name in schema.names if name not in parts and name not in _LEFT_OUT]
+    if strange:
+        raise BadOption(
+            f"a record has no place for {', '.join(strange)}: leave them out, or write all columns by valueFormat=json"
+        )
+
+
+def _value_columns(schema: StructType) -> tuple[str, ...]:
+    names = tuple(name for name in schema.names if not name.startswith("_"))
+    if not names:
+        raise BadOption("valueFormat needs columns to write; those that begin with an underscore are not in the value")
+    return names
+
+
+def _avro(schema: StructType, names: tuple[str, ...], options: WriteOptions) -> tuple[AvroField, ...] | None:
+    if options.value_format == "avro":
+        return avro_fields(StructType([schema[name] for name in names]), options.value_schema)
+    if options.value_schema is not None:
+        raise BadOption("valueSchema is for valueFormat=avro")
+    return None

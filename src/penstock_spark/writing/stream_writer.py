@@ -1,0 +1,98 @@
+"""A streaming write to topics, exactly once.
+
+Tasks only encode. `commit`, on the driver, writes everything of a batch in one transaction with a marker that has the
+batch's number (`exactly_once`): run again after any crash, it is written once. With `exactlyOnce=task` each task does
+the same for its own part, for outputs that are too large for one driver; then a batch must always be cut alike, which
+the marker's row count and checksum prove.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
+
+from penstock.client.cluster import Cluster
+from penstock_spark.problems import OutputChanged
+from penstock_spark.writing.exactly_once import ExactlyOnce
+from penstock_spark.writing.options import Delivery, WriteOptions
+from penstock_spark.writing.record_columns import RecordColumns
+from penstock_spark.writing.task_output import TaskOutput, gathered
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from penstock_spark.writing.encoding.encoder import Encoded
+
+
+class StreamWriter(DataSourceStreamArrowWriter):
+    """Made anew for every call, in a process of its own: it keeps nothing, and imports what encodes only to encode."""
+
+    def __init__(self, options: WriteOptions, columns: RecordColumns) -> None:
+        self._options, self._columns = options, columns
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskOutput:
+        from penstock_spark.writing.tasks import encoded, gather, produce, query_id
+
+        options = self._options
+        with options.broker.connect() as cluster:
+            batches = encoded(cluster, options, self._columns, iterator)
+            output = TaskOutput(query_id())
+            match options.delivery:
+                case Delivery.AT_LEAST_ONCE:
+                    output.rows = produce(cluster, batches)
+                case Delivery.BY_TASK:
+                    output.rows = self._write_own(cluster, batches, output)
+                case Delivery.BY_BATCH:
+                    gather(cluster, batches, output, options.inline_bytes)
+            return output
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        outputs = [each for each in messages if isinstance(each, TaskOutput)]
+        if self._options.delivery is not Delivery.BY_BATCH or not any(each.rows for each in outputs):
+            return
+        with self._options.broker.connect() as cluster:
+            self._once(cluster, outputs).write(batchId, lambda: gathered(cluster, outputs))
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        outputs = [each for each in messages if isinstance(each, TaskOutput) and each.rows]
+        if self._options.delivery is Delivery.BY_BATCH and outputs:
+            with self._options.broker.connect() as cluster:
+                self._once(cluster, outputs).abort()
+
+    def _once(self, cluster: Cluster, outputs: Sequence[TaskOutput]) -> ExactlyOnce:
+        return ExactlyOnce(cluster, f"penstock-{outputs[0].query}", self._options.transaction_timeout_ms)
+
+    def _write_own(self, cluster: Cluster, batches: Iterator[Encoded], output: TaskOutput) -> int:
+        """Of this task. What was written before is only counted, and must be the same."""
+        from crc32c import crc32c
+
+        context = TaskContext.get()
+        assert context is not None
+        number = int(context.getLocalProperty("streaming.sql.batchId") or -1)
+        name = f"penstock-{output.query}-{context.partitionId()}"
+        once = ExactlyOnce(cluster, name, self._options.transaction_timeout_ms)
+        found = once.begin()
+        is_done = found is not None and found.content["batch"] >= number
+        rows = checksum = 0
+        for each in batches:
+            rows += each.rows
+            checksum = crc32c(each.payload, checksum)
+            if not is_done:
+                once.send([(each.place, each.batch)])
+        if is_done:
+            assert found is not None
+            _check_same(name, number, found.content, rows, checksum)
+        elif rows:
+            once.finish({"batch": number, "rows": rows, "checksum": checksum})
+        return rows
+
+
+def _check_same(name: str, number: int, marker: dict[str, int], rows: int, checksum: int) -> None:
+    if marker["batch"] == number and (marker["rows"], marker["checksum"]) != (rows, checksum):
+        raise OutputChanged(
+            f"{name} wrote {marker['rows']} rows for batch {number} and now has {rows} others: exactlyOnce=task is for "
+            "queries that cut their output alike each time, exactlyOnce=batch is for all"
+        )

@@ -1,0 +1,32 @@
+"""What a task that writes sends home. Light to import: whoever commits needs nothing that encodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from pyspark.sql.datasource import WriterCommitMessage
+
+from penstock.client.cluster import Cluster
+from penstock.model.topic_partition import TopicPartition
+from penstock_spark.writing.staging import staged
+
+
+@dataclass
+class TaskOutput(WriterCommitMessage):
+    """Of one task: batches for the wire in their order, or where they are staged. `query` is None in batch writes."""
+
+    query: str | None
+    rows: int = 0
+    batches: list[tuple[str, int, bytearray]] = field(default_factory=list)
+    stage: TopicPartition | None = None
+    staged: list[int] = field(default_factory=list)
+
+
+def gathered(cluster: Cluster, outputs: Iterable[TaskOutput]) -> Iterator[tuple[TopicPartition, bytearray]]:
+    """All batches of all tasks."""
+    for output in outputs:
+        for topic, partition, batch in output.batches:
+            yield TopicPartition(topic, partition), batch
+        if output.stage is not None:
+            yield from staged(cluster, output.stage, output.staged)

@@ -1,0 +1,93 @@
+"""What tasks of batch and streaming writes have in common: rows become record batches, which go somewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+
+from penstock.client.cluster import Cluster
+from penstock.client.idempotent import IdempotentProducer
+from penstock.client.topics import topics_to_write
+from penstock.model.topic_partition import TopicPartition
+from penstock_spark.writing.encoding.avro_values import avro_values
+from penstock_spark.writing.encoding.encoder import Encoded, Encoder, chunks
+from penstock_spark.writing.encoding.json_values import json_values
+from penstock_spark.writing.encoding.outgoing import Outgoing, outgoing
+from penstock_spark.writing.options import WriteOptions
+from penstock_spark.writing.record_columns import RecordColumns
+from penstock_spark.writing.staging import Stage
+from penstock_spark.writing.task_output import TaskOutput
+
+
+def task_number() -> int:
+    context = TaskContext.get()
+    return context.partitionId() if context is not None else 0
+
+
+def query_id() -> str | None:
+    """Of the streaming query whose task this is."""
+    context = TaskContext.get()
+    return context.getLocalProperty("sql.streaming.queryId") if context is not None else None
+
+
+def encoded(
+    cluster: Cluster, options: WriteOptions, columns: RecordColumns, rows: Iterable[pa.RecordBatch]
+) -> Iterator[Encoded]:
+    known: dict[str, int] = {}
+
+    def counts(names: Iterable[str]) -> dict[str, int]:
+        missing = [name for name in names if name not in known]
+        if missing:
+            found = topics_to_write(cluster, missing)
+            known.update({name: info.partition_count for name, info in found.items()})
+        return known
+
+    encoder = Encoder(counts, options.codec, task_number())
+    for chunk in chunks(rows):
+        yield from encoder.encode(outgoing_rows(columns, chunk))
+
+
+def outgoing_rows(columns: RecordColumns, batch: pa.RecordBatch) -> Outgoing:
+    parts = {part: batch.column(batch.schema.get_field_index(name)) for part, name in columns.parts.items()}
+    if columns.avro is not None:
+        parts["value"] = avro_values(batch, columns.avro)
+    elif columns.value_columns:
+        parts["value"] = json_values(batch.select(list(columns.value_columns)))
+    if not columns.key_is_text:
+        parts["key"] = pc.cast(parts["key"], pa.string())
+    return outgoing(parts, batch.num_rows, columns.topic)
+
+
+def produce(cluster: Cluster, batches: Iterable[Encoded]) -> int:
+    """At once, at least once: how many rows."""
+    producer, rows = IdempotentProducer(cluster), 0
+    for each in batches:
+        producer.send(each.place, each.batch)
+        rows += each.rows
+    producer.flush()
+    return rows
+
+
+def gather(cluster: Cluster, batches: Iterable[Encoded], output: TaskOutput, inline_bytes: int) -> TaskOutput:
+    """Into the message while it is small; all of it to the staging topic once it is not."""
+    stage: Stage | None = None
+    size = 0
+    for each in batches:
+        output.rows += each.rows
+        if stage is not None:
+            stage.put(each.place, each.batch)
+            continue
+        output.batches.append((*each.place, each.batch))
+        size += len(each.batch)
+        if size > inline_bytes:
+            stage = Stage(cluster, task_number())
+            for topic, partition, batch in output.batches:
+                stage.put(TopicPartition(topic, partition), batch)
+            output.batches = []
+    if stage is not None:
+        stage.flush()
+        output.stage, output.staged = stage.place, stage.offsets
+    return output
