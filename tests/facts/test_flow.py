@@ -70,6 +70,7 @@ def test_an_error_does_not_stop_what_follows(client: RawClient, topic: str) -> N
     assert client.log_end(topic) == 2
 
 
+@pytest.mark.feature("F-13")
 def test_a_client_that_does_not_read(
     broker: BrokerProcess, client: RawClient, topic: str, connect: Callable[[], RawClient], on_penstock: bool
 ) -> None:

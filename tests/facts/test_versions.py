@@ -99,6 +99,7 @@ def test_unknown_api_versions_version(client: RawClient, version: int) -> None:
     assert [(key.api_key, key.min_version, key.max_version) for key in answer.api_keys] == [(18, 0, 4)]
 
 
+@pytest.mark.feature("F-13")
 def test_connection_is_usable_after_an_unknown_api_versions_version(client: RawClient) -> None:
     """After the refusal of an ApiVersions version the client tries again on the same connection."""
     client.send_bytes(frame(encode_header(API_KEYS["api_versions"], 99, 1, flexible=True)))

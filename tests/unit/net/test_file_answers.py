@@ -52,6 +52,7 @@ def _open_files() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
+@pytest.mark.feature("F-12")
 @pytest.mark.parametrize("buffer_bytes", [0, 32_768])
 def test_bytes_and_order_are_right(service: FileService, buffer_bytes: int) -> None:
     async def scenario() -> None:

@@ -43,6 +43,7 @@ def watch_over(root: Path, files: ScarceFiles, reserve: int = 2 * MIB) -> tuple[
     return watch, commit
 
 
+@pytest.mark.feature("F-13")
 @pytest.mark.feature("F-06")
 def test_refuses_below_the_limit_and_recovers_by_itself(tmp_path: Path, files: ScarceFiles) -> None:
     watch, commit = watch_over(tmp_path, files)
