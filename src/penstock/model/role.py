@@ -1,4 +1,4 @@
-"""The level of a node in the hierarchy: data goes down from ROOT, and a parent is always above its children."""
+"""The level of a node in the hierarchy: data goes down from ROOT, and the rules look for parents above."""
 
 from __future__ import annotations
 

@@ -1,0 +1,259 @@
+"""Who is whose parent. A core without I/O: it is given `now_ms` and every message, and keeps the answer.
+
+Rules, for a node without a parent set by hand:
+
+1. Candidates are live nodes with an HTTP port, of a role above, that are not below the node itself; `roster` has
+   the order among them.
+2. What a node has it keeps. Reasons for another parent: the parent has missed `missed_polls` polls, was removed or is
+   no candidate any more; or a nearer role above has a candidate, as when an L3 starts below an L2.
+3. A node that was away keeps its role, id and version. It gets children that have a parent only after it has polled
+   for a while (`Member.settled`), so that one that comes and goes does not take others along.
+
+A parent set by hand wins while it lives; meanwhile the rules help out. The parents in force and those set by hand
+together never form a cycle.
+
+Versions come from one counter and are given out when an answer differs from the last one to that node. `changes` says
+what is to be stored; nothing may be answered before it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from penstock.model.role import Role
+from penstock.topology.model import Topology
+from penstock.topology.registry.errors import Cycle, Full, IdInUse, NotAParent
+from penstock.topology.registry.member import FORGIVEN_POLLS, Member, Registration, role_by_name
+from penstock.topology.registry.roster import Roster
+
+MISSED_POLLS = 3
+NODES_MAX = 10_000
+
+
+class Changes(NamedTuple):
+    """What is to be stored: members as they are now, ids that are gone, and the last version given out."""
+
+    members: list[Member]
+    removed: list[str]
+    version: int
+
+
+class Hierarchy:
+    """All nodes. A method that raises a `Refusal` has changed nothing."""
+
+    def __init__(self, *, missed_polls: int = MISSED_POLLS, nodes_max: int = NODES_MAX) -> None:
+        self.version = 0
+        self.reparented = 0
+        """How often a node that had a parent was given another."""
+        self._roster = Roster()
+        self._missed_polls = missed_polls
+        self._nodes_max = nodes_max
+        self._change = 0  # rises with everything that may change somebody's answer
+        self._dirty: set[str] = set()
+        self._removed: set[str] = set()
+        self._advanced_ms: int | None = None
+
+    @property
+    def members(self) -> Mapping[str, Member]:
+        return self._roster.members
+
+    def find(self, node_id: str) -> Member:
+        return self._roster.find(node_id)
+
+    def children(self, node_id: str) -> int:
+        """Live ones."""
+        return self._roster.children(node_id)
+
+    def load(self, members: Iterable[Member], version: int, now_ms: int) -> None:
+        """What was stored. Nobody could poll while the registry was down, so everybody's time begins now."""
+        self.version = version
+        for member in members:
+            member.last_poll_ms = now_ms
+            self._roster.add(member)
+
+    def changes(self) -> Changes | None:
+        """What has changed since the last call; None if nothing has."""
+        if not self._dirty and not self._removed:
+            return None
+        changed = [self.members[node_id] for node_id in sorted(self._dirty)]
+        taken = Changes(changed, sorted(self._removed), self.version)
+        self._dirty, self._removed = set(), set()
+        return taken
+
+    def put_back(self, changes: Changes) -> None:
+        """They could not be stored: the next `changes` have them, too."""
+        self._dirty |= {member.node_id for member in changes.members} & self.members.keys()
+        self._removed |= set(changes.removed) - self.members.keys()
+
+    # ---------------------------------------------------------------------------------------------- what nodes ask
+
+    def register(self, registration: Registration, now_ms: int) -> Topology:
+        """A new node, or one that has started again: its role stays unless it asks for another."""
+        member = self.members.get(registration.node_id)
+        if member is None:
+            if len(self.members) >= self._nodes_max:
+                raise Full(self._nodes_max)
+            role = registration.role or role_by_name(registration.node_id)
+            member = Member(node_id=registration.node_id, role=role)
+            self._roster.add(member)
+            self._removed.discard(member.node_id)
+        else:
+            self._check_instance(member, registration.instance_id, now_ms)
+            self._arrive(member)
+            self._change_role(member, registration.role or member.role)
+        member.instance_id = registration.instance_id
+        member.url = registration.url
+        member.site = registration.site
+        member.poll_interval_ms = registration.poll_interval_ms
+        self._changed(member)
+        return self._answer(member, now_ms)
+
+    def poll(self, node_id: str, instance_id: str | None, now_ms: int) -> Topology:
+        member = self.find(node_id)
+        self._check_instance(member, instance_id, now_ms)
+        self._arrive(member)
+        return self._answer(member, now_ms)
+
+    def _check_instance(self, member: Member, instance_id: str | None, now_ms: int) -> None:
+        """A node that is gone may be replaced by one of its name, a node that lives may not."""
+        if instance_id is None or member.instance_id in (None, instance_id):
+            return
+        self._lapse_if_silent(member, now_ms)
+        if member.live:
+            raise IdInUse(member.node_id, member.url, now_ms - member.last_poll_ms)
+
+    def _answer(self, member: Member, now_ms: int) -> Topology:
+        member.last_poll_ms = now_ms
+        member.polls += 1
+        if member.lapses and member.polls >= FORGIVEN_POLLS:
+            member.lapses = 0
+            self._dirty.add(member.node_id)
+        self._mind_parent(member)
+        if member.told is None or member.told_at != self._change:
+            told = self._topology(member)
+            if told != member.told:
+                self.version += 1
+                told = replace(told, version=self.version)
+                self._dirty.add(member.node_id)
+            member.told, member.told_at = told, self._change
+        return member.told
+
+    def _topology(self, member: Member) -> Topology:
+        """With the version of the last answer: what differs then is the rest."""
+        parent = self._roster.get(member.parent)
+        return Topology(
+            node_id=member.node_id,
+            version=member.told.version if member.told is not None else 0,
+            role=member.role,
+            parent_url=parent.url if parent is not None else None,
+            fallbacks=tuple(other.url for other in self._roster.fallbacks(member) if other.url is not None),
+        )
+
+    # ------------------------------------------------------------------------------------- what time and people do
+
+    def advance(self, now_ms: int) -> None:
+        """Note who has gone silent, and see to it that the others have parents. More often than anybody polls."""
+        stopped_ms = now_ms - (self._advanced_ms if self._advanced_ms is not None else now_ms)
+        self._advanced_ms = now_ms
+        for member in self.members.values():
+            # A registry that was stopped for a while, with its machine perhaps, has missed the polls, not the nodes.
+            if stopped_ms > member.poll_interval_ms:
+                member.last_poll_ms = min(now_ms, member.last_poll_ms + stopped_ms)
+            self._lapse_if_silent(member, now_ms)
+        for node_id in sorted(self.members):
+            if self.members[node_id].live:
+                self._mind_parent(self.members[node_id])
+
+    def set_parent(self, node_id: str, parent_id: str | None) -> None:
+        """By hand; None gives the node back to the rules."""
+        member = self.find(node_id)
+        if parent_id is not None:
+            self._check_parent(member, self.find(parent_id))
+        member.pinned = parent_id
+        self._changed(member)
+        if member.live:
+            self._mind_parent(member)
+
+    def _check_parent(self, member: Member, parent: Member) -> None:
+        if member.role is Role.ROOT:
+            raise NotAParent(f"{member.node_id} is a ROOT, which has no parent; register it with another role first")
+        if parent.url is None:
+            raise NotAParent(f"{parent.node_id} has no HTTP port that children could ask; set http.enabled on it")
+        path = self._roster.path_up(parent, member.node_id)
+        if path is not None:
+            raise Cycle([member.node_id, *path])
+
+    def remove(self, node_id: str) -> None:
+        """Forget a node. Its children get other parents; if it still lives, it registers again."""
+        self._roster.remove(self.find(node_id))
+        self._dirty.discard(node_id)
+        self._removed.add(node_id)
+        self._change += 1
+        for other in self.members.values():
+            if other.pinned == node_id:
+                other.pinned = None
+                self._changed(other)
+            if other.parent == node_id:
+                self._attach(other, None)
+                if other.live:
+                    self._mind_parent(other)
+
+    # ----------------------------------------------------------------------------------------------- coming, going
+
+    def _lapse_if_silent(self, member: Member, now_ms: int) -> None:
+        if member.live and member.missed_polls(now_ms) >= self._missed_polls:
+            self._roster.count_child(member, -1)
+            member.live = False
+            member.lapses += 1
+            member.polls = 0
+            self._changed(member)
+
+    def _arrive(self, member: Member) -> None:
+        if not member.live:
+            member.live = True
+            self._roster.count_child(member, 1)
+            self._changed(member)
+
+    def _change_role(self, member: Member, role: Role) -> None:
+        if member.role is role:
+            return
+        self._roster.change_role(member, role)
+        if role is Role.ROOT:
+            member.pinned = None
+            self._attach(member, None)
+
+    def _changed(self, member: Member) -> None:
+        self._change += 1
+        self._dirty.add(member.node_id)
+
+    # ----------------------------------------------------------------------------------------------------- parents
+
+    def _mind_parent(self, member: Member) -> None:
+        """Give a live node the parent it should have; without a reason it keeps the one it has."""
+        if member.role is Role.ROOT:
+            return
+        current = self._roster.get(member.parent)
+        pinned = self._roster.get(member.pinned)
+        has_live_one = current is not None and current.can_be_parent
+        if pinned is not None and pinned.can_be_parent and (pinned.settled or not has_live_one):
+            self._attach(member, pinned)
+        elif current is None or (current is not pinned and current.role.level >= member.role.level):
+            self._attach(member, next(self._roster.candidates(member), None))
+        elif not has_live_one:
+            other = next(self._roster.candidates(member), None)
+            # Without another one it stays where it is: perhaps it is only the registry that does not hear the parent.
+            self._attach(member, other or (current if current.url is not None else None))
+        elif current is not pinned and self._roster.has_nearer(member, current):
+            self._attach(member, next(self._roster.candidates(member, settled_only=True)))
+
+    def _attach(self, member: Member, parent: Member | None) -> None:
+        parent_id = parent.node_id if parent is not None else None
+        if member.parent == parent_id:
+            return
+        self.reparented += member.parent is not None and parent is not None
+        self._roster.count_child(member, -member.live)
+        member.parent = parent_id
+        self._roster.count_child(member, member.live)
+        self._changed(member)

@@ -1,0 +1,92 @@
+"""One node as the registry knows it: what it said of itself, what was decided for it, and how well it polls.
+
+`Registration` is what a node says; `Member` is mutable and owned by the `Hierarchy`. Times are those of a clock that
+never goes back and are not stored: a registry that starts again counts missed polls from its start.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from penstock.model.role import Role
+from penstock.topology.model import Topology
+
+SETTLING_POLLS = 3
+"""A node that was away is trusted again after so many polls in a row, twice as many after every further time."""
+SETTLING_DOUBLINGS_MAX = 5
+FORGIVEN_POLLS = 200
+"""After so many polls in a row the times it was away are forgotten."""
+LATE = 0.25
+"""A poll counts as missed when it is late by this part of the interval: polls are not sent to the millisecond."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """What a node says of itself. `instance_id` tells two nodes of one id apart, None if it does not say."""
+
+    node_id: str
+    instance_id: str | None = None
+    role: Role | None = None
+    url: str | None = None
+    site: str | None = None
+    poll_interval_ms: int = 30_000
+
+
+@dataclass(slots=True, kw_only=True)
+class Member:
+    node_id: str
+    role: Role
+    instance_id: str | None = None
+    url: str | None = None
+    site: str | None = None
+    poll_interval_ms: int = 30_000
+    parent: str | None = None
+    """Id of the node that it is told to follow."""
+    pinned: str | None = None
+    """Id of the parent that was set by hand; `parent` is another one only while that one is away."""
+    live: bool = True
+    lapses: int = 0
+    """How often it went away since it was last forgiven."""
+    polls: int = 0
+    """Polls in a row since it came, or came back."""
+    last_poll_ms: int = 0
+    told: Topology | None = None
+    """The last answer, which has the version."""
+    told_at: int = -1
+    """The change of the hierarchy that `told` has taken in; -1: none."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether it may be given children that have another parent: not while it comes and goes."""
+        if not self.lapses:
+            return True
+        return self.polls >= SETTLING_POLLS << min(self.lapses - 1, SETTLING_DOUBLINGS_MAX)
+
+    @property
+    def can_be_parent(self) -> bool:
+        return self.live and self.url is not None
+
+    def missed_polls(self, now_ms: int) -> int:
+        return max(0, int((now_ms - self.last_poll_ms) / self.poll_interval_ms - LATE))
+
+
+def role_by_name(node_id: str) -> Role:
+    """local-001 is LOCAL, l2_berlin is L2; what begins with no role is LOCAL."""
+    first = re.split(r"[-_.]", node_id, maxsplit=1)[0].upper()
+    bare = re.sub(r"\d+$", "", first)
+    for name in (first, bare):
+        if name in Role.__members__:
+            return Role[name]
+    return Role.LOCAL
+
+
+def shared_site(one: str | None, other: str | None) -> int:
+    """How many parts two sites share from the left: eu/berlin/shop-7 and eu/berlin share two."""
+    count = 0
+    if one and other:
+        for mine, theirs in zip(one.split("/"), other.split("/"), strict=False):
+            if mine != theirs:
+                break
+            count += 1
+    return count

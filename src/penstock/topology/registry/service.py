@@ -1,0 +1,136 @@
+"""The hierarchy with its clock and its disk: one question at a time, and no answer before it is stored.
+
+If storing fails, whoever asked is told to try again later, and what was not stored is stored with whatever comes
+next: nobody is answered before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from penstock.runtime.clock import Clock
+from penstock.topology.model import Topology
+from penstock.topology.registry.errors import Refusal
+from penstock.topology.registry.hierarchy import MISSED_POLLS, NODES_MAX, Hierarchy
+from penstock.topology.registry.member import Member, Registration
+from penstock.topology.registry.store import RegistryStore
+
+log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+TICK_MS_MAX = 1_000
+
+
+class NotStored(Exception):
+    """The disk refused; what was asked for holds when it takes it again."""
+
+
+class RegistryService:
+    """Owns the hierarchy, which others look at. `requests` counts by what was asked and how it ended."""
+
+    def __init__(
+        self, store: RegistryStore, clock: Clock, *, missed_polls: int = MISSED_POLLS, nodes_max: int = NODES_MAX
+    ) -> None:
+        self.registry_id = store.registry_id
+        self.requests: Counter[tuple[str, str]] = Counter()
+        self._store = store
+        self._clock = clock
+        self.hierarchy = Hierarchy(missed_polls=missed_polls, nodes_max=nodes_max)
+        self.hierarchy.load(store.members(), store.version, clock.monotonic_ms())
+        self._turn = asyncio.Lock()
+        self._disk = ThreadPoolExecutor(1, "penstock-registry")
+        self._ticking: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._ticking = asyncio.get_running_loop().create_task(self._tick(), name="registry")
+
+    async def stop(self) -> None:
+        if self._ticking is not None:
+            self._ticking.cancel()
+            await asyncio.gather(self._ticking, return_exceptions=True)
+        async with self._turn:
+            self._disk.shutdown()
+
+    def silent_ms(self, member: Member) -> int:
+        """How long a node has not asked, as far as this process knows."""
+        return max(0, self._clock.monotonic_ms() - member.last_poll_ms)
+
+    async def register(self, registration: Registration) -> Topology:
+        told = await self._ask("register", lambda core, now: core.register(registration, now))
+        log.info("registered", extra={"node": told.node_id, "role": told.role, "parent": told.parent_url})
+        return told
+
+    async def poll(self, node_id: str, instance_id: str | None) -> Topology:
+        return await self._ask("poll", lambda core, now: core.poll(node_id, instance_id, now))
+
+    async def set_parent(self, node_id: str, parent_id: str | None) -> Member:
+        def change(core: Hierarchy, _: int) -> Member:
+            core.set_parent(node_id, parent_id)
+            return core.find(node_id)
+
+        member = await self._ask("set_parent", change)
+        log.info("parent set by hand", extra={"node": node_id, "parent": parent_id or "by the rules"})
+        return member
+
+    async def remove(self, node_id: str) -> None:
+        await self._ask("remove", lambda core, _: core.remove(node_id))
+        log.info("removed", extra={"node": node_id})
+
+    async def _ask(self, what: str, work: Callable[[Hierarchy, int], Result]) -> Result:
+        async with self._turn:
+            try:
+                result = work(self.hierarchy, self._clock.monotonic_ms())
+                await self._save()
+            except Refusal:
+                self.requests[what, "refused"] += 1
+                raise
+            except NotStored:
+                self.requests[what, "failed"] += 1
+                raise
+            self.requests[what, "ok"] += 1
+            return result
+
+    async def _save(self) -> None:
+        changes = self.hierarchy.changes()
+        if changes is None:
+            return
+        saving = asyncio.get_running_loop().run_in_executor(self._disk, self._store.save, changes)
+        await asyncio.wait([saving])  # even if whoever asked goes away: the turn ends when the disk has answered
+        error = saving.exception()
+        if error is not None:
+            self.hierarchy.put_back(changes)
+            log.error("not stored, it is tried again: %s", error)
+            raise NotStored(str(error)) from error
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(self._tick_ms() / 1000)
+            try:
+                async with self._turn:
+                    await self._advance()
+            except NotStored:
+                pass  # logged
+            except Exception:
+                log.exception("looking for silent nodes failed, it is tried again")
+
+    async def _advance(self) -> None:
+        members = self.hierarchy.members
+        before = {node_id: (member.live, member.parent) for node_id, member in members.items()}
+        self.hierarchy.advance(self._clock.monotonic_ms())
+        for node_id, (was_live, parent) in before.items():
+            member = members[node_id]
+            if was_live and not member.live:
+                log.warning("node is silent", extra={"node": node_id})
+            if member.parent != parent:
+                log.info("new parent", extra={"node": node_id, "parent": member.parent, "instead_of": parent})
+        await self._save()
+
+    def _tick_ms(self) -> float:
+        """Well below the shortest interval at which a node polls."""
+        intervals = (member.poll_interval_ms / 4 for member in self.hierarchy.members.values())
+        return min(TICK_MS_MAX, min(intervals, default=TICK_MS_MAX))

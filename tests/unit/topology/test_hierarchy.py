@@ -1,0 +1,314 @@
+"""Who becomes whose parent, when that changes, and what is refused."""
+
+import pytest
+
+from penstock.model.role import Role
+from penstock.topology.registry.errors import Cycle, Full, IdInUse, NotAParent, Refusal, UnknownNode
+from penstock.topology.registry.hierarchy import Hierarchy
+from penstock.topology.registry.member import Member, Registration, role_by_name
+from tests.unit.topology.registry_world import World
+
+pytestmark = pytest.mark.feature("P-11")
+
+
+def small_world() -> World:
+    world = World()
+    for node_id in ("root-1", "l2-a", "l2-b", "local-1", "local-2", "local-3"):
+        world.join(node_id)
+    return world
+
+
+@pytest.mark.parametrize(
+    ("node_id", "role"),
+    [
+        ("local-001", Role.LOCAL),
+        ("root", Role.ROOT),
+        ("l2-berlin", Role.L2),
+        ("L3.x", Role.L3),
+        ("pos7", Role.POS),
+        ("POS_7", Role.POS),
+        ("17", Role.LOCAL),
+        ("rooted", Role.LOCAL),
+    ],
+)
+def test_a_role_follows_from_the_name(node_id: str, role: Role) -> None:
+    assert role_by_name(node_id) is role
+
+
+def test_the_level_above_with_the_fewest_children() -> None:
+    world = small_world()
+    assert world.parents("root-1", "l2-a", "l2-b") == [None, "root-1", "root-1"]
+    assert world.parents("local-1", "local-2", "local-3") == ["l2-a", "l2-b", "l2-a"]
+    assert world.answers["local-1"].parent_url == "http://l2-a"
+    assert world.poll("local-1").fallbacks == ("http://l2-b", "http://root-1")
+
+
+def test_the_same_site_comes_first() -> None:
+    world = World()
+    world.join("root-1")
+    world.join("l2-a", site="eu")
+    world.join("l2-b", site="us")
+    world.join("l2-c", site="us/boston")
+    for number in range(4):
+        world.join(f"pos-{number}", site="us/boston/shop-7")
+    world.join("pos-us", site="us/austin")
+    world.join("pos-nowhere")
+    assert {world.parent(f"pos-{number}") for number in range(4)} == {"l2-c"}
+    assert world.parent("pos-us") == "l2-b"
+    assert world.parent("pos-nowhere") == "l2-a"
+    assert world.poll("pos-1").fallbacks[0] == "http://l2-b"
+
+
+def test_three_missed_polls_of_a_parent_and_not_two() -> None:
+    world = small_world()
+    world.run(5)
+    del world.up["l2-a"]
+    world.run(3)
+    assert world.parent("local-1") == "l2-a"
+    world.run(1)
+    assert world.parents("local-1", "local-2", "local-3") == ["l2-b", "l2-b", "l2-b"]
+    assert not world.hierarchy.members["l2-a"].live
+    assert world.poll("local-1").parent_url == "http://l2-b"
+
+
+def test_a_node_that_comes_back_keeps_its_role_and_takes_nobody_along() -> None:
+    world = World()
+    world.join("root-1")
+    world.join("berlin", Role.L2)
+    world.join("local-1")
+    del world.up["berlin"]
+    world.run(5)
+    assert world.parent("local-1") == "root-1"
+    assert world.join("berlin").role is Role.L2  # it does not say its role this time
+    world.run(1)
+    assert world.parent("local-1") == "root-1"
+    world.run(3)
+    assert world.parent("local-1") == "berlin"
+
+
+def test_a_node_that_comes_and_goes_waits_longer_every_time() -> None:
+    world = World()
+    world.join("root-1")
+    world.join("l2-a")
+    world.join("local-1")
+    waits = []
+    for _ in range(3):
+        del world.up["l2-a"]
+        world.run(5)
+        assert world.parent("local-1") == "root-1"
+        world.join("l2-a")
+        started = world.now_ms
+        while world.parent("local-1") != "l2-a":
+            world.run(1)
+        waits.append((world.now_ms - started) // 1_000)
+    assert waits == [2, 5, 11]  # its registration is the first of 3, 6 and 12 polls
+    world.run(200)
+    assert world.hierarchy.members["l2-a"].lapses == 0
+
+
+def test_a_nearer_level_is_a_reason_to_move_and_another_of_the_same_is_none() -> None:
+    world = World()
+    world.join("root-1")
+    world.join("local-1")
+    assert world.parent("local-1") == "root-1"
+    world.join("l2-a")
+    world.run(1)
+    assert world.parent("local-1") == "l2-a"
+    world.join("l2-b")
+    world.run(1)
+    assert world.parent("local-1") == "l2-a"
+    assert world.hierarchy.reparented == 1
+
+
+def test_without_another_candidate_the_silent_parent_stays() -> None:
+    world = World()
+    world.join("root-1")
+    world.join("local-1")
+    del world.up["root-1"]
+    world.run(10)
+    assert world.poll("local-1").parent_url == "http://root-1"
+
+
+def test_a_node_without_an_http_port_is_no_parent() -> None:
+    world = World()
+    world.join("root-1", url=False)
+    assert world.join("local-1").parent_url is None
+    assert world.join("root-1").parent_url is None
+    assert world.poll("local-1").parent_url == "http://root-1"
+    world.join("root-1", url=False)
+    assert world.poll("local-1").parent_url is None
+
+
+def test_by_hand_and_back_to_the_rules() -> None:
+    world = small_world()
+    world.hierarchy.set_parent("local-1", "root-1")
+    assert world.poll("local-1").parent_url == "http://root-1"
+    world.run(5)
+    assert world.parent("local-1") == "root-1"
+    world.hierarchy.set_parent("local-1", None)
+    assert world.parent("local-1") in ("l2-a", "l2-b")
+
+
+def test_a_parent_set_by_hand_is_helped_out_for_and_taken_again() -> None:
+    world = small_world()
+    world.hierarchy.set_parent("local-1", "root-1")
+    del world.up["root-1"]
+    world.run(5)
+    assert world.parent("local-1") == "l2-a"
+    world.join("root-1")
+    world.run(5)
+    assert world.parent("local-1") == "root-1"
+
+
+def test_cycles_are_refused_by_name() -> None:
+    world = small_world()
+    with pytest.raises(Cycle, match="l2-a → local-1 → l2-a"):
+        world.hierarchy.set_parent("l2-a", "local-1")
+    with pytest.raises(Cycle, match="l2-a → l2-a"):
+        world.hierarchy.set_parent("l2-a", "l2-a")
+    world.hierarchy.set_parent("l2-b", "l2-a")
+    with pytest.raises(Cycle, match="l2-a → local-2 → l2-b → l2-a"):
+        world.hierarchy.set_parent("l2-a", "local-2")
+    assert world.hierarchy.members["l2-a"].pinned is None
+
+
+def test_a_cycle_over_a_parent_that_is_away_is_refused_as_well() -> None:
+    world = small_world()
+    world.hierarchy.set_parent("l2-b", "l2-a")
+    del world.up["l2-a"]
+    world.run(5)
+    assert world.parent("l2-b") == "root-1"
+    with pytest.raises(Cycle):
+        world.hierarchy.set_parent("l2-a", "l2-b")
+
+
+def test_what_else_is_refused() -> None:
+    world = small_world()
+    world.join("local-9", url=False)
+    for refusal, node_id, parent_id in [
+        (UnknownNode, "nobody", "root-1"),
+        (UnknownNode, "local-1", "nobody"),
+        (NotAParent, "root-1", "l2-a"),
+        (NotAParent, "local-1", "local-9"),
+    ]:
+        with pytest.raises(refusal):
+            world.hierarchy.set_parent(node_id, parent_id)
+    with pytest.raises(UnknownNode):
+        world.hierarchy.remove("nobody")
+    with pytest.raises(UnknownNode):
+        world.hierarchy.poll("nobody", None, 0)
+
+
+def test_no_more_nodes_than_allowed() -> None:
+    world = World(nodes_max=1)
+    world.join("root-1")
+    with pytest.raises(Full, match="--nodes-max"):
+        world.join("local-1")
+    world.join("root-1")
+
+
+def test_two_nodes_of_one_id() -> None:
+    world = small_world()
+    stranger = Registration(node_id="local-1", instance_id="another", url="http://elsewhere", poll_interval_ms=1_000)
+    with pytest.raises(IdInUse, match=r"http://local-1.*NODE_ID"):
+        world.hierarchy.register(stranger, world.now_ms)
+    with pytest.raises(IdInUse):
+        world.hierarchy.poll("local-1", "another", world.now_ms)
+    assert world.hierarchy.members["local-1"].url == "http://local-1"
+    del world.up["local-1"]
+    world.run(5)
+    world.hierarchy.register(stranger, world.now_ms)
+    assert world.hierarchy.members["local-1"].url == "http://elsewhere"
+    with pytest.raises(Refusal):
+        world.hierarchy.poll("local-1", "instance of local-1", world.now_ms)
+
+
+def test_a_removed_node_loses_its_children_and_may_come_again() -> None:
+    world = small_world()
+    world.hierarchy.set_parent("local-2", "l2-a")
+    version = world.poll("local-1").version
+    world.hierarchy.remove("l2-a")
+    assert world.parents("local-1", "local-2") == ["l2-b", "l2-b"]
+    assert world.hierarchy.members["local-2"].pinned is None
+    assert world.poll("local-1").version > version
+    before = world.hierarchy.version
+    assert world.join("l2-a").version > before
+
+
+def test_the_version_stays_while_the_answer_does() -> None:
+    world = small_world()
+    version = world.poll("local-1").version
+    world.run(10)
+    assert world.poll("local-1").version == version
+    world.join("l2-a")  # started again, nothing new
+    assert world.poll("local-1").version == version
+
+
+def test_a_new_address_of_a_parent_is_a_new_version_for_its_children() -> None:
+    world = small_world()
+    version = world.poll("local-1").version
+    moved = Registration(node_id="l2-a", instance_id="instance of l2-a", url="http://new", poll_interval_ms=1_000)
+    world.hierarchy.register(moved, world.now_ms)
+    assert world.poll("local-1").parent_url == "http://new"
+    assert world.answers["local-1"].version > version
+
+
+def test_another_role_by_registering_again() -> None:
+    world = small_world()
+    assert world.join("l2-a", Role.POS).role is Role.POS
+    world.run(1)
+    assert world.parents("l2-a", "local-1") == ["l2-b", "l2-a"]
+    world.join("l2-b", Role.ROOT)
+    assert world.parent("l2-b") is None
+    world.hierarchy.set_parent("l2-a", "root-1")
+    world.join("l2-a", Role.ROOT)
+    assert world.hierarchy.members["l2-a"].pinned is None
+
+
+def test_a_registry_that_starts_again_gives_everybody_time() -> None:
+    world = small_world()
+    world.run(3)
+    del world.up["l2-b"]
+    world.run(5)
+    stored = list(world.hierarchy.members.values())
+    again = Hierarchy()
+    again.load(stored, world.hierarchy.version, now_ms=1_000_000)
+    again.advance(1_000_000)
+    again.advance(1_000_900)
+    assert [member.node_id for member in stored if not member.live] == ["l2-b"]
+    assert again.poll("local-1", None, 1_000_950) == world.answers["local-1"]
+    assert again.changes() is None
+
+
+def test_a_registry_that_was_stopped_blames_itself() -> None:
+    world = small_world()
+    world.run(3)
+    world.now_ms += 60_000
+    world.hierarchy.advance(world.now_ms)
+    assert all(member.live for member in world.hierarchy.members.values())
+    world.run(5)
+    assert world.hierarchy.reparented == 0
+
+
+def test_changes_are_told_once() -> None:
+    world = World()
+    world.join("root-1")
+    changes = world.hierarchy.changes()
+    assert changes is not None
+    assert ([member.node_id for member in changes.members], changes.removed, changes.version) == (["root-1"], [], 1)
+    world.poll("root-1")
+    assert world.hierarchy.changes() is None
+    world.hierarchy.remove("root-1")
+    changes = world.hierarchy.changes()
+    assert changes is not None
+    assert (changes.members, changes.removed) == ([], ["root-1"])
+
+
+def test_trust_is_a_matter_of_polls() -> None:
+    member = Member(node_id="x", role=Role.L2)
+    assert member.settled
+    member.lapses = 40
+    member.polls = 95
+    assert not member.settled
+    member.polls = 96
+    assert member.settled
