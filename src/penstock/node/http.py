@@ -1,40 +1,31 @@
 """The HTTP port of a node: /health/live, /health/ready, /metrics, and the routes of other parts.
 
-Starlette on uvicorn, in the broker's own event loop. Both are imported here on first use and in a thread: the
-Kafka door is open long before. The port itself is bound first, so that a port in use is a clear start error.
-Anything that is not found or not allowed is answered as problem+json (RFC 9457).
+`web_server` runs it in the broker's own event loop and loads the web stack in a thread: the Kafka door is open long
+before. Anything that is not found or not allowed is answered as problem+json (RFC 9457).
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import logging
 import socket
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import asdict
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from penstock.node.errors import StartError
+from penstock.node.web_server import WebServer
 from penstock.observability.exposition import CONTENT_TYPE, ClientSample, LagSample, LogSample, pages
 from penstock.observability.health import Health
 from penstock.observability.metrics import BrokerMetrics
 
 if TYPE_CHECKING:
-    import uvicorn
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import BaseRoute
 
-logger = logging.getLogger(__name__)
-
-BACKLOG = 128
 PIECE_BYTES_MIN = 32 * 1024
-# What is left of the page's time is spent on the wire; a scraper that stalls is cut off with the server.
-STOP_TIMEOUT_S = 2
 
 
 class HttpServer:
@@ -61,49 +52,15 @@ class HttpServer:
         self._lags = lags
         self._clients = clients
         self._parts = tuple(parts)
-        self._listening = listening
-        self._server: uvicorn.Server | None = None
-        self._serving: asyncio.Task[None] | None = None
-        self.port: int = listening.getsockname()[1]
+        self._server = WebServer(listening, self._application)
+        self.port = self._server.port
 
     async def start(self) -> None:
-        """Load the web stack, then serve. Once: a second call does nothing."""
-        if self._server is not None:
-            return
-        self._server = await asyncio.to_thread(self._build)
-        self._serving = asyncio.create_task(self._server.serve([self._listening]), name="http")
-        logger.info("listening", extra={"host": self._listening.getsockname()[0], "port": self.port})
+        """Once: a second call does nothing."""
+        await self._server.start()
 
     async def stop(self) -> None:
-        if self._server is None or self._serving is None:
-            return
-        self._server.should_exit = True
-        await self._serving
-        self._server = self._serving = None
-
-    def _build(self) -> uvicorn.Server:
-        import anyio._backends._asyncio  # noqa: F401  the first request would load it, on the event loop
-        import starlette.responses  # noqa: F401
-        import uvicorn
-
-        class Server(uvicorn.Server):
-            """Signals belong to the node, not to its web server."""
-
-            @contextlib.contextmanager
-            def capture_signals(self) -> Iterator[None]:
-                yield
-
-        config = uvicorn.Config(
-            self._application(),
-            log_config=None,
-            access_log=False,
-            lifespan="off",
-            ws="none",
-            server_header=False,
-            timeout_graceful_shutdown=STOP_TIMEOUT_S,
-        )
-        config.load()
-        return Server(config)
+        await self._server.stop()
 
     def _application(self) -> Starlette:
         from starlette.applications import Starlette
@@ -141,27 +98,6 @@ class HttpServer:
                 gathered.clear()
             await asyncio.sleep(0)
         yield bytes(gathered)
-
-
-def bind(host: str, port: int) -> socket.socket:
-    """A listening socket; what goes wrong is told with its remedy."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, kind, protocol)
-    except OSError as error:
-        raise StartError(f"HTTP address {host} is not usable ({error.strerror}); change http.host") from error
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(BACKLOG)
-    except OSError as error:
-        listening.close()
-        raise StartError(
-            f"HTTP port {port} on {host} cannot be opened ({error.strerror});"
-            " stop what uses it, or choose another with --http-port"
-        ) from error
-    listening.setblocking(False)
-    return listening
 
 
 def _json(status: HTTPStatus, body: dict[str, Any], media_type: str = "application/json") -> Response:

@@ -32,11 +32,11 @@ from penstock.net.outbox import Outbox
 from penstock.node.errors import StartError
 from penstock.node.garbage import GarbageSearch
 from penstock.node.http import HttpServer
-from penstock.node.http import bind as bind_http
 from penstock.node.kafka_door import listener_options
 from penstock.node.preload import Preloader
 from penstock.node.probes import connect_listener_probe, connect_probes, lag_samples, log_samples
 from penstock.node.storage import Storage, open_storage
+from penstock.node.web_server import bind as bind_http
 from penstock.observability.health import Health, Phase
 from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.apis import APIS

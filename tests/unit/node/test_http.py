@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import pytest
 
 from penstock.node.errors import StartError
-from penstock.node.http import HttpServer, bind
+from penstock.node.http import HttpServer
+from penstock.node.web_server import bind
 from penstock.observability.exposition import LagSample, LogSample
 from penstock.observability.health import Health, Phase
 from penstock.observability.metrics import BrokerMetrics

@@ -1,0 +1,97 @@
+"""A web application on a port, in the event loop of whoever starts it: uvicorn, with the signals left alone.
+
+The port is bound first, so that a port in use is a clear start error. The web stack is imported on first use and in a
+thread, where the application is built, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from penstock.node.errors import StartError
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.types import ASGIApp
+
+logger = logging.getLogger(__name__)
+
+BACKLOG = 128
+# What is left of the page's time is spent on the wire; a scraper that stalls is cut off with the server.
+STOP_TIMEOUT_S = 2
+
+
+class WebServer:
+    """Serves what `build` returns between `start` and `stop`."""
+
+    def __init__(self, listening: socket.socket, build: Callable[[], ASGIApp]) -> None:
+        self._listening = listening
+        self._build_application = build
+        self._server: uvicorn.Server | None = None
+        self._serving: asyncio.Task[None] | None = None
+        self.port: int = listening.getsockname()[1]
+
+    async def start(self) -> None:
+        """Load the web stack, then serve. Once: a second call does nothing."""
+        if self._server is not None:
+            return
+        self._server = await asyncio.to_thread(self._build)
+        self._serving = asyncio.create_task(self._server.serve([self._listening]), name="http")
+        logger.info("listening", extra={"host": self._listening.getsockname()[0], "port": self.port})
+
+    async def stop(self) -> None:
+        if self._server is None or self._serving is None:
+            return
+        self._server.should_exit = True
+        await self._serving
+        self._server = self._serving = None
+
+    def _build(self) -> uvicorn.Server:
+        import anyio._backends._asyncio  # noqa: F401  the first request would load it, on the event loop
+        import starlette.responses  # noqa: F401
+        import uvicorn
+
+        class Server(uvicorn.Server):
+            """Signals belong to the node, not to its web server."""
+
+            @contextlib.contextmanager
+            def capture_signals(self) -> Iterator[None]:
+                yield
+
+        config = uvicorn.Config(
+            self._build_application(),
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            server_header=False,
+            timeout_graceful_shutdown=STOP_TIMEOUT_S,
+        )
+        config.load()
+        return Server(config)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket; what goes wrong is told with its remedy."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise StartError(f"HTTP address {host} is not usable ({error.strerror}); change http.host") from error
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise StartError(
+            f"HTTP port {port} on {host} cannot be opened ({error.strerror});"
+            " stop what uses it, or choose another with --http-port"
+        ) from error
+    listening.setblocking(False)
+    return listening
