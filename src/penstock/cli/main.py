@@ -32,6 +32,7 @@ COMMANDS = {
     "pipeline": "penstock.cli.pipeline:app",
     "client-metrics": "penstock.cli.client_metrics:app",
     "quota": "penstock.cli.quota:app",
+    "registry": "penstock.cli.registry:app",
     "log": "penstock.cli.log:app",
     "config": "penstock.cli.config:app",
 }

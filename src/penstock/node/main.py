@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import signal
 import sys
 
 import uvloop
 
 from penstock.config.settings import Settings
 from penstock.node.node import Node
+from penstock.node.signals import asked_to_stop
 from penstock.runtime.descriptors import SPARE, raise_limit
 
 log = logging.getLogger(__name__)
@@ -39,14 +38,11 @@ def _check_descriptors(settings: Settings) -> None:
 
 
 async def _serve(settings: Settings) -> int:
-    loop = asyncio.get_running_loop()
-    asked_to_stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, asked_to_stop.set)
+    stop = asked_to_stop()
     node = Node(settings)
     await node.start()
     try:
-        await asked_to_stop.wait()
+        await stop.wait()
     finally:
         await node.stop()
     return 0

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Protocol
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import Metric
@@ -20,6 +21,10 @@ from penstock.observability.loop_lag import LoopLag
 from penstock.observability.probes import ConnectionProbe, RequestProbe, StorageProbe, TrafficProbe, counter, gauge
 from penstock.observability.process import FileCalls, ProcessProbe
 from penstock.observability.quota_probe import QuotaProbe
+
+
+class Probe(Protocol):
+    def families(self) -> Iterator[Metric]: ...
 
 
 class BrokerMetrics:
@@ -40,6 +45,7 @@ class BrokerMetrics:
         self.process = ProcessProbe(data_dir, file_calls)
         self._gauges: dict[str, tuple[str, Callable[[], float]]] = {}
         self._counters: dict[str, tuple[str, Callable[[], float]]] = {}
+        self._probes: list[Probe] = []
         self.registry = CollectorRegistry(auto_describe=False)
         self.registry.register(_Snapshot(self))
 
@@ -115,6 +121,10 @@ class BrokerMetrics:
         """The same for a value that only rises."""
         self._counters[name] = (help_text, read)
 
+    def add_probe(self, probe: Probe) -> None:
+        """Families of a part that a node may have or not."""
+        self._probes.append(probe)
+
     def families(self) -> Iterator[Metric]:
         for probe in (
             self.requests,
@@ -130,6 +140,8 @@ class BrokerMetrics:
             yield gauge(name, help_text, read())
         for name, (help_text, read) in self._counters.items():
             yield counter(name, help_text, read())
+        for added in self._probes:
+            yield from added.families()
 
 
 class _Snapshot(Collector):

@@ -31,6 +31,15 @@ def labelled_counter(
     return family
 
 
+def labelled_gauge(
+    name: str, help_text: str, labels: Sequence[str], values: Iterable[tuple[Sequence[str], float]]
+) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, help_text, labels=labels)
+    for key, value in values:
+        family.add_metric(key, value)
+    return family
+
+
 class RequestProbe:
     """Requests by API: how many, how long from the last byte read to the answer handed to the socket."""
 

@@ -1,0 +1,176 @@
+"""A node's line to the registry: registers, polls, keeps the last answer on disk, tells those who follow it.
+
+The driver around `follower`. It never holds up a start: the topology from disk holds until the registry says
+otherwise. aiohttp is loaded in a thread when there is a registry to ask. A new topology is on disk before anybody is
+told of it, unless the disk refuses: then it holds all the same, and a restart begins with the one before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import logging
+import random
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from pydantic import ValidationError
+
+from penstock.topology.cache import Remembered, TopologyCache
+from penstock.topology.follower import Follower, Register, RegistryState
+from penstock.topology.model import Change, Topology
+from penstock.topology.registry.bodies import RegistrationBody, TopologyBody
+
+if TYPE_CHECKING:
+    import aiohttp
+
+log = logging.getLogger(__name__)
+
+TIMEOUT_S = 10.0
+ANSWER_BYTES_MAX = 256 * 1024
+
+
+class TopologyClient:
+    """A `TopologySource`. `registration` is what the node says of itself; its instance id is filled in here."""
+
+    def __init__(self, url: str, registration: RegistrationBody, cache: TopologyCache) -> None:
+        remembered = cache.load(registration.node_id)
+        self.url = url
+        self._registration = registration.model_copy(update={"instance_id": remembered.instance_id})
+        self._cache = cache
+        self._instance_id = remembered.instance_id
+        self._is_kept = remembered.topology is not None
+        self.follower = Follower(
+            poll_interval_ms=registration.poll_interval_ms,
+            chance=random.random,
+            topology=remembered.topology,
+        )
+        self._listeners: list[Change] = []
+        self._asking: asyncio.Task[None] | None = None
+
+    @property
+    def current(self) -> Topology | None:
+        return self.follower.topology
+
+    def on_change(self, changed: Change) -> Callable[[], None]:
+        self._listeners.append(changed)
+        return lambda: self._listeners.remove(changed)
+
+    def describe(self) -> str:
+        """For the health report: role, parent, and how it stands with the registry."""
+        told, follower = self.current, self.follower
+        place = "no role yet"
+        if told is not None:
+            parent = f"parent {told.parent_url}" if told.parent_url is not None else "no parent"
+            place = f"{told.role}, {parent}, version {told.version}"
+        return f"{place}; registry {self.url} {follower.state}"
+
+    def warning(self) -> str | None:
+        if self.follower.problem is None:
+            return None
+        return f"registry {self.url} is {self.follower.state}: {self.follower.problem}"
+
+    def start(self) -> None:
+        self._asking = asyncio.get_running_loop().create_task(self._run(), name="topology")
+
+    async def stop(self) -> None:
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.gather(self._asking, return_exceptions=True)
+            self._asking = None
+
+    async def _run(self) -> None:
+        aiohttp = await asyncio.to_thread(importlib.import_module, "aiohttp")
+        if not self._is_kept:
+            await self._keep()  # the instance id, before the registry learns of it
+        timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
+        async with aiohttp.ClientSession(timeout=timeout, trust_env=True) as session:
+            while True:
+                try:
+                    pause_ms = await self._ask(session)
+                except Exception:
+                    log.exception("asking the registry failed")
+                    pause_ms = self.follower.unreachable("an error of this node, see its log")
+                await asyncio.sleep(pause_ms / 1000)
+
+    async def _ask(self, session: aiohttp.ClientSession) -> float:
+        """One question and what came of it; the pause after it."""
+        import aiohttp
+
+        before, state = self.current, self.follower.state
+        try:
+            status, etag, body = await self._exchange(session)
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            pause_ms = self.follower.unreachable(str(error) or type(error).__name__)
+        else:
+            pause_ms = self._take(status, etag, body)
+        self._tell_state(state)
+        if self.current is not None and self.current != before:
+            await self._keep()
+            self._tell_listeners(self.current)
+        return pause_ms
+
+    async def _exchange(self, session: aiohttp.ClientSession) -> tuple[int, str | None, bytes]:
+        question = self.follower.question
+        nodes = f"{self.url}/registry/nodes"
+        if isinstance(question, Register):
+            document = self._registration.model_dump(mode="json", by_alias=True, exclude_none=True)
+            request = session.post(nodes, json=document, allow_redirects=False)
+        else:
+            headers = {"If-None-Match": question.etag} if question.etag is not None else {}
+            path = f"{nodes}/{quote(self._registration.node_id, safe='')}/topology"
+            parameters = {"instanceId": self._instance_id}
+            request = session.get(path, params=parameters, headers=headers, allow_redirects=False)
+        async with request as answer:
+            body = bytearray()
+            async for piece in answer.content.iter_any():
+                body += piece
+                if len(body) > ANSWER_BYTES_MAX:
+                    raise OSError(f"an answer of more than {ANSWER_BYTES_MAX} bytes")
+            return answer.status, answer.headers.get("ETag"), bytes(body)
+
+    def _take(self, status: int, etag: str | None, body: bytes) -> float:
+        if status == HTTPStatus.NOT_MODIFIED and self.current is not None:
+            return self.follower.answered(None, etag)
+        if status != HTTPStatus.OK:
+            return self.follower.refused(status, _detail(status, body))
+        try:
+            told = TopologyBody.model_validate_json(body).topology()
+        except ValidationError:
+            return self.follower.unreachable("it answers, but not as a registry; check registry.url")
+        return self.follower.answered(told, etag)
+
+    async def _keep(self) -> None:
+        try:
+            await asyncio.to_thread(self._cache.save, Remembered(self._instance_id, self.current))
+        except OSError as error:
+            log.warning("the topology could not be kept on disk, a restart begins with the one before: %s", error)
+
+    def _tell_state(self, before: RegistryState) -> None:
+        state = self.follower.state
+        if state is before:
+            return
+        if state is RegistryState.REGISTERED:
+            log.info("registered", extra={"registry": self.url})
+        else:
+            log.warning("registry %s is %s, the last topology holds: %s", self.url, state, self.follower.problem)
+
+    def _tell_listeners(self, topology: Topology) -> None:
+        log.info("topology", extra={"role": topology.role, "parent": topology.parent_url, "version": topology.version})
+        for changed in tuple(self._listeners):
+            try:
+                changed(topology)
+            except Exception:
+                log.exception("a follower of the topology failed")
+
+
+def _detail(status: int, body: bytes) -> str:
+    """The problem's own words, or what there is instead."""
+    try:
+        document: Any = json.loads(body)
+        return str(document["detail"])[:500]
+    except (ValueError, KeyError, TypeError):
+        return f"it answers {status}, but not as a registry; check registry.url"

@@ -1,0 +1,147 @@
+"""The registry over HTTP, with OpenAPI: below /registry wherever it is mounted.
+
+    POST   /registry/nodes                     a node registers; answers its topology
+    GET    /registry/nodes/{nodeId}/topology   a node polls; 304 while If-None-Match still fits
+    GET    /registry/nodes                     everybody
+    GET    /registry/nodes/{nodeId}            one of them
+    PUT    /registry/nodes/{nodeId}/parent     a parent by hand, or null: by the rules again
+    DELETE /registry/nodes/{nodeId}            forget it
+
+An ETag names the registry's database and the version, so that one that lost its database is noticed.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, FastAPI, Header, Path, Query, Request, Response
+
+from penstock import __version__
+from penstock.topology.model import Topology
+from penstock.topology.registry.bodies import (
+    NODE_ID_PATTERN,
+    InstanceId,
+    NodeBody,
+    NodesBody,
+    ParentBody,
+    ProblemBody,
+    RegistrationBody,
+    TopologyBody,
+)
+from penstock.topology.registry.member import Member, Registration
+from penstock.topology.registry.problems import PROBLEM_TYPE, add_handlers
+from penstock.topology.registry.service import RegistryService
+
+PREFIX = "/registry"
+Named = Annotated[str, Path(alias="nodeId", pattern=NODE_ID_PATTERN)]
+
+
+def _problems(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
+    schema = {"schema": ProblemBody.model_json_schema()}
+    return {int(status): {"description": status.phrase, "content": {PROBLEM_TYPE: schema}} for status in statuses}
+
+
+UNKNOWN = _problems(HTTPStatus.NOT_FOUND)
+CONFLICT = _problems(HTTPStatus.CONFLICT)
+NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "As it was."}}
+
+
+def registry_app(service: RegistryService) -> FastAPI:
+    """To be mounted at PREFIX."""
+    app = FastAPI(
+        title="Penstock registry",
+        version=__version__,
+        description="Who the nodes of a hierarchy are, and who is whose parent.",
+        responses=_problems(HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.SERVICE_UNAVAILABLE),
+    )
+    add_handlers(app)
+    app.include_router(_Routes(service).router)
+    return app
+
+
+class _Routes:
+    """The handlers; each is a method, so that FastAPI sees its types."""
+
+    def __init__(self, service: RegistryService) -> None:
+        self._service = service
+        self.router = router = APIRouter()
+        router.post("/nodes", responses=CONFLICT, tags=["nodes"])(self.register)
+        router.get("/nodes/{nodeId}/topology", responses=UNKNOWN | CONFLICT | NOT_MODIFIED, tags=["nodes"])(self.poll)
+        router.get("/nodes", tags=["people"])(self.nodes)
+        router.get("/nodes/{nodeId}", responses=UNKNOWN, tags=["people"])(self.node)
+        router.put("/nodes/{nodeId}/parent", responses=UNKNOWN | CONFLICT, tags=["people"])(self.set_parent)
+        router.delete("/nodes/{nodeId}", status_code=204, responses=UNKNOWN, tags=["people"])(self.remove)
+
+    async def register(self, body: RegistrationBody, request: Request, response: Response) -> TopologyBody:
+        """A node says who it is, when it starts and after a 404."""
+        url = body.url
+        if url is None and body.http_port is not None and request.client is not None:
+            host = f"[{request.client.host}]" if ":" in request.client.host else request.client.host
+            url = f"http://{host}:{body.http_port}"
+        told = await self._service.register(
+            Registration(
+                node_id=body.node_id,
+                instance_id=body.instance_id,
+                role=body.role,
+                url=url.rstrip("/") if url is not None else None,
+                site=body.site,
+                poll_interval_ms=body.poll_interval_ms,
+            )
+        )
+        response.headers["ETag"] = self._etag(told)
+        return TopologyBody.of(told)
+
+    async def poll(
+        self,
+        node_id: Named,
+        response: Response,
+        instance_id: Annotated[InstanceId | None, Query(alias="instanceId")] = None,
+        if_none_match: Annotated[str | None, Header()] = None,
+    ) -> Any:
+        """A node asks for its place, and shows that it lives."""
+        told = await self._service.poll(node_id, instance_id)
+        etag = self._etag(told)
+        if if_none_match is not None and _matches(if_none_match, etag):
+            return Response(status_code=HTTPStatus.NOT_MODIFIED, headers={"ETag": etag})
+        response.headers["ETag"] = etag
+        return TopologyBody.of(told)
+
+    async def nodes(self) -> NodesBody:
+        members = self._service.hierarchy.members.values()
+        ordered = sorted(members, key=lambda member: (member.role.level, member.node_id))
+        return NodesBody(nodes=[self._body(member) for member in ordered])
+
+    async def node(self, node_id: Named) -> NodeBody:
+        return self._body(self._service.hierarchy.find(node_id))
+
+    async def set_parent(self, node_id: Named, body: ParentBody) -> NodeBody:
+        """By hand. The node learns of it at its next poll."""
+        return self._body(await self._service.set_parent(node_id, body.parent_id))
+
+    async def remove(self, node_id: Named) -> None:
+        """Forget a node. If it still lives, it registers again at its next poll."""
+        await self._service.remove(node_id)
+
+    def _etag(self, told: Topology) -> str:
+        return f'"{self._service.registry_id}-{told.version}"'
+
+    def _body(self, member: Member) -> NodeBody:
+        return NodeBody(
+            node_id=member.node_id,
+            role=member.role,
+            url=member.url,
+            site=member.site,
+            live=member.live,
+            parent_id=member.parent,
+            set_by_hand=member.pinned,
+            children=self._service.hierarchy.children(member.node_id),
+            version=member.told.version if member.told is not None else 0,
+            poll_interval_ms=member.poll_interval_ms,
+            silent_ms=self._service.silent_ms(member),
+        )
+
+
+def _matches(header: str, etag: str) -> bool:
+    """If-None-Match compares weakly (RFC 9110)."""
+    return header.strip() == "*" or etag in (tag.strip().removeprefix("W/") for tag in header.split(","))

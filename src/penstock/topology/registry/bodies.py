@@ -1,0 +1,118 @@
+"""What goes over the registry's HTTP as JSON, with bounds on everything; there the names are nodeId, parentUrl, …"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from penstock.model.role import Role
+from penstock.topology.model import Topology
+
+NODE_ID_PATTERN = r"^[A-Za-z0-9._-]{1,128}$"
+URL_PATTERN = r"^https?://[^\s/?#@]+(/[^\s?#]*)?$"
+SITE_PATTERN = r"^[^/\s]+(/[^/\s]+)*$"
+
+NodeId = Annotated[str, Field(pattern=NODE_ID_PATTERN, examples=["local-001"])]
+InstanceId = Annotated[str, Field(min_length=1, max_length=64)]
+
+
+def _upper(value: object) -> object:
+    return value.upper() if isinstance(value, str) else value
+
+
+class _Body(BaseModel):
+    """An answer; a node of an older version leaves aside what it does not know."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+
+
+class _Question(_Body):
+    """A misspelt name is told to whoever asks."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class RegistrationBody(_Question):
+    """A node that starts. Without `url`, `httpPort` and the address that the registry sees are its URL; without either
+    it is nobody's parent."""
+
+    node_id: NodeId
+    instance_id: InstanceId | None = Field(None, description="Kept by the node; tells two nodes of one id apart.")
+    role: Annotated[Role, BeforeValidator(_upper)] | None = Field(
+        None, description="Without one: as before, else by the name (local-001 is LOCAL), else LOCAL."
+    )
+    url: Annotated[str, Field(pattern=URL_PATTERN, max_length=2_048)] | None = Field(
+        None, description="The node's HTTP port for its children.", examples=["http://10.0.0.7:8080"]
+    )
+    http_port: Annotated[int, Field(ge=1, le=65_535)] | None = None
+    site: Annotated[str, Field(pattern=SITE_PATTERN, max_length=256)] | None = Field(
+        None, description="Widest part first; who shares more of it comes first.", examples=["eu/berlin/shop-7"]
+    )
+    poll_interval_ms: Annotated[int, Field(ge=100, le=86_400_000)] = 30_000
+
+
+class TopologyBody(_Body):
+    """A node's place. `parents` are the other ones, to be tried in this order when the parent does not answer."""
+
+    node_id: str
+    role: Role
+    parent_url: str | None
+    version: int
+    parents: list[str]
+
+    @classmethod
+    def of(cls, told: Topology) -> TopologyBody:
+        return cls(
+            node_id=told.node_id,
+            role=told.role,
+            parent_url=told.parent_url,
+            version=told.version,
+            parents=list(told.fallbacks),
+        )
+
+    def topology(self) -> Topology:
+        return Topology(
+            node_id=self.node_id,
+            role=self.role,
+            parent_url=self.parent_url,
+            version=self.version,
+            fallbacks=tuple(self.parents),
+        )
+
+
+class NodeBody(_Body):
+    """Everything that the registry knows of a node."""
+
+    node_id: str
+    role: Role
+    url: str | None
+    site: str | None
+    live: bool
+    parent_id: str | None
+    set_by_hand: str | None = Field(description="Id of the parent that was set by hand.")
+    children: int = Field(description="Live ones.")
+    version: int
+    poll_interval_ms: int
+    silent_ms: int = Field(description="Since it last asked, or since the registry started.")
+
+
+class NodesBody(_Body):
+    nodes: list[NodeBody]
+
+
+class ParentBody(_Question):
+    """`parentId` null gives the node back to the rules."""
+
+    parent_id: NodeId | None
+
+
+class ProblemBody(BaseModel):
+    """RFC 9457, as application/problem+json."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
