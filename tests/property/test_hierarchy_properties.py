@@ -61,14 +61,17 @@ class Registries(RuleBasedStateMachine):
     @rule(name=names, parent=st.none() | names)
     def set_parent(self, name: str, parent: str | None) -> None:
         before = {node_id: (member.parent, member.pinned) for node_id, member in self.members.items()}
+        refusal = None
         try:
             self.world.hierarchy.set_parent(name, parent)
-        except Refusal as refusal:
+        except Refusal as refused:
+            refusal = refused
+        if refusal is not None:
             assert before == {node_id: (member.parent, member.pinned) for node_id, member in self.members.items()}
-            if isinstance(refusal, Cycle):
-                steps = zip(refusal.path[1:], refusal.path[2:], strict=False)
-                assert refusal.path[0] == refusal.path[-1] == name
-                assert all(above in before[below] for below, above in steps)
+        if isinstance(refusal, Cycle):
+            steps = zip(refusal.path[1:], refusal.path[2:], strict=False)
+            assert refusal.path[0] == refusal.path[-1] == name
+            assert all(above in before[below] for below, above in steps)
 
     @rule(name=names)
     def remove(self, name: str) -> None:

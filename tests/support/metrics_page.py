@@ -18,7 +18,11 @@ def metric_sum(process: PenstockProcess, name: str, label: str) -> float:
     return sum(float(line.split()[-1]) for line in _lines(process) if line.startswith(f"{name}{{") and label in line)
 
 
+def page(process: PenstockProcess) -> str:
+    with urllib.request.urlopen(f"http://{process.host}:{process.http_port}/metrics", timeout=10) as answer:
+        text: str = answer.read().decode()
+    return text
+
+
 def _lines(process: PenstockProcess) -> list[str]:
-    with urllib.request.urlopen(f"http://{process.host}:{process.http_port}/metrics", timeout=10) as page:
-        text: str = page.read().decode()
-    return text.splitlines()
+    return page(process).splitlines()

@@ -1,7 +1,7 @@
 """A node: every part built in order, and torn down in reverse.
 
 Up:   ports taken → storage (directory, lock, metadata, log engine) → topics and partitions → flush rounds → groups →
-      Kafka door → HTTP door → ready
+      Kafka door → HTTP door → registry, if there is one → ready
 Down: not ready → no new connections or requests → waiting requests answered → groups → logs flushed, clean marker
 """
 
@@ -11,6 +11,7 @@ import asyncio
 import logging
 import socket
 from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
 
 from penstock.broker.broker import Broker
 from penstock.broker.dispatcher import Dispatcher
@@ -44,6 +45,9 @@ from penstock.runtime.clock import SystemClock
 from penstock.runtime.files import CALLS
 from penstock.runtime.periodic import Periodic
 
+if TYPE_CHECKING:
+    from penstock.topology.client import TopologyClient
+
 log = logging.getLogger(__name__)
 
 LONG_RECOVERY_SECONDS = 2.0
@@ -57,6 +61,8 @@ class Node:
         self.health = Health()
         self.metrics = BrokerMetrics({api.key: api.name for api in APIS.values()}, settings.node.data_dir, CALLS)
         self._stack = AsyncExitStack()
+        self.topology: TopologyClient | None = None
+        """None: it stands alone."""
         self._listener: Listener | None = None
         self._http: HttpServer | None = None
 
@@ -89,15 +95,32 @@ class Node:
         broker = self._build(storage)
         self._mind_the_loop(loop)
         connect_probes(broker, self.metrics, self.health)
+        self._join_hierarchy(http_socket)
         self._http = self._http_server(broker, http_socket)
         await self._recover(storage)
         outbox = Outbox(loop.call_soon)
         storage.start(broker.partitions.on_flushed, loop, after_round=outbox.send)
         await self._open_kafka_door(broker, kafka_socket, outbox)
         await self._open_http_door()
+        self._follow_registry()
         preloader = Preloader()
         preloader.start()
         self._stack.callback(preloader.stop)
+
+    def _join_hierarchy(self, http_socket: socket.socket | None) -> None:
+        """With the place that was kept on disk; the registry is asked when children could come."""
+        if self.settings.registry.url is None:
+            return
+        from penstock.node.topology import connect_topology, topology_client
+
+        http_port = http_socket.getsockname()[1] if http_socket is not None else None
+        self.topology = topology_client(self.settings, http_port)
+        connect_topology(self.topology, self.metrics, self.health)
+
+    def _follow_registry(self) -> None:
+        if self.topology is not None:
+            self.topology.start()
+            self._stack.push_async_callback(self.topology.stop)
 
     def _mind_the_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         """From here on somebody may wait for the loop: its lag is measured, and it does not stop for garbage."""

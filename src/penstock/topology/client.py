@@ -87,7 +87,7 @@ class TopologyClient:
         if not self._is_kept:
             await self._keep()  # the instance id, before the registry learns of it
         timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
-        async with aiohttp.ClientSession(timeout=timeout, trust_env=True) as session:
+        async with aiohttp.ClientSession(timeout=timeout) as session:
             while True:
                 try:
                     pause_ms = await self._ask(session)

@@ -18,6 +18,11 @@ PAGE = ROOT / "docs" / "operations.md"
 ALERTS = ROOT / "deploy" / "prometheus" / "alerts.yml"
 # Gauges that the node adds to the metrics.
 NODE_PROBES = ROOT / "src" / "penstock" / "node" / "probes.py"
+# Families of parts that a node may have or not; their counters are written without _total.
+PART_PROBES = [
+    ROOT / "src" / "penstock" / "node" / "topology.py",
+    ROOT / "src" / "penstock" / "topology" / "registry" / "probe.py",
+]
 
 
 def text() -> str:
@@ -34,6 +39,9 @@ def exposed_metrics() -> set[str]:
     heads = b"".join(pages(metrics.registry, [], [])).decode()
     names = set(re.findall(r"^# TYPE (\S+)", heads, re.MULTILINE))
     names |= {name for name, _ in (*LOG_FAMILIES, *LAG_FAMILIES)} | {INFO}
+    for probe in PART_PROBES:
+        families = re.findall(r'(counter|gauge)\(\s*"(penstock_\w+)"', probe.read_text(encoding="utf-8"))
+        names |= {name + "_total" * (kind == "counter") for kind, name in families}
     return names | set(re.findall(r'"(penstock_\w+)"', NODE_PROBES.read_text(encoding="utf-8")))
 
 

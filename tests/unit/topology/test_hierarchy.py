@@ -304,11 +304,7 @@ def test_changes_are_told_once() -> None:
     assert (changes.members, changes.removed) == ([], ["root-1"])
 
 
-def test_trust_is_a_matter_of_polls() -> None:
-    member = Member(node_id="x", role=Role.L2)
-    assert member.settled
-    member.lapses = 40
-    member.polls = 95
-    assert not member.settled
-    member.polls = 96
-    assert member.settled
+@pytest.mark.parametrize(("polls", "settled"), [(0, False), (95, False), (96, True)])
+def test_trust_is_a_matter_of_polls(polls: int, settled: bool) -> None:
+    assert Member(node_id="x", role=Role.L2).settled
+    assert Member(node_id="x", role=Role.L2, lapses=40, polls=polls).settled is settled

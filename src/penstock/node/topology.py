@@ -1,0 +1,74 @@
+"""A node in a hierarchy: what it says of itself to the registry, and what of its place is shown to operators.
+
+Nothing here is loaded by a node that stands alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import ip_address
+
+from prometheus_client.core import Metric
+
+from penstock.config.settings import Settings, StorageEngine
+from penstock.observability.health import Health
+from penstock.observability.metrics import BrokerMetrics
+from penstock.observability.probes import counter, gauge, labelled_gauge
+from penstock.runtime.files import RealFiles
+from penstock.topology.cache import TopologyCache
+from penstock.topology.client import TopologyClient
+from penstock.topology.follower import RegistryState
+from penstock.topology.registry.bodies import RegistrationBody
+
+
+def topology_client(settings: Settings, http_port: int | None) -> TopologyClient:
+    """Not started. `http_port` is the one that was taken, None if children cannot come here."""
+    assert settings.registry.url is not None
+    in_memory = settings.storage.engine is StorageEngine.MEMORY
+    cache = TopologyCache(RealFiles(), None if in_memory else settings.node.data_dir)
+    return TopologyClient(settings.registry.url, registration(settings, http_port), cache)
+
+
+def registration(settings: Settings, http_port: int | None) -> RegistrationBody:
+    """The registry checks it, as it would anybody's; what is wrong with it is then in the log and the health report."""
+    url = settings.registry.advertised_url
+    if url is None and http_port is not None and not _is_every_address(settings.http.host):
+        host = f"[{settings.http.host}]" if ":" in settings.http.host else settings.http.host
+        url = f"http://{host}:{http_port}"
+    return RegistrationBody.model_construct(
+        node_id=settings.node.label,
+        role=settings.registry.role,
+        url=url,
+        http_port=http_port if url is None else None,
+        site=settings.registry.site,
+        poll_interval_ms=settings.registry.poll_interval_ms,
+    )
+
+
+def _is_every_address(host: str) -> bool:
+    try:
+        return ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
+def connect_topology(client: TopologyClient, metrics: BrokerMetrics, health: Health) -> None:
+    metrics.add_probe(TopologyProbe(client))
+    health.add_detail("topology", client.describe)
+    health.add_warning("registry", client.warning)
+
+
+class TopologyProbe:
+    def __init__(self, client: TopologyClient) -> None:
+        self._client = client
+
+    def families(self) -> Iterator[Metric]:
+        told, follower = self._client.current, self._client.follower
+        places = [] if told is None else [((told.node_id, told.role, told.parent_url or ""), 1.0)]
+        yield labelled_gauge("penstock_topology_info", "The node's place", ["node", "role", "parent"], places)
+        yield gauge("penstock_topology_version", "Version of the topology", told.version if told is not None else 0)
+        yield counter("penstock_topology_changes", "Topologies that differed from the last one", follower.changes)
+        registered = follower.state is RegistryState.REGISTERED
+        yield gauge("penstock_topology_registered", "1 while the registry answers, 0 while it does not", registered)
+        yield counter("penstock_topology_polls", "Answers of the registry", follower.polls)
+        yield counter("penstock_topology_failures", "Questions to the registry that failed", follower.failures)

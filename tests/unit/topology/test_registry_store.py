@@ -1,0 +1,92 @@
+"""The registry on disk: everything comes back, nothing half; and its service when the disk refuses."""
+
+import asyncio
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from penstock.storage.data_directory import DataDirectoryError, DirectoryLocked
+from penstock.testing.clock import ManualClock
+from penstock.topology.registry.hierarchy import Changes
+from penstock.topology.registry.member import Registration
+from penstock.topology.registry.service import NotStored, RegistryService
+from penstock.topology.registry.store import RegistryStore
+from tests.unit.topology.registry_world import World
+
+pytestmark = pytest.mark.feature("P-11")
+
+
+def test_members_and_version_come_back(tmp_path: Path) -> None:
+    world = World()
+    world.join("root-1", site="eu")
+    world.join("l2-a")
+    world.join("local-1", url=False)
+    world.hierarchy.set_parent("local-1", "root-1")
+    world.run(1)
+    del world.up["l2-a"]
+    world.run(5)
+    changes = world.hierarchy.changes()
+    assert changes is not None
+    store = RegistryStore(tmp_path)
+    store.save(changes)
+    store.close()
+    again = RegistryStore(tmp_path)
+    expected = [replace(member, polls=0, last_poll_ms=0, told_at=-1) for member in changes.members]
+    assert again.members() == expected
+    assert (again.version, again.registry_id) == (changes.version, store.registry_id)
+    again.save(Changes([], ["l2-a"], 99))
+    assert [member.node_id for member in again.members()] == ["local-1", "root-1"]
+    assert again.version == 99
+    again.close()
+
+
+def test_commits_are_synced(tmp_path: Path) -> None:
+    store = RegistryStore(tmp_path)
+    assert store._database.execute("PRAGMA synchronous").fetchone() == (2,)
+    store.close()
+
+
+def test_one_process_a_directory(tmp_path: Path) -> None:
+    store = RegistryStore(tmp_path)
+    with pytest.raises(DirectoryLocked, match="--data-dir"):
+        RegistryStore(tmp_path)
+    store.close()
+    RegistryStore(tmp_path).close()
+
+
+def test_a_damaged_file_and_one_of_the_future_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "registry.db").write_bytes(b"not a database, but long enough to look at" * 20)
+    with pytest.raises(DataDirectoryError, match="move it away"):
+        RegistryStore(tmp_path)
+    (tmp_path / "registry.db").unlink()
+    RegistryStore(tmp_path).close()
+    with sqlite3.connect(tmp_path / "registry.db") as database:
+        database.execute("PRAGMA user_version = 99")
+    with pytest.raises(DataDirectoryError, match="newer Penstock"):
+        RegistryStore(tmp_path)
+
+
+def test_nobody_is_answered_before_it_is_stored(tmp_path: Path) -> None:
+    """A disk that fails for a while: refused, and stored with whatever comes next."""
+    store = RegistryStore(tmp_path)
+    database = store._database
+
+    async def scenario() -> None:
+        service = RegistryService(store, ManualClock())
+        await service.register(Registration(node_id="root-1", url="http://a"))
+        database.execute("PRAGMA query_only = ON")
+        with pytest.raises(NotStored):
+            await service.register(Registration(node_id="local-1"))
+        with pytest.raises(NotStored):
+            await service.poll("root-1", None)
+        assert [member.node_id for member in store.members()] == ["root-1"]
+        database.execute("PRAGMA query_only = OFF")
+        await service.poll("root-1", None)
+        assert [member.node_id for member in store.members()] == ["local-1", "root-1"]
+        assert service.requests["register", "failed"] == 1
+        await service.stop()
+
+    asyncio.run(scenario())
+    store.close()
