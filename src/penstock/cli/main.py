@@ -29,6 +29,7 @@ COMMANDS = {
     "topic": "penstock.cli.topic:app",
     "group": "penstock.cli.group:app",
     "transaction": "penstock.cli.transaction:app",
+    "pipe": "penstock.cli.pipe:app",
     "pipeline": "penstock.cli.pipeline:app",
     "client-metrics": "penstock.cli.client_metrics:app",
     "quota": "penstock.cli.quota:app",

@@ -23,7 +23,9 @@ from penstock.config.settings import MAPPINGS, Settings, keys
 
 PREFIX = "PENSTOCK_"
 # Read by the loader, by the client commands, by this project's tests and by `runtime.pauses`.
-NOT_SETTINGS = frozenset({"PENSTOCK_CONFIG", "PENSTOCK_BOOTSTRAP_SERVER", "PENSTOCK_KAFKA_JARS", "PENSTOCK_PAUSE_AT"})
+NOT_SETTINGS = frozenset(
+    {"PENSTOCK_CONFIG", "PENSTOCK_BOOTSTRAP_SERVER", "PENSTOCK_KAFKA_JARS", "PENSTOCK_PAUSE_AT", "PENSTOCK_URL"}
+)
 TEST_PREFIX = "PENSTOCK_TEST_"
 # What Kubernetes sets in every container for a service whose name begins with penstock.
 _SERVICE_VARIABLE = re.compile(
@@ -45,6 +47,8 @@ PROVIDER_KEYS = {
     "broker.network.port": "kafka.port",
     "broker.registry.url": "registry.url",
     "broker.registry.poll-interval": "registry.poll_interval_ms",
+    "broker.pipe.poll-interval": "pipe.poll_interval_ms",
+    "broker.pipe.batch-size": "pipe.batch_size",
 }
 # Understood, and without effect here: one kind of network, which needs no thread counts, and no parent to follow.
 PROVIDER_IDLE_KEYS = frozenset(
@@ -52,8 +56,6 @@ PROVIDER_IDLE_KEYS = frozenset(
         "broker.network.type",
         "broker.network.threads.boss",
         "broker.network.threads.worker",
-        "broker.pipe.poll-interval",
-        "broker.pipe.batch-size",
     }
 )
 _PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\}")

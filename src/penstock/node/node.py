@@ -1,7 +1,7 @@
 """A node: every part built in order, and torn down in reverse.
 
 Up:   ports taken → storage (directory, lock, metadata, log engine) → topics and partitions → flush rounds → groups →
-      Kafka door → HTTP door → registry, if there is one → ready
+      Kafka door → HTTP door → registry, if there is one → pipe to the parent, if there is one → ready
 Down: not ready → no new connections or requests → waiting requests answered → groups → logs flushed, clean marker
 """
 
@@ -34,6 +34,7 @@ from penstock.node.errors import StartError
 from penstock.node.garbage import GarbageSearch
 from penstock.node.http import HttpServer
 from penstock.node.kafka_door import listener_options
+from penstock.node.pipe import PipePart
 from penstock.node.preload import Preloader
 from penstock.node.probes import connect_listener_probe, connect_probes, lag_samples, log_samples
 from penstock.node.storage import Storage, open_storage
@@ -96,6 +97,7 @@ class Node:
         self._mind_the_loop(loop)
         connect_probes(broker, self.metrics, self.health)
         self._join_hierarchy(http_socket)
+        self.pipe = PipePart(broker, self.health, self.topology)
         self._http = self._http_server(broker, http_socket)
         await self._recover(storage)
         outbox = Outbox(loop.call_soon)
@@ -103,6 +105,8 @@ class Node:
         await self._open_kafka_door(broker, kafka_socket, outbox)
         await self._open_http_door()
         self._follow_registry()
+        self.pipe.start()
+        self._stack.push_async_callback(self.pipe.stop)
         preloader = Preloader()
         preloader.start()
         self._stack.callback(preloader.stop)
@@ -244,6 +248,7 @@ class Node:
             logs=lambda: log_samples(broker),
             lags=lambda: lag_samples(broker),
             clients=broker.telemetry.samples,
+            parts=[self.pipe.routes()],
         )
         self._stack.push_async_callback(http.stop)
         return http

@@ -1,0 +1,65 @@
+"""`penstock pipe`: how a node follows its parent, and how to begin again where it cannot."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from penstock.cli.node_http import DEFAULT_URL, NodeUrl, ask_node
+from penstock.cli.output import Output, note, print_json, print_table
+from penstock.cli.topic import ChangeOutput, OutputOption
+
+app = typer.Typer(no_args_is_help=True, help="See how a node follows its parent; pull a mirror again.")
+
+Topic = Annotated[str | None, typer.Argument(metavar="[TOPIC]", help="Without one: every mirror that has diverged.")]
+
+
+@app.command()
+def status(output: OutputOption = Output.TABLE, url: NodeUrl = DEFAULT_URL) -> None:
+    """Show the parent, the health of the pipe, and every mirror."""
+    told = ask_node(url, "/pipe/status")
+    if output is Output.JSON:
+        print_json(told)
+        return
+    print_table(["", "value"], _summary(told))
+    if told["topics"]:
+        columns = ["mirror", "state", "partitions", "messages behind", "why"]
+        print_table(columns, map(_row, told["topics"]), numbers=["partitions", "messages behind"])
+    else:
+        note("no mirrors yet")
+
+
+@app.command()
+def reset(topic: Topic = None, output: ChangeOutput = Output.TABLE, url: NodeUrl = DEFAULT_URL) -> None:
+    """Drop a mirror, or all that have diverged, and pull it again from the parent's log start on."""
+    told = ask_node(url, "/pipe/reset", method="POST", **({} if topic is None else {"topic": topic}))
+    if output is Output.JSON:
+        print_json(told)
+    elif told["reset"]:
+        note(f"pulled again: {', '.join(told['reset'])}")
+    else:
+        note("no mirror has diverged; name one to pull it again all the same")
+
+
+def _summary(told: dict[str, Any]) -> list[tuple[str, object]]:
+    rows: list[tuple[str, object]] = [
+        ("parent", told["parentUrl"]),
+        ("health", told["health"]),
+        ("messages behind", told["lagMessages"]),
+        ("seconds behind", told["lagSeconds"]),
+        ("failures", told["failures"]),
+        ("gaps", told["gaps"]),
+        ("messages mirrored", told["messages"]),
+    ]
+    if told["lastFailure"]:
+        rows.append(("last failure", told["lastFailure"]))
+    return rows
+
+
+def _row(topic: dict[str, Any]) -> tuple[object, ...]:
+    partitions = topic.get("partitions", [])
+    behind = sum(max(0, each["parentEnd"] - each["logEnd"]) for each in partitions)
+    troubles = [f"{each['partition']}: {each['trouble']}" for each in partitions if "trouble" in each]
+    why = "; ".join([*([topic["reason"]] if "reason" in topic else []), *troubles])
+    return topic["name"], topic["state"], len(partitions), behind, why

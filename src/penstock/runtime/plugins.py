@@ -1,0 +1,44 @@
+"""Implementations by name: those that come with Penstock, and those that other packages bring by entry points.
+
+    penstock.storage    storage engines     (`storage.interface.OpenStorage`)
+    penstock.network    networks            (`net.interface.Network`)
+    penstock.pipe       pipe connectors     (`topology.pipe.interface.Connect`)
+
+What is built in is loaded without a look at the installed packages, which takes a while, and cannot be replaced.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+
+class UnknownImplementation(Exception):
+    """Nothing has that name, or it cannot be loaded; the message says what there is."""
+
+
+def load_implementation(group: str, name: str, built_in: Mapping[str, str], setting: str) -> Any:
+    """What `module:attribute` of that name is. `setting` is where the name was given, for the message."""
+    if name in built_in:
+        return _attribute(built_in[name])
+    from importlib.metadata import entry_points
+
+    found = entry_points(group=group)
+    for entry_point in found:
+        if entry_point.name == name:
+            try:
+                return entry_point.load()
+            except Exception as error:  # whatever somebody else's module does
+                raise UnknownImplementation(
+                    f"{setting} is {name!r}, but its entry point {entry_point.value} cannot be loaded: {error!r}"
+                ) from error
+    known = ", ".join([*built_in, *sorted({entry_point.name for entry_point in found} - set(built_in))])
+    raise UnknownImplementation(
+        f"{setting} is {name!r}; there is {known}. Others come with packages that have an entry point {group}"
+    )
+
+
+def _attribute(reference: str) -> Any:
+    module, _, attribute = reference.partition(":")
+    return getattr(importlib.import_module(module), attribute)

@@ -1,0 +1,236 @@
+"""The child's own side of the pipe: which topics are mirrored, and what a follower's steps do to their logs.
+
+Everything that touches the controller, partitions and files is here; what to do is decided in `follower`, when in
+`pipe`. Loop thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from uuid import UUID
+
+from penstock.broker.broker import Broker
+from penstock.cluster.mirrors import MirrorPartition, NewMirror
+from penstock.cluster.topics import Topic
+from penstock.config.settings import PipeSettings
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.ids import PartitionId
+from penstock.model.topic_name import INTERNAL_NAMES
+from penstock.runtime.turns import Turns
+from penstock.topology.pipe.follower import Diverge, Followed, Follower, Lose, Place, Restart, Step, Store, Trim
+from penstock.topology.pipe.interface import ParentTopic, ParentTopics
+from penstock.topology.pipe.reading import last_batch
+
+log = logging.getLogger(__name__)
+
+BUSY_SECONDS = 0.05
+BUSY_TRIES = 200
+
+
+class LocalTrouble(Exception):
+    """This node cannot store what its parent has: a full or failed disk, or a limit. Tried again."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """Since the start of the process."""
+
+    batches: int = 0
+    messages: int = 0
+    size_bytes: int = 0
+    gaps: int = 0
+    missed: int = 0
+    """Offsets that nobody has any more."""
+
+
+@dataclass(slots=True)
+class Keeper:
+    """`refused` says of parent's topics why they are not mirrored, `lost` of mirrors that the parent has none."""
+
+    broker: Broker
+    settings: PipeSettings
+    counts: Counts = field(default_factory=Counts)
+    refused: dict[str, str] = field(default_factory=dict)
+    lost: set[str] = field(default_factory=set)
+    _unflushed: list[tuple[MirrorPartition, int]] = field(default_factory=list)
+
+    def is_chosen(self, name: str) -> bool:
+        if name in INTERNAL_NAMES or any(fnmatchcase(name, pattern) for pattern in self.settings.exclude):
+            return False
+        return any(fnmatchcase(name, pattern) for pattern in self.settings.topics)
+
+    def mirrors(self) -> list[Topic]:
+        return [topic for topic in self.broker.topics.all() if topic.mirror]
+
+    # --- topics ------------------------------------------------------------------------------------------------------
+
+    async def arrange(self, parent: ParentTopics, follower: Follower) -> bool:
+        """Make and change mirrors as the parent's topics are, and have their partitions followed.
+
+        False if that has to be tried again soon.
+        """
+        follower.topics_version = parent.version
+        chosen = [topic for topic in parent.topics if self.is_chosen(topic.name)]
+        names = {topic.name for topic in chosen}
+        self.lost = {topic.name for topic in self.mirrors() if topic.name not in names and self.is_chosen(topic.name)}
+        self.refused = {}
+        is_complete = True
+        turns = Turns()
+        for wanted in chosen:
+            try:
+                topic = await self._put(wanted)
+                if topic is not None:
+                    for index in range(topic.partition_count):
+                        if Place(topic.topic_id.bytes, index) not in follower.partitions:
+                            follower.follow(await self._followed(topic, index))
+                        await turns.pause()
+            except KafkaError as error:
+                self.refused[wanted.name] = str(error)
+                is_complete &= error.code is not ErrorCode.REQUEST_TIMED_OUT
+        return is_complete
+
+    async def _put(self, wanted: ParentTopic) -> Topic | None:
+        """The mirror, as it is now; None if it is not to be followed. KafkaError if it cannot be had."""
+        topic = self.broker.topics.get(wanted.name)
+        if topic is not None and topic.mirror:
+            if topic.diverged:
+                return None
+            if topic.topic_id != wanted.topic_id:
+                reason = f"the parent's topic is another one: its id is {wanted.topic_id}, here it was {topic.topic_id}"
+                await self._diverge(topic, reason)
+                return None
+        elif topic is not None:
+            raise KafkaError(
+                ErrorCode.TOPIC_ALREADY_EXISTS,
+                "a topic of this name was made here; delete it, or leave it out with pipe.exclude",
+            )
+        new = NewMirror(
+            name=wanted.name,
+            topic_id=wanted.topic_id,
+            partition_count=wanted.partition_count,
+            configs=wanted.configs,
+        )
+        return await self.broker.controller.put_mirror(new)
+
+    async def _followed(self, topic: Topic, index: int) -> Followed:
+        partition = self._partition(Place(topic.topic_id.bytes, index))
+        await self._flushed([(partition, partition.log.log_end - 1)])
+        try:
+            last = last_batch(partition, wait=False)
+        except BlockingIOError:
+            last = await asyncio.to_thread(last_batch, partition, wait=True)
+        end = partition.log.log_end
+        epoch = partition.log.epoch_at(end - 1) if end > partition.log_start else -1
+        return Followed(Place(topic.topic_id.bytes, index), end, partition.log_start, epoch, last)
+
+    # --- steps -------------------------------------------------------------------------------------------------------
+
+    async def take(self, steps: list[Step], follower: Follower) -> None:
+        """Do what the follower says. At most one answer that is not on disk waits in memory while this goes on.
+
+        LocalTrouble if it cannot be done.
+        """
+        before, self._unflushed = self._unflushed, []
+        await self._flushed(before)
+        try:
+            for step in steps:
+                await self._step(step, follower)
+        except KafkaError as error:
+            raise LocalTrouble(str(error)) from error
+        except OSError as error:
+            raise LocalTrouble(f"the disk of this node: {error}") from error
+
+    async def settle(self) -> None:
+        """Until everything is on disk."""
+        before, self._unflushed = self._unflushed, []
+        await self._flushed(before)
+
+    async def _step(self, step: Step, follower: Follower) -> None:
+        if isinstance(step, Store):
+            await self._store(step)
+        elif isinstance(step, Restart):
+            await self._restart(step)
+        elif isinstance(step, Trim):
+            await self._trim(step)
+        elif isinstance(step, Lose):
+            topic = self._topic(step.place)
+            if topic is not None:
+                self.lost.add(topic.name)
+        else:
+            await self._diverged(step, follower)
+
+    async def _store(self, step: Store) -> None:
+        partition = self._partition(step.place)
+        counts, now_ms, turns = self.counts, self.broker.clock.now_ms(), Turns()
+        for data, header in step.batches:
+            partition.append_mirrored(data, header, now_ms)
+            counts.batches += 1
+            counts.messages += header.record_count
+            counts.size_bytes += len(data)
+            await turns.pause()
+        self._unflushed.append((partition, partition.log.log_end - 1))
+
+    async def _trim(self, step: Trim) -> None:
+        partition = self._partition(step.place)
+        await self._flushed([(partition, step.log_start - 1)])
+        await asyncio.to_thread(partition.log.save_log_start, step.log_start)
+        partition.log.delete_records(step.log_start, saved=True)
+
+    async def _restart(self, step: Restart) -> None:
+        partition = self._partition(step.place)
+        if step.missing_from >= 0:
+            self.counts.gaps += 1
+            self.counts.missed += step.offset - step.missing_from
+            log.warning(
+                "%s-%d: the parent has nothing below %d any more, offsets from %d on are missing here",
+                partition.topic, partition.index, step.offset, step.missing_from,
+            )  # fmt: skip
+        await self._flushed([(partition, partition.log.log_end - 1)])
+        for _ in range(BUSY_TRIES):
+            try:
+                self.broker.engine.restart_at(partition.id, step.offset)
+                return
+            except BlockingIOError:
+                await asyncio.sleep(BUSY_SECONDS)
+        raise LocalTrouble(f"{partition.topic}-{partition.index} is busy")
+
+    async def _diverged(self, step: Diverge, follower: Follower) -> None:
+        topic = self._topic(step.place)
+        follower.forget_topic(step.place.topic)
+        if topic is not None:
+            await self._diverge(topic, f"partition {step.place.partition}: {step.reason}")
+
+    async def _diverge(self, topic: Topic, reason: str) -> None:
+        await self.broker.controller.set_diverged(topic, reason)
+        log.error(
+            "%s has DIVERGED from the parent's: %s; it is followed again after `penstock pipe reset %s`",
+            topic.name, reason, topic.name,
+        )  # fmt: skip
+
+    # --- partitions --------------------------------------------------------------------------------------------------
+
+    def _topic(self, place: Place) -> Topic | None:
+        return self.broker.topics.get_by_id(UUID(bytes=place.topic))
+
+    def _partition(self, place: Place) -> MirrorPartition:
+        partition = self.broker.partitions.find(place.topic, place.partition)
+        assert isinstance(partition, MirrorPartition), f"{partition.topic} is no mirror"
+        assert partition.id == PartitionId(UUID(bytes=place.topic), place.partition)
+        return partition
+
+    async def _flushed(self, waited_for: list[tuple[MirrorPartition, int]]) -> None:
+        """LocalTrouble if a log has failed meanwhile."""
+        for partition, last_offset in waited_for:
+            flushed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+            def tell(flushed: asyncio.Future[None] = flushed) -> None:
+                if not flushed.done():
+                    flushed.set_result(None)
+
+            if not partition.when_flushed(last_offset, tell):
+                await flushed
+            if partition.failed and not partition.deleted:
+                raise LocalTrouble(f"{partition.topic}-{partition.index}: {partition.failure.name}")

@@ -1,0 +1,176 @@
+"""The parent's side of the pipe: which topics there are, and their record batches from offsets on, as they lie on disk.
+
+Records go up to the high watermark, transactions that are open included: the child's log then says by itself how far
+readers of committed records may go. A pull that finds nothing waits, and the flush that raises a high watermark wakes
+it, as it wakes a parked fetch; so does a change of the topics. Bytes come from the page cache, or in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from penstock.broker.broker import Broker
+from penstock.cluster.partition import Partition
+from penstock.cluster.topics import TopicChange
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.runtime.turns import Turns
+from penstock.topology.pipe.reading import PullReader
+from penstock.topology.pipe.wire import PullAnswer, Pulled, PullRequest, Status, Wanted
+
+_CHANGES_PER_START = 1_000_000
+
+
+class TooManyPulls(Exception):
+    """More children wait than `pipe.pulls_max` allows."""
+
+
+class PipeServer:
+    """What children ask. Loop thread."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._settings = broker.settings.pipe
+        self._waiting: set[Callable[[], None]] = set()
+        self._stopping = False
+        self.topics_version = broker.controller.epoch * _CHANGES_PER_START
+        self.pull_count = 0
+        """Pulls under way."""
+        self.sent_bytes = 0
+        broker.topics.subscribe(self._topics_changed)
+
+    def close(self) -> None:
+        """Answer everybody who waits, and nobody any more."""
+        self._stopping = True
+        self._broker.topics.unsubscribe(self._topics_changed)
+        self._wake_all()
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._stopping
+
+    def _topics_changed(self, change: TopicChange) -> None:
+        self.topics_version += 1
+        self._wake_all()
+
+    def _wake_all(self) -> None:
+        for wake in tuple(self._waiting):
+            wake()
+
+    # --- topics ------------------------------------------------------------------------------------------------------
+
+    async def topics(self) -> dict[str, Any]:
+        """Everything but internal topics, as JSON has it."""
+        broker, turns = self._broker, Turns()
+        version, listed = self.topics_version, []
+        for topic in tuple(broker.topics.all()):
+            if topic.internal:
+                continue
+            partitions: list[dict[str, Any]] = []
+            for index in range(topic.partition_count):
+                await turns.pause()
+                try:
+                    partitions.append(_ends(broker.partitions.get_by_id(topic.topic_id, index)))
+                except KafkaError as error:
+                    partitions.append({"error": str(error)})
+            listed.append(
+                {
+                    "name": topic.name,
+                    "id": str(topic.topic_id),
+                    "mirror": topic.mirror,
+                    "configs": dict(topic.configs),
+                    "partitions": partitions,
+                }
+            )
+        node = broker.settings.node.label
+        return {"node": node, "clusterId": broker.cluster_id, "version": version, "topics": listed}
+
+    # --- records -----------------------------------------------------------------------------------------------------
+
+    async def pull(self, request: PullRequest) -> PullAnswer:
+        """Waits for news. TooManyPulls if it would be one too many."""
+        if self.pull_count >= self._settings.pulls_max:
+            raise TooManyPulls(f"{self.pull_count} pulls are waiting, the limit")
+        self.pull_count += 1
+        try:
+            answer = await _Pull(self._broker, self, request).answer()
+        finally:
+            self.pull_count -= 1
+        self.sent_bytes += sum(len(pulled.records) for pulled in answer.partitions)
+        return answer
+
+    def park(self, wake: Callable[[], None]) -> None:
+        self._waiting.add(wake)
+
+    def leave(self, wake: Callable[[], None]) -> None:
+        self._waiting.discard(wake)
+
+
+class _Pull:
+    """One request between its arrival and its answer."""
+
+    def __init__(self, broker: Broker, server: PipeServer, request: PullRequest) -> None:
+        self._broker = broker
+        self._server = server
+        self._request = request
+        bytes_max = min(request.bytes_max, broker.settings.pipe.answer_bytes_max)
+        self._reader = PullReader(bytes_max, request.batches_max)
+        self._wait_ms = min(request.wait_ms, broker.settings.pipe.wait_ms)
+        self._is_checked = any(wanted.last is not None for wanted in request.partitions)
+
+    async def answer(self) -> PullAnswer:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._wait_ms / 1000
+        while True:
+            pulled = await self._look()
+            version = self._server.topics_version
+            is_news = pulled or self._is_checked or version != self._request.topics_version
+            if is_news or self._server.is_stopping or loop.time() >= deadline:
+                return PullAnswer(version, pulled)
+            await self._wait(deadline)
+
+    async def _wait(self, deadline: float) -> None:
+        """For the next flush of a partition that was asked for, or another topic, or the end of the time."""
+        loop = asyncio.get_running_loop()
+        woken: asyncio.Future[None] = loop.create_future()
+
+        def wake() -> None:
+            if not woken.done():
+                woken.set_result(None)
+
+        timer = loop.call_at(deadline, wake)
+        waits_on: list[Partition] = []
+        try:
+            for wanted in self._request.partitions:
+                partition = self._broker.partitions.find(wanted.topic, wanted.partition)
+                partition.add_data_waiter(wake)
+                waits_on.append(partition)
+            self._server.park(wake)
+            await woken
+        except KafkaError:
+            return  # deleted meanwhile: the next look says so
+        finally:
+            timer.cancel()
+            self._server.leave(wake)
+            for partition in waits_on:
+                partition.remove_data_waiter(wake)
+
+    async def _look(self) -> list[Pulled]:
+        targets = [(wanted, self._find(wanted)) for wanted in self._request.partitions]
+        try:
+            return self._reader.read(targets, wait=False)
+        except BlockingIOError:
+            return await asyncio.to_thread(self._reader.read, targets, wait=True)
+
+    def _find(self, wanted: Wanted) -> Partition | Status:
+        """The partition, or why there is none."""
+        try:
+            return self._broker.partitions.find(wanted.topic, wanted.partition)
+        except KafkaError as error:
+            return Status.UNAVAILABLE if error.code is ErrorCode.KAFKA_STORAGE_ERROR else Status.UNKNOWN
+
+
+def _ends(partition: Partition) -> dict[str, Any]:
+    end = partition.high_watermark
+    return {"logStart": partition.log_start, "logEnd": end, "epoch": partition.log.epoch_at(max(0, end - 1))}

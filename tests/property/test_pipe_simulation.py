@@ -1,0 +1,131 @@
+"""The pipe under chosen crashes, losses and delays: a child is always a prefix of its parent, and gets everything."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.topology.pipe.reading import first_batch_offset
+from tests.support.pipe_world import Child, Node, Root, damaged, same_where_both_have_it
+
+pytestmark = pytest.mark.feature("P-12", "P-28")
+
+STEPS = 120
+
+
+def transfer(child: Child, parent: Node, random: Random) -> None:
+    """One question, whose answer may arrive, be lost, be damaged, or come when the child has died meanwhile."""
+    answer = child.ask(parent)
+    fate = random.random()
+    if fate < 0.7:
+        child.take(answer)
+    elif fate < 0.8:
+        child.begin_anew()
+    elif fate < 0.9:
+        child.take(damaged(answer, random))
+    else:
+        child.crash()
+
+
+def settle(child: Child, parent: Node) -> None:
+    parent.flush()
+    for _ in range(1_000):
+        child.take(child.ask(parent))
+        child.flush()
+        if child.log.flushed == parent.log.flushed and child.log.log_start >= parent.log.log_start:
+            return
+    raise AssertionError(f"{child.log.flushed} of {parent.log.flushed}")
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 2**32))
+def test_three_levels_whatever_happens(seed: int) -> None:
+    random = Random(seed)
+    root, middle, leaf = Root(random), Child(), Child()
+    leafs_parent: Node = middle
+
+    def change_parent() -> None:
+        nonlocal leafs_parent
+        leafs_parent = random.choice([root, middle])
+        leaf.begin_anew()
+
+    actions = [
+        root.produce, root.produce, root.produce, root.end_transaction, root.flush, root.flush, root.crash,
+        lambda: transfer(middle, root, random), lambda: transfer(middle, root, random),
+        lambda: transfer(leaf, leafs_parent, random), lambda: transfer(leaf, leafs_parent, random),
+        middle.flush, leaf.flush, middle.crash, leaf.crash, change_parent,
+    ]  # fmt: skip
+    trims = random.random() < 0.3
+    for _ in range(STEPS):
+        random.choice(actions)()
+        if trims and random.random() < 0.05:
+            root.trim()
+        for child in (middle, leaf):
+            assert not child.diverged
+            assert child.log.log_end <= root.log.flushed
+            assert same_where_both_have_it(child.log, root.log, child.log.log_end)
+    root.flush()
+    settle(middle, root)
+    leaf.begin_anew()
+    settle(leaf, middle)
+    for child in (middle, leaf):
+        assert same_where_both_have_it(child.log, root.log, root.log.flushed)
+        if not trims:  # what is known of a transaction that began in what was deleted differs
+            assert child.log.last_stable == root.log.last_stable
+            assert child.gaps == 0
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_parent_that_forgot_what_it_had_shown_is_noticed(seed: int) -> None:
+    """A disk that lies, or an old copy of it: the child stops before it mixes two histories."""
+    random = Random(seed)
+    root, child = Root(random), Child()
+    for _ in range(random.randint(1, 10)):
+        root.produce()
+    root.flush()
+    settle(child, root)
+    had = child.log.log_end
+    kept = random.randint(0, had)
+    root.crash(keep=kept)
+    kept = root.log.log_end  # whole batches
+    for _ in range(random.randint(0, 10)):
+        root.produce()
+    root.flush()
+    if random.random() < 0.5:
+        child.crash()
+    for _ in range(5):
+        child.take(child.ask(root))
+    if kept < had:
+        assert child.diverged
+        assert child.log.log_end == had
+    else:
+        assert not child.diverged
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_gap_is_told_once_and_the_log_starts_after_it(seed: int) -> None:
+    random = Random(seed)
+    root, child = Root(random), Child()
+    for _ in range(5):
+        root.produce()
+    root.flush()
+    settle(child, root)
+    end = child.log.log_end
+    for _ in range(5):
+        root.produce()
+    root.flush()
+    root.log.delete_records(random.randint(end + 1, root.log.flushed))
+    first_base = first_batch_offset(root.partition, wait=True)
+    settle(child, root)
+    gaps = int(first_base > end)  # otherwise the batch is there, and some of its records are deleted
+    assert child.gaps == gaps
+    assert child.log.log_start == root.log.log_start
+    assert same_where_both_have_it(child.log, root.log, root.log.flushed)
+    child.crash()
+    settle(child, root)
+    assert child.gaps == gaps
