@@ -125,7 +125,7 @@ class Penstock(Rival):
 
     def command(self) -> list[str]:
         flags = ["--data-dir", str(self.directory / "data"), "--log-level", "WARNING"]
-        flags += ["--kafka-port", str(self.address[1]), "--http-port", str(self._http_port)]
+        flags += ["--kafka-port", str(self.address[1]), "--http-port", str(self._http_port), "--push-port", "0"]
         return [sys.executable, "-m", "penstock", "serve", *flags]
 
 

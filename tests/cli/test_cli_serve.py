@@ -24,7 +24,7 @@ def taken_port() -> Iterator[int]:
 
 
 def serve_flags(directory: Path) -> list[object]:
-    return ["serve", "--data-dir", directory, "--kafka-port", 0, "--http-port", 0]
+    return ["serve", "--data-dir", directory, "--kafka-port", 0, "--http-port", 0, "--push-port", 0]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -41,14 +41,24 @@ def test_a_signal_stops_a_broker_cleanly(tmp_path: Path, number: signal.Signals)
 
 
 def test_a_kafka_port_in_use_is_named_with_the_remedy(alone: CommandLine, tmp_path: Path, taken_port: int) -> None:
-    failed = alone("serve", "--data-dir", tmp_path / "d", "--kafka-port", taken_port, "--http-port", 0, code=1)
+    ports = ("--kafka-port", taken_port, "--http-port", 0, "--push-port", 0)
+    failed = alone("serve", "--data-dir", tmp_path / "d", *ports, code=1)
     assert str(taken_port) in failed.err
     assert "--kafka-port" in failed.err.splitlines()[-1]
 
 
 def test_an_http_port_in_use_is_named_with_the_remedy(alone: CommandLine, tmp_path: Path, taken_port: int) -> None:
-    failed = alone("serve", "--data-dir", tmp_path / "d", "--kafka-port", 0, "--http-port", taken_port, code=1)
+    ports = ("--kafka-port", 0, "--http-port", taken_port, "--push-port", 0)
+    failed = alone("serve", "--data-dir", tmp_path / "d", *ports, code=1)
     assert "--http-port" in failed.err.splitlines()[-1]
+
+
+def test_a_push_port_in_use_is_named_with_the_remedy(alone: CommandLine, tmp_path: Path, taken_port: int) -> None:
+    ports = ("--kafka-port", 0, "--http-port", 0, "--push-port", taken_port)
+    failed = alone("serve", "--data-dir", tmp_path / "d", *ports, code=1)
+    last = failed.err.splitlines()[-1]
+    assert "--push-port" in last
+    assert "push.enabled" in last
 
 
 def test_a_directory_that_is_not_ours_is_left_alone(alone: CommandLine, tmp_path: Path) -> None:

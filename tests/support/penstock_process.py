@@ -12,6 +12,7 @@ class PenstockProcess(BrokerProcess):
     def __init__(self, directory: Path, config: str | None = None) -> None:
         super().__init__(directory)
         self.http_port = free_port()
+        self.push_port = free_port()
         self.data_directory = directory / "data"
         self._config = config
         self._config_file = directory / "penstock.yaml"
@@ -22,7 +23,7 @@ class PenstockProcess(BrokerProcess):
 
     def command(self) -> list[str]:
         flags = ["--data-dir", str(self.data_directory), "--host", self.host, "--kafka-port", str(self.port)]
-        flags += ["--http-port", str(self.http_port)]
+        flags += ["--http-port", str(self.http_port), "--push-port", str(self.push_port)]
         if self._config is not None:
             flags += ["--config", str(self._config_file)]
         return [sys.executable, "-m", "penstock", "serve", *flags]

@@ -7,7 +7,17 @@ from typing import Annotated
 import typer
 
 from penstock.cli.output import Output, print_json, print_table
-from penstock.cli.settings_flags import ConfigFile, DataDir, Host, HttpPort, KafkaPort, LogLevel, Set, load_with_flags
+from penstock.cli.settings_flags import (
+    ConfigFile,
+    DataDir,
+    Host,
+    HttpPort,
+    KafkaPort,
+    LogLevel,
+    PushPort,
+    Set,
+    load_with_flags,
+)
 
 app = typer.Typer(no_args_is_help=True, help="Look at the settings of a node.")
 
@@ -23,6 +33,7 @@ def show(
     host: Host = None,
     kafka_port: KafkaPort = None,
     http_port: HttpPort = None,
+    push_port: PushPort = None,
     config: ConfigFile = None,
     log_level: LogLevel = None,
     assignments: Set = None,
@@ -31,7 +42,7 @@ def show(
     from penstock.config.explanations import explanations
     from penstock.config.sources import variable_name
 
-    loaded = load_with_flags(config, data_dir, host, kafka_port, http_port, log_level, assignments)
+    loaded = load_with_flags(config, data_dir, host, kafka_port, http_port, push_port, log_level, assignments)
     values = loaded.settings.model_dump(mode="json")
     rows = []
     for key, explanation in explanations().items():

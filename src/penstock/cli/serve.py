@@ -7,7 +7,17 @@ import sys
 import typer
 
 from penstock.cli.errors import CommandError
-from penstock.cli.settings_flags import ConfigFile, DataDir, Host, HttpPort, KafkaPort, LogLevel, Set, load_with_flags
+from penstock.cli.settings_flags import (
+    ConfigFile,
+    DataDir,
+    Host,
+    HttpPort,
+    KafkaPort,
+    LogLevel,
+    PushPort,
+    Set,
+    load_with_flags,
+)
 
 
 def serve(
@@ -15,6 +25,7 @@ def serve(
     host: Host = None,
     kafka_port: KafkaPort = None,
     http_port: HttpPort = None,
+    push_port: PushPort = None,
     config: ConfigFile = None,
     log_level: LogLevel = None,
     assignments: Set = None,
@@ -27,7 +38,9 @@ def serve(
     from penstock.node.errors import StartError
     from penstock.observability.logs import configure_logs
 
-    settings = load_with_flags(config, data_dir, host, kafka_port, http_port, log_level, assignments).settings
+    settings = load_with_flags(
+        config, data_dir, host, kafka_port, http_port, push_port, log_level, assignments
+    ).settings
     logging = settings.logging
     configure_logs(logging.level, logging.modules, as_json=logging.format == "json")
     # kio loads hypothesis wherever it is installed, for strategies that a broker has no use for: 0.3 s of its start.

@@ -25,6 +25,9 @@ KafkaPort = Annotated[
 HttpPort = Annotated[
     int | None, typer.Option("--http-port", min=0, max=65535, help="Port of /health and /metrics; 0 takes a free one.")
 ]
+PushPort = Annotated[
+    int | None, typer.Option("--push-port", min=0, max=65535, help="Port for push clients; 0 takes a free one.")
+]
 LogLevel = Annotated[
     str | None,
     typer.Option("--log-level", metavar="LEVEL|MODULE=LEVEL,…", help="INFO, or storage=DEBUG, or WARNING,net=INFO."),
@@ -41,6 +44,7 @@ def load_with_flags(
     host: str | None,
     kafka_port: int | None,
     http_port: int | None,
+    push_port: int | None,
     log_level: str | None,
     assignments: Sequence[str] | None,
 ) -> Loaded:
@@ -55,6 +59,7 @@ def load_with_flags(
         "http.host": host,
         "kafka.port": kafka_port,
         "http.port": http_port,
+        "push.port": push_port,
         "logging.level": level,
         "logging.modules": modules,
     }

@@ -39,6 +39,7 @@ class SubprocessBroker:
     def __enter__(self) -> SubprocessBroker:
         command = [sys.executable, "-m", "penstock", "serve", "--data-dir", str(self._directory / "data")]
         command += ["--host", HOST, "--kafka-port", str(self.port), "--http-port", str(self.http_port)]
+        command += ["--push-port", "0"]
         for assignment in self._assignments:
             command += ["--set", assignment]
         environ = {name: value for name, value in os.environ.items() if not name.startswith(_SETTINGS)}

@@ -29,4 +29,5 @@ def to_log_config(explicit: Mapping[str, str], defaults: Mapping[str, str]) -> L
         timestamp_before_max_ms=int(configs["message.timestamp.before.max.ms"]),
         timestamp_after_max_ms=int(configs["message.timestamp.after.max.ms"]),
         compression_type=configs["compression.type"],
+        message_ttl_ms=int(configs["message.ttl.ms"]),
     )

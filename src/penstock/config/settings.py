@@ -190,6 +190,39 @@ class HttpSettings(Section):
     """Port of /health and /metrics; 0 takes a free one."""
 
 
+class PushSettings(Section):
+    """The push door: subscriptions, for clients that speak no Kafka."""
+
+    enabled: bool = True
+    """Open the push door, and recognise its clients at the Kafka door."""
+    host: Host | None = None
+    """Address to listen on; without one, that of the Kafka door."""
+    port: Port = 9999
+    """Port of the push door; 0 takes a free one."""
+    credit: Annotated[int, Field(ge=1, le=100_000)] = 100
+    """Messages that a subscriber may have unacknowledged, if it does not ask for another number."""
+    credit_max: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
+    """Most that a subscriber gets, whatever it asks for."""
+    messages_per_frame: Annotated[int, Field(ge=1, le=1_000)] = 10
+    """Messages in a DATA frame, if a subscriber does not ask for another number."""
+    ack_timeout_ms: Annotated[int, Field(ge=100)] = 30_000
+    """A message that is not acknowledged for so long is sent to another member."""
+    redelivery_delay_ms: Millis = 100
+    """Time before a message that a member has given back is sent again."""
+    deliveries_max: Annotated[int, Field(ge=1, le=1_000)] = 10
+    """A message that was sent so often and never acknowledged goes to the dead-letter topic."""
+    heartbeat_interval_ms: Annotated[int, Field(ge=100)] = 30_000
+    """Whoever has sent nothing for so long sends a heartbeat; after three of them without a byte a peer is dead."""
+    frame_bytes_max: Annotated[Bytes, Field(ge=64 * KIB, le=INT32_MAX)] = 16 * MIB
+    """Largest frame of a client."""
+    commit_interval_ms: Annotated[int, Field(ge=0, le=1_000)] = 5
+    """Positions that change within this time are stored together."""
+    subscriptions_max: Count = 100_000
+    """Subscriptions on this node."""
+    subscriptions_per_connection_max: Count = 1_000
+    """Subscriptions that one connection may be a member of."""
+
+
 def _engine(value: object) -> object:
     return StorageEngine.DISK if value == "mmap" else value
 
@@ -415,6 +448,7 @@ class Settings(Section):
     node: NodeSettings = NodeSettings()
     kafka: KafkaSettings = KafkaSettings()
     http: HttpSettings = HttpSettings()
+    push: PushSettings = PushSettings()
     storage: StorageSettings = StorageSettings()
     topics: TopicSettings = TopicSettings()
     groups: GroupSettings = GroupSettings()

@@ -1,4 +1,5 @@
-"""The 33 topic configs of Kafka 4.3: types, defaults, which values they take, and the broker configs they fall back to.
+"""The 33 topic configs of Kafka 4.3 and one of our own, `message.ttl.ms`: types, defaults, which values they take, and
+the broker configs they fall back to.
 
 All of them are accepted, checked, stored and described. What has a meaning here reaches the log engine through
 `cluster.log_configs`; tiered storage, jitter, preallocation and flush counts are known but change nothing.
@@ -81,6 +82,8 @@ _KEYS = (
          "How far a record's time may lie behind the broker's clock."),
     _key("message.timestamp.type", _STR, "CreateTime", one_of("CreateTime", "LogAppendTime"),
          "Whether records keep the producer's time or get the broker's."),
+    _key("message.ttl.ms", _LONG, -1, at_least(-1),
+         "Age at which the push door does not send a message any more; -1 for never. Fetch still shows it."),
     _key("min.cleanable.dirty.ratio", _DBL, 0.5, between(0, 1),
          "Share of a log that must be uncompacted before it is compacted again."),
     _key("min.compaction.lag.ms", _LONG, 0, at_least(0),

@@ -37,7 +37,7 @@ QUEUED_OVERHEAD_BYTES = 100  # what a request that waits takes besides its bytes
 class Connection(ReadingGate):
     """The protocol object that asyncio drives."""
 
-    __slots__ = ("_head", "_resting", "_scratch", "_task", "_working_off")
+    __slots__ = ("_head", "_is_fresh", "_resting", "_scratch", "_task", "_working_off")
 
     def __init__(self, shared: Shared, connection_id: int) -> None:
         self._shared = shared
@@ -45,6 +45,7 @@ class Connection(ReadingGate):
         self._transport = cast(asyncio.Transport, None)
         self.caller = Caller(connection_id, "", Endpoint("", 0))
         self.last_active = 0.0
+        self._is_fresh = True  # nothing was received yet
         self._head = b""  # up to three bytes of a frame's size
         self._incoming = None
         self._queue = deque()  # requests that wait for a coroutine to end
@@ -92,6 +93,12 @@ class Connection(ReadingGate):
         if self._closing:
             return
         self.last_active = self._shared.clock()
+        if self._is_fresh:
+            self._is_fresh = False
+            others = self._shared.others
+            if others is not None and self._scratch[0] in others[0]:
+                self._hand_over(others[1](), bytes(self._scratch[:nbytes]))
+                return
         incoming = self._incoming
         if incoming is not None:
             if incoming.received(nbytes):
@@ -99,6 +106,19 @@ class Connection(ReadingGate):
                 self._accept(incoming.end())
             return
         self._split(len(self._head) + nbytes)
+
+    def _hand_over(self, protocol: asyncio.Protocol, received: bytes) -> None:
+        """A client of another door has come in here: from now on it is served there."""
+        self._closing = True
+        self.caller.connection = None
+        self._end_mute()
+        self._shared.on_close(self)
+        transport = self._transport
+        transport.pause_reading()
+        transport.set_protocol(protocol)
+        protocol.connection_made(transport)
+        transport.resume_reading()
+        protocol.data_received(received)
 
     def eof_received(self) -> bool:
         return False  # nothing to finish: a client that stops sending has gone

@@ -108,6 +108,10 @@ class Listener:
         """Have requests served by another service from the next one on."""
         self._shared.service = service
 
+    def hand_over(self, first_bytes: range, make: Callable[[], asyncio.Protocol]) -> None:
+        """Give connections whose first byte is one of these to another door."""
+        self._shared.others = (first_bytes, make)
+
     async def start(self, bound: socket.socket) -> None:
         """Accept connections at the address that `bind` took. OSError if somebody else was faster after all."""
         loop = asyncio.get_running_loop()

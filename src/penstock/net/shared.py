@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -39,3 +40,5 @@ class Shared:
     outbox: Outbox
     muted: int = 0
     """How many are not read because their clients are over a quota."""
+    others: tuple[range, Callable[[], asyncio.Protocol]] | None = None
+    """First bytes of connections that are for another door, and what serves them there."""

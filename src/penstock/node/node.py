@@ -1,7 +1,11 @@
 """A node: every part built in order, and torn down in reverse.
 
 Up:   ports taken → storage (directory, lock, metadata, log engine) → topics and partitions → flush rounds → groups →
+<<<<<<< HEAD
       Kafka door → HTTP door → registry, if there is one → pipe to the parent, if there is one → ready
+=======
+      Kafka door → push door → HTTP door → registry, if there is one → ready
+>>>>>>> 79a3581 (The push door: connections, publishing once, subscriptions with members, refresh, metrics, HTTP)
 Down: not ready → no new connections or requests → waiting requests answered → groups → logs flushed, clean marker
 """
 
@@ -18,6 +22,7 @@ from penstock.broker.dispatcher import Dispatcher
 from penstock.broker.fetch_sessions import FetchSessions
 from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.producer_ids import ProducerIds
+from penstock.broker.push.door import PushDoor
 from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.quotas.throttle import enforce_quotas
 from penstock.broker.record_worker import RecordWorker
@@ -37,11 +42,13 @@ from penstock.node.kafka_door import listener_options
 from penstock.node.pipe import PipePart
 from penstock.node.preload import Preloader
 from penstock.node.probes import connect_listener_probe, connect_probes, lag_samples, log_samples
+from penstock.node.push_door import PushHttp, connect_push_probes, take_push_port
 from penstock.node.storage import Storage, open_storage
 from penstock.node.web_server import bind as bind_http
 from penstock.observability.health import Health, Phase
 from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.apis import APIS
+from penstock.protocol.push.frames import FIRST_BYTES
 from penstock.runtime.clock import SystemClock
 from penstock.runtime.files import CALLS
 from penstock.runtime.periodic import Periodic
@@ -66,6 +73,12 @@ class Node:
         """None: it stands alone."""
         self._listener: Listener | None = None
         self._http: HttpServer | None = None
+        self._push: PushDoor | None = None
+
+    @property
+    def push_port(self) -> int:
+        assert self._push is not None
+        return self._push.port
 
     @property
     def kafka_port(self) -> int:
@@ -90,7 +103,7 @@ class Node:
 
     async def _start(self) -> None:
         loop = asyncio.get_running_loop()
-        kafka_socket, http_socket = self._take_ports()
+        kafka_socket, http_socket, push_socket = self._take_ports()
         storage = open_storage(self.settings, self.metrics)
         self._stack.push_async_callback(storage.close)
         broker = self._build(storage)
@@ -98,11 +111,14 @@ class Node:
         connect_probes(broker, self.metrics, self.health)
         self._join_hierarchy(http_socket)
         self.pipe = PipePart(broker, self.health, self.topology)
-        self._http = self._http_server(broker, http_socket)
+        push = self._push_door(broker, storage)
+        self._http = self._http_server(broker, http_socket, push)
         await self._recover(storage)
         outbox = Outbox(loop.call_soon)
         storage.start(broker.partitions.on_flushed, loop, after_round=outbox.send)
         await self._open_kafka_door(broker, kafka_socket, outbox)
+        if push is not None and push_socket is not None:
+            await self._open_push_door(push, push_socket)
         await self._open_http_door()
         self._follow_registry()
         self.pipe.start()
@@ -198,7 +214,7 @@ class Node:
             record_worker=record_worker,
         )
 
-    def _take_ports(self) -> tuple[socket.socket, socket.socket | None]:
+    def _take_ports(self) -> tuple[socket.socket, socket.socket | None, socket.socket | None]:
         """First of all: a start that fails for a port that is in use leaves nothing behind."""
         host, port = self.settings.kafka.host, self.settings.kafka.port
         try:
@@ -206,11 +222,27 @@ class Node:
         except OSError as error:
             raise _no_port(host, port, error) from error
         self._stack.callback(kafka_socket.close)
-        if not self.settings.http.enabled:
-            return kafka_socket, None
-        http_socket = bind_http(self.settings.http.host, self.settings.http.port)
-        self._stack.callback(http_socket.close)
-        return kafka_socket, http_socket
+        push_socket = http_socket = None
+        if self.settings.push.enabled:
+            push_socket = take_push_port(self.settings)
+            self._stack.callback(push_socket.close)
+        if self.settings.http.enabled:
+            http_socket = bind_http(self.settings.http.host, self.settings.http.port)
+            self._stack.callback(http_socket.close)
+        return kafka_socket, http_socket, push_socket
+
+    def _push_door(self, broker: Broker, storage: Storage) -> PushDoor | None:
+        if not self.settings.push.enabled:
+            return None
+        self._push = PushDoor(broker, storage.metadata)
+        connect_push_probes(self._push, self.metrics)
+        return self._push
+
+    async def _open_push_door(self, push: PushDoor, push_socket: socket.socket) -> None:
+        assert self._listener is not None
+        await push.start(push_socket)
+        self._stack.push_async_callback(push.stop)
+        self._listener.hand_over(FIRST_BYTES, push.make)
 
     async def _open_kafka_door(self, broker: Broker, kafka_socket: socket.socket, outbox: Outbox) -> None:
         """Closing it goes the other way round: nothing new, waiting requests answered, the last answers sent."""
@@ -238,7 +270,9 @@ class Node:
         self._stack.callback(_stop_taking_requests, listener, broker)
         log.info("listening", extra={"host": host, "port": listener.port})
 
-    def _http_server(self, broker: Broker, http_socket: socket.socket | None) -> HttpServer | None:
+    def _http_server(
+        self, broker: Broker, http_socket: socket.socket | None, push: PushDoor | None
+    ) -> HttpServer | None:
         if http_socket is None:
             return None
         http = HttpServer(
@@ -248,7 +282,7 @@ class Node:
             logs=lambda: log_samples(broker),
             lags=lambda: lag_samples(broker),
             clients=broker.telemetry.samples,
-            parts=[self.pipe.routes()],
+            parts=[self.pipe.routes(), *([] if push is None else [PushHttp(push.subscriptions).routes])],
         )
         self._stack.push_async_callback(http.stop)
         return http

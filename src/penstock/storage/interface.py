@@ -55,6 +55,7 @@ class LogConfig:
     timestamp_before_max_ms: int = (1 << 63) - 1
     timestamp_after_max_ms: int = 3_600_000
     compression_type: str = "producer"
+    message_ttl_ms: int = -1  # not for the log: it keeps what has expired, and the push door does not send it
 
     @property
     def codec(self) -> int | None:
@@ -235,6 +236,12 @@ class Log(Protocol):
 
     def producer(self, producer_id: int) -> ProducerView | None:
         """None if the log does not know it, or not any more."""
+        ...
+
+    def find_sequence(self, producer_id: int, sequence: int) -> tuple[int, int] | None:
+        """Offset of a producer's record, flushed or not, if it is in one of the last five batches; and the largest
+        timestamp of its batch.
+        """
         ...
 
 

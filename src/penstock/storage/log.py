@@ -146,6 +146,9 @@ class DiskLog(MirrorWriter):
     def producer(self, producer_id: int) -> ProducerView | None:
         return self._producers.view(producer_id)
 
+    def find_sequence(self, producer_id: int, sequence: int) -> tuple[int, int] | None:
+        return self._producers.find_sequence(producer_id, sequence)
+
     def open_transactions(self) -> list[OpenTransaction]:
         return self._producers.open_transactions()
 

@@ -25,6 +25,7 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId, TopicId
 from penstock.runtime.files import RealFiles
 from penstock.storage.metadata_schema import WITH_MIRRORS, MetadataError, missing, prepare
+from penstock.storage.push_tables import PushTables
 
 TOPIC_SCOPE = "topic"
 
@@ -42,7 +43,7 @@ class TopicRow(NamedTuple):
     diverged: str = ""  # why a mirror has stopped to follow
 
 
-class MetadataStore:
+class MetadataStore(PushTables):
     """The one owner of meta.db. `boot` rises by one at every open that may write."""
 
     def __init__(self, path: Path | None, *, read_only: bool = False, must_exist: bool = False) -> None:

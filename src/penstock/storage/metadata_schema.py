@@ -9,6 +9,8 @@
     epochs      where each leader epoch of a partition starts
     quotas      limits of clients: the entity as JSON, the key, the value as text (it may be no number)
     deleted_topics  topics that are gone while their directories may still be there
+    subscriptions   of the push door; refresh_ends is null unless a refresh is under way
+    push_producers  the producer id of a push client in its epoch
 
 `PRAGMA user_version` is the schema's version; an older one is migrated step by step in one transaction, a
 newer one is refused, because an old program would not keep what it does not know.
@@ -20,7 +22,7 @@ import sqlite3
 
 from penstock.storage.data_directory import DataDirectoryError
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 WITH_MIRRORS = 4
 
 _VERSION_1 = """
@@ -74,8 +76,26 @@ ALTER TABLE topics ADD COLUMN mirror INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE topics ADD COLUMN diverged TEXT NOT NULL DEFAULT '';
 """
 
+_VERSION_5 = """
+CREATE TABLE subscriptions (
+    name TEXT PRIMARY KEY,
+    topic TEXT NOT NULL,
+    by_key INTEGER NOT NULL,
+    start_kind INTEGER NOT NULL,
+    start_value INTEGER NOT NULL,
+    refresh_id INTEGER NOT NULL,
+    refresh_ends TEXT
+) STRICT, WITHOUT ROWID;
+CREATE TABLE push_producers (
+    client_id TEXT PRIMARY KEY,
+    epoch INTEGER NOT NULL,
+    producer_id INTEGER NOT NULL,
+    used_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+
 # The script that leads from version n to n + 1 is at index n.
-_MIGRATIONS = [_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4]
+_MIGRATIONS = [_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5]
 
 
 class MetadataError(DataDirectoryError):

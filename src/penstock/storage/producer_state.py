@@ -217,6 +217,15 @@ class Producers:
         producer = self._by_id.get(producer_id)
         return None if producer is None else self._view(producer_id, producer)
 
+    def find_sequence(self, producer_id: int, sequence: int) -> tuple[int, int] | None:
+        """Offset and time of the record with this sequence, if it is in one of the producer's last batches."""
+        producer = self._by_id.get(producer_id)
+        for seen in producer.batches if producer is not None else ():
+            place = (sequence - seen.first_sequence) & _SEQUENCE_MASK
+            if place <= seen.last_offset - seen.base_offset:
+                return seen.base_offset + place, seen.append_time_ms
+        return None
+
     def _view(self, key: int, producer: Producer) -> ProducerView:
         return ProducerView(
             key,

@@ -24,8 +24,9 @@ from penstock.storage.interface import LogConfig
 pytestmark = pytest.mark.feature("K-13")
 
 
-def test_there_are_33_and_their_defaults_are_valid() -> None:
-    assert len(TOPIC_CONFIGS) == 33
+def test_there_are_33_of_kafka_and_one_more_and_their_defaults_are_valid() -> None:
+    assert len(TOPIC_CONFIGS) == 33 + 1
+    assert TOPIC_CONFIGS["message.ttl.ms"].default == "-1"
     for name, key in TOPIC_CONFIGS.items():
         assert key.default is not None
         assert normalize(name, key.default) == key.default

@@ -134,8 +134,8 @@ def test_a_record_of_deletion_stays_until_the_directory_is_gone(tmp_path: Path) 
 def test_metadata_of_the_first_schema_is_migrated(tmp_path: Path) -> None:
     written(tmp_path).engine.close()
     database = sqlite3.connect(tmp_path / "meta.db")
-    database.execute("DROP TABLE deleted_topics")
-    database.execute("DROP TABLE quotas")
+    for table in ("deleted_topics", "quotas", "subscriptions", "push_producers"):
+        database.execute(f"DROP TABLE {table}")
     for column in ("mirror", "diverged"):
         database.execute(f"ALTER TABLE topics DROP COLUMN {column}")
     database.execute("PRAGMA user_version = 1")
@@ -149,4 +149,4 @@ def test_metadata_of_the_first_schema_is_migrated(tmp_path: Path) -> None:
     assert bench.engine.metadata.deleted_topics() == {TOPIC: "prices"}
     assert bench.engine.metadata.quotas() == []
     bench.engine.close()
-    assert SCHEMA_VERSION == 4
+    assert SCHEMA_VERSION == 5

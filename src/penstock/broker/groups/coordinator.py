@@ -7,10 +7,10 @@ Failures are KafkaErrors; where their code goes in an answer differs by API and 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from penstock.broker.groups.exchange import GroupRecord, JoinAnswer, JoinRequest, SyncAnswer
-from penstock.broker.groups.group import Group, Identity
+from penstock.broker.groups.group import Group, Holder, Identity
 from penstock.broker.groups.offsets import OffsetChange, Table
 from penstock.broker.groups.records import KEY_STRING_BYTES_MAX, GroupValue
 from penstock.broker.groups.shard import Shard, offset_write_error
@@ -118,6 +118,31 @@ class GroupCoordinator:
         if found is None:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         return found
+
+    # --- subscriptions -----------------------------------------------------------------------------------------------
+
+    async def hold(self, group_id: str, holder: Holder) -> None:
+        """A subscription takes a group; see `Group.hold`."""
+        shard = await self.shards.to_write(group_id)
+        group = shard.groups.get(group_id) or self.shards.create(shard, group_id)
+        group.hold(holder, self.shards.now())
+
+    def release(self, group_id: str, holder: Holder) -> None:
+        try:
+            found = self.shards.find(group_id)
+        except KafkaError:
+            return  # the node stops, or the group's log has failed
+        if found is not None:
+            found[1].release(holder, self.shards.now())
+
+    def commit_held(self, group_id: str, changes: list[OffsetChange], outcome: Callable[[ErrorCode], None]) -> None:
+        """Store positions of a subscription; `outcome` is told when they are on disk. KafkaError if nobody can."""
+        shard = self.shards.shard(group_id)
+        if shard is None:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        if group_id not in shard.groups:
+            self.shards.create(shard, group_id)
+        shard.change_offsets(group_id, changes, outcome)
 
     # --- offsets -----------------------------------------------------------------------------------------------------
 

@@ -10,8 +10,8 @@ Offsets are not here but in `offsets`; which groups exist, and where their recor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 from penstock.broker.groups.exchange import (
     Delivery,
@@ -32,6 +32,8 @@ from penstock.model.errors import ErrorCode, KafkaError
 
 __all__ = ["Group", "GroupLimits", "GroupState", "Identity"]
 
+PUSH = "push"
+"""The protocol type of a group that a subscription of the push door holds."""
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000  # as in Kafka: a new member cannot heartbeat while its first join is parked
 
 
@@ -42,8 +44,16 @@ class Identity(NamedTuple):
     instance_id: str | None
 
 
+class Holder(Protocol):
+    """A subscription that has taken a group."""
+
+    def group_members(self) -> Iterable[Member]: ...
+
+
 class Group(Rebalance):
     """A group as its members see it."""
+
+    holder: Holder | None = None
 
     @classmethod
     def restored(cls, group_id: str, value: GroupValue, limits: GroupLimits, now: Now) -> Group:
@@ -87,7 +97,7 @@ class Group(Rebalance):
                 self._remove(member_id)
                 member_id = ""
                 raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED)
-            if not self._speaks(request):
+            if self.holder is not None or not self._speaks(request):
                 raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
             if member_id == "":
                 self._join_first(request, ticket, now)
@@ -317,6 +327,37 @@ class Group(Rebalance):
             return error.code
         self._remove(member_id)
         return ErrorCode.NONE
+
+    # --- held by a subscription --------------------------------------------------------------------------------------
+
+    def hold(self, holder: Holder, now: Now) -> None:
+        """A subscription of the push door takes the group: it is active, and no Kafka member may join.
+
+        KafkaError INCONSISTENT_GROUP_PROTOCOL if the group has members of its own.
+        """
+        if self.holder is not holder and (self.state is not EMPTY or self.pending):
+            raise KafkaError(
+                ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+                f"{self.group_id} is a consumer group with Kafka members; stop them, or choose another name",
+            )
+        self.holder = holder
+        self.state = STABLE
+        self.state_ms = now.wall_ms
+        self.protocol_type = PUSH
+        self.protocol_name = PUSH
+
+    def release(self, holder: Holder, now: Now) -> None:
+        """The subscription has no members any more."""
+        if self.holder is holder:
+            self.holder = None
+            self.protocol_type = self.protocol_name = None
+            if self.state is STABLE:
+                self.state = EMPTY
+                self.state_ms = now.wall_ms
+
+    @property
+    def shown_members(self) -> Iterable[Member]:
+        return self.members if self.holder is None else self.holder.group_members()
 
     # --- offsets, deletion -------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from penstock.broker.coordinator_log import CoordinatorState
 from penstock.broker.coordinator_shards import CoordinatorShards
@@ -63,6 +63,8 @@ class Shards:
             new_member_id=lambda name: f"{name}-{uuid.uuid4()}",
         )
         self._shards = CoordinatorShards(CONSUMER_OFFSETS, partitions, controller, self._new_shard)
+        self.is_kept: Callable[[str], bool] = lambda group_id: False
+        """Whether a group's offsets stay however old they are: those of subscriptions do."""
         self._schedule = Schedule()
         self._timer: asyncio.TimerHandle | None = None
         self._loading: asyncio.Task[None] | None = None
@@ -207,7 +209,8 @@ class Shards:
         retention_ms = self._settings.offsets_retention_minutes * 60_000
         for shard in self:
             for count, group in enumerate(tuple(shard.groups.values()), 1):
-                if group.state is not GroupState.DEAD and shard.state is CoordinatorState.ACTIVE:
+                is_live = group.state is not GroupState.DEAD and shard.state is CoordinatorState.ACTIVE
+                if is_live and not self.is_kept(group.group_id):
                     _sweep_group(shard, group, self._clock.now_ms(), retention_ms)
                 if count % GROUPS_PER_STEP == 0:
                     await asyncio.sleep(0)

@@ -54,7 +54,7 @@ def _found(call: Call, group: Group) -> Entity:
             member_metadata=member.metadata(group.protocol_name) if is_stable else b"",
             member_assignment=member.assignment,
         )
-        for member in group.members
+        for member in group.shown_members
     ]
     return _described(
         call,

@@ -16,6 +16,7 @@ from penstock.broker.broker import Broker
 from penstock.broker.call import Call
 from penstock.broker.groups.offsets import Table
 from penstock.broker.groups.records import CommittedOffset
+from penstock.broker.subscriptions.position import is_position_text
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP, NO_TOPIC_ID
@@ -108,7 +109,7 @@ def _topic(
                 partition_index=index,
                 committed_offset=found.offset,
                 committed_leader_epoch=found.leader_epoch,
-                metadata=found.metadata,
+                metadata="" if is_position_text(found.metadata) else found.metadata,
                 error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT if index in unstable else code,
             )
         )

@@ -6,7 +6,7 @@ live (the topic's `message.ttl.ms` or the header `ttl-ms`, the smaller) is over,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from penstock.model.batch import HEADER_BYTES, BatchHeader, iter_headers
 from penstock.model.compression import decompress
@@ -20,13 +20,13 @@ from penstock.storage.interface import AbortedTransaction
 
 TTL_HEADER = b"ttl-ms"
 NEVER = 1 << 62
-NO_TTL = -1
+UNPACKED_AT_ONCE_BYTES = 16 * 1024
 
 
 class Chunk:
     """Messages of one partition in the order of their offsets, some of which may be dealt already (`start`)."""
 
-    __slots__ = ("expired", "expiries", "first_timestamp", "items", "keys", "next_offset", "offsets", "size_bytes",
+    __slots__ = ("expired", "expiries", "first_timestamp", "items", "keys", "next_offset", "offsets",
                  "start")  # fmt: skip
 
     def __init__(self, next_offset: int) -> None:
@@ -38,7 +38,6 @@ class Chunk:
         self.expired = 0
         self.first_timestamp = -1
         self.start = 0
-        self.size_bytes = 0
 
     @property
     def is_empty(self) -> bool:
@@ -62,6 +61,91 @@ class Chunk:
 Wanted = Callable[[int], bool]
 
 
+class Cursor:
+    """Walks over the batches of a slice of a log, a bounded number of records at a time.
+
+    KafkaError CORRUPT_MESSAGE where they do not decode.
+    """
+
+    __slots__ = ("_aborted", "_batches", "_left", "_payload", "_place", "_records", "header", "next_offset")
+
+    def __init__(self, records: bytes, next_offset: int, aborted: Iterable[AbortedTransaction] = ()) -> None:
+        self._records = records
+        self.next_offset = next_offset  # behind all of it
+        self._aborted = _Aborted(aborted)
+        self._batches = list(iter_headers(records))
+        self._batches.reverse()
+        self.header: BatchHeader | None = None
+        self._payload = b""
+        self._place = (0, 0)  # in the payload, and where that ends
+        self._left = 0  # records of the batch
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self._records) + (len(self._payload) if self._payload is not self._records else 0)
+
+    @property
+    def is_heavy(self) -> bool:
+        """Whether unpacking the next batch would hold up the loop."""
+        if not self._batches:
+            return False
+        header = self._batches[-1][1]
+        return header.codec != 0 and header.size_bytes > UNPACKED_AT_ONCE_BYTES
+
+    def open_batch(self) -> bool:
+        """Go to the next batch with messages, and unpack it; False at the end. A large one is worth a thread."""
+        while self._batches:
+            position, header = self._batches.pop()
+            if header.is_control:
+                self._aborted.ended(header)
+                continue
+            if header.is_transactional and self._aborted.covers(header):
+                continue
+            self.header = header
+            self._left = header.record_count
+            end = position + header.size_bytes
+            if header.codec:
+                body = memoryview(self._records)[position + HEADER_BYTES : end]
+                try:
+                    self._payload = bytes(decompress(header.codec, body, STORED_DECOMPRESSED_BYTES_MAX))
+                except ValueError as error:
+                    raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"offset {header.base_offset}: {error}") from error
+                self._place = (0, len(self._payload))
+            else:
+                self._payload = self._records
+                self._place = (position + HEADER_BYTES, end)
+            return True
+        self.header = None
+        return False
+
+    def take(
+        self,
+        chunk: Chunk,
+        partition: int,
+        *,
+        start: int,
+        ttl_ms: int,
+        now_ms: int,
+        limit: int = 1 << 31,
+        wanted: Wanted | None = None,
+    ) -> None:
+        """Add up to `limit` records of the open batch to a chunk: those from `start` on that are wanted."""
+        header = self.header
+        assert header is not None
+        reader = _Reader(chunk, partition, start, ttl_ms, now_ms, wanted)
+        count = min(limit, self._left)
+        position, end = self._place
+        try:
+            position = reader.walk(self._payload, position, end, header, count)
+        except (ValueError, IndexError) as error:
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"offset {header.base_offset}: {error}") from error
+        self._left -= count
+        self._place = (position, end)
+        if not self._left:
+            self.header = None
+            chunk.next_offset = header.base_offset + header.last_offset_delta + 1
+
+
 def read_chunk(
     records: bytes,
     partition: int,
@@ -75,13 +159,10 @@ def read_chunk(
 ) -> Chunk:
     """The messages from `start` on of all batches in `records`. KafkaError CORRUPT_MESSAGE if they do not decode."""
     chunk = Chunk(next_offset)
-    reader = _Reader(chunk, partition, start, ttl_ms, now_ms, wanted)
-    skipped = _Aborted(aborted)
-    for position, header in iter_headers(records):
-        if header.is_control:
-            skipped.ended(header)
-        elif not (header.is_transactional and skipped.covers(header)):
-            reader.read_batch(records, position, header)
+    cursor = Cursor(records, next_offset, aborted)
+    while cursor.open_batch():
+        cursor.take(chunk, partition, start=start, ttl_ms=ttl_ms, now_ms=now_ms, wanted=wanted)
+    chunk.next_offset = next_offset
     return chunk
 
 
@@ -119,24 +200,14 @@ class _Reader:
         self._now_ms = now_ms
         self._wanted = wanted
 
-    def read_batch(self, records: bytes, position: int, header: BatchHeader) -> None:
-        end = position + header.size_bytes
-        try:
-            if header.codec:
-                body = memoryview(records)[position + HEADER_BYTES : end]
-                payload = bytes(decompress(header.codec, body, STORED_DECOMPRESSED_BYTES_MAX))
-                self._walk(payload, 0, len(payload), header)
-            else:
-                self._walk(records, position + HEADER_BYTES, end, header)
-        except (ValueError, IndexError) as error:
-            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"offset {header.base_offset}: {error}") from error
-
-    def _walk(self, payload: bytes, position: int, size: int, header: BatchHeader) -> None:
+    def walk(self, payload: bytes, position: int, size: int, header: BatchHeader, count: int) -> int:
+        """So many records from `position` on; where the next one begins."""
         chunk, partition, wanted = self._chunk, self._partition, self._wanted
         offsets, items, keys = chunk.offsets, chunk.items, chunk.keys
         base_offset, base_timestamp = header.base_offset, header.base_timestamp
         append_time = header.max_timestamp if header.is_log_append_time else None
-        for _ in range(header.record_count):
+        offset = base_offset - 1
+        for _ in range(count):
             length, position = read_signed(payload, position)
             end = position + length
             if length < RECORD_BYTES_MIN - 1 or end > size:
@@ -174,7 +245,8 @@ class _Reader:
             if chunk.first_timestamp < 0:
                 chunk.first_timestamp = timestamp
             position = end
-        chunk.size_bytes += size
+        chunk.next_offset = offset + 1
+        return position
 
     def _note_expiry(self, timestamp: int, ttl_ms: int) -> bool:
         """Whether it is still to be sent."""
@@ -214,9 +286,3 @@ def _smaller(ttl_ms: int, text: bytes) -> int:
         return ttl_ms
     own = int(text)
     return own if ttl_ms < 0 else min(ttl_ms, own)
-
-
-def find_messages(chunk: Chunk) -> dict[int, tuple[bytes, bytes | None]]:
-    """Item and key by offset."""
-    found: Sequence[tuple[int, bytes, bytes | None]] = list(zip(chunk.offsets, chunk.items, chunk.keys, strict=True))
-    return {offset: (item, key) for offset, item, key in found}

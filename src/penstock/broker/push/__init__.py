@@ -1,0 +1,1 @@
+"""The push door: connections, what they ask, and publishing."""

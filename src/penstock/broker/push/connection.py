@@ -1,0 +1,323 @@
+"""One push client's connection: frames in, frames out, by the table of `protocol.push.states`.
+
+Frames are served in their order. What is quick (PUBLISH, ACK, HEARTBEAT) is served at once, PUBLISH frames that came
+together as one; what has to wait for something (subscriptions, topics) holds up those behind it. A client that sends
+much gets a turn of a few milliseconds, then others do.
+
+A client that does not read is sent nothing more, and nothing more is read from it: what the broker holds for it is
+bounded by its transport's buffer, one read and one frame.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from penstock.broker.subscriptions.live import LiveSubscription
+from penstock.broker.subscriptions.member import Member
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.push.data import AckData
+from penstock.protocol.push.frames import NO_ID, Frame, FrameSplitter, FrameType, MalformedFrame
+from penstock.protocol.push.messages import NO_SEQUENCE, Disconnect, Error, Heartbeat, Publish, decode, encode
+from penstock.protocol.push.states import Side, State, step
+from penstock.runtime.turns import STEP_NS
+
+if TYPE_CHECKING:
+    from penstock.broker.push.door import PushDoor
+
+log = logging.getLogger(__name__)
+
+UNSENT_BYTES_MAX: Final = 512 * 1024
+UNANSWERED_MAX: Final = 10_000
+_LATER: Final = frozenset(
+    (
+        FrameType.SUBSCRIBE,
+        FrameType.COMMIT_OFFSET,
+        FrameType.READY,
+        FrameType.CREATE_TOPIC,
+        FrameType.CREATE_SUBSCRIPTION,
+        FrameType.DELETE_SUBSCRIPTION,
+        FrameType.UNSUBSCRIBE,
+    )
+)
+_Publishes = list[tuple[int, Publish, int]]
+
+
+class PushConnection(asyncio.Protocol):
+    """The protocol object that asyncio drives. `memberships` are the subscriptions it is in, by name."""
+
+    __slots__ = (
+        "_busy", "_door", "_frame_since", "_is_resting", "_queue", "_reading_paused", "_splitter", "_task",
+        "_transport", "_unanswered", "connection_id", "host", "is_full", "last_received", "last_sent", "memberships",
+        "state",
+    )  # fmt: skip
+
+    def __init__(self, door: PushDoor, connection_id: int) -> None:
+        self._door = door
+        self.connection_id = connection_id
+        self.host = ""
+        self.state = State.OPEN
+        self.memberships: dict[str, tuple[LiveSubscription, Member]] = {}
+        self.last_received = self.last_sent = 0.0
+        self._transport = cast(asyncio.Transport, None)
+        self._splitter = FrameSplitter(door.settings.frame_bytes_max)
+        self._queue: deque[Frame] = deque()
+        self._busy = False  # a request is being served that those behind it wait for
+        self._is_resting = False
+        self.is_full = False
+        self._reading_paused = False
+        self._unanswered = 0
+        self._frame_since: float | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    # --- asyncio's side ----------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        peer = transport.get_extra_info("peername")
+        self.host = str(peer[0]) if isinstance(peer, tuple) else ""
+        self._transport.set_write_buffer_limits(UNSENT_BYTES_MAX)
+        self.last_received = self.last_sent = self._door.now()
+        reason = self._door.opened(self)
+        if reason is not None:
+            self.fail(reason, ErrorCode.POLICY_VIOLATION)
+
+    def data_received(self, data: bytes) -> None:
+        if self.state is State.CLOSING:
+            return
+        self.last_received = self._door.now()
+        before = self._splitter.held_bytes
+        try:
+            self._queue.extend(self._splitter.feed(data))
+        except MalformedFrame as problem:
+            self._door.hold(-before)
+            self.fail(str(problem))
+            return
+        if not self._splitter.held_bytes:
+            self._frame_since = None
+        elif self._frame_since is None or self._queue:
+            self._frame_since = self.last_received
+        if before != self._splitter.held_bytes:
+            self._door.hold(self._splitter.held_bytes - before)
+            if self._door.is_exhausted and self._splitter.held_bytes > UNSENT_BYTES_MAX:
+                self.fail(
+                    "the broker holds too much for its clients at the moment; try again", ErrorCode.POLICY_VIOLATION
+                )
+                return
+        self._work()
+
+    def eof_received(self) -> bool:
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.state = State.CLOSING
+        self._queue.clear()
+        self._door.hold(-self._splitter.held_bytes)
+        if self._task is not None:
+            self._task.cancel()
+        for live, member in self.memberships.values():
+            self._door.subscriptions.leave(live, member)
+        self.memberships.clear()
+        self._door.closed(self)
+
+    def pause_writing(self) -> None:
+        self.is_full = True
+        for live, member in self.memberships.values():
+            live.pause(member)
+        self._adjust_reading()
+
+    def resume_writing(self) -> None:
+        self.is_full = False
+        for live, member in self.memberships.values():
+            live.resume(member)
+        self._adjust_reading()
+
+    @property
+    def is_closing(self) -> bool:
+        return self.state is State.CLOSING
+
+    def is_stalled(self, moment: float) -> bool:
+        """It has begun a frame and not ended it since."""
+        return self._frame_since is not None and self._frame_since < moment
+
+    def abort(self) -> None:
+        self._transport.abort()
+
+    # --- out ---------------------------------------------------------------------------------------------------------
+
+    def send(self, data: bytes) -> None:
+        if self.state is State.CLOSING:
+            return
+        self.last_sent = self._door.now()
+        self._transport.write(data)
+        if not self.is_full and self._transport.get_write_buffer_size() > UNSENT_BYTES_MAX:
+            self.pause_writing()
+
+    def refuse(self, message_id: int, error: KafkaError) -> None:
+        """The answer to a request that was not done."""
+        self._door.refused(error.code)
+        self.send(encode(Error(error.code, error.message or error.code.name), message_id))
+        self.answered(1)
+
+    def answered(self, count: int) -> None:
+        self._unanswered = max(0, self._unanswered - count)
+        if self._reading_paused:
+            self._adjust_reading()
+
+    def fail(self, reason: str, code: ErrorCode = ErrorCode.INVALID_REQUEST) -> None:
+        """Say why, and close: nothing more is read, and nothing is sent after it."""
+        if self.state is State.CLOSING:
+            return
+        log.info("push client %s: %s", self.host, reason)
+        self._door.broken()
+        self._end(encode(Error(code, reason), NO_ID))
+
+    def evict(self, reason: str) -> None:
+        self.fail(reason, ErrorCode.REBALANCE_IN_PROGRESS)
+
+    def disconnect(self, reason: str) -> None:
+        """The node stops."""
+        self._end(encode(Disconnect(reason), NO_ID))
+
+    def _end(self, last_words: bytes) -> None:
+        if self.state is State.CLOSING:
+            return
+        self.state = State.CLOSING
+        self._queue.clear()
+        if self.is_full:
+            self._transport.abort()  # it would not read this either
+            return
+        self._transport.write(last_words)
+        self._transport.close()
+        asyncio.get_running_loop().call_later(self._door.linger_seconds, self._transport.abort)
+
+    def beat(self) -> None:
+        self.send(encode(Heartbeat()))
+
+    # --- in ----------------------------------------------------------------------------------------------------------
+
+    def _adjust_reading(self) -> None:
+        must_pause = self.is_full or bool(self._queue) or self._unanswered > UNANSWERED_MAX
+        if must_pause == self._reading_paused or self.state is State.CLOSING:
+            return
+        self._reading_paused = must_pause
+        if must_pause:
+            self._transport.pause_reading()
+        else:
+            self._transport.resume_reading()
+
+    def _work(self) -> None:
+        """Serve what has been read, for a turn."""
+        if self._is_resting:
+            return
+        end = time.perf_counter_ns() + STEP_NS
+        publishes: _Publishes = []
+        try:
+            while self._queue and not self._busy and self.state is not State.CLOSING:
+                frame = self._queue.popleft()
+                self.state = step(self.state, Side.CLIENT, frame.type, frame.message_id)
+                if frame.type is FrameType.PUBLISH:
+                    self._publish(frame, publishes)
+                else:
+                    publishes = self._append(publishes)
+                    self._serve(frame)
+                if time.perf_counter_ns() > end and self._queue:
+                    self._rest()
+                    break
+        except MalformedFrame as problem:
+            self._append(publishes)
+            self.fail(str(problem))
+            return
+        self._append(publishes)
+        self._adjust_reading()
+
+    def _rest(self) -> None:
+        self._is_resting = True
+        asyncio.get_running_loop().call_soon(self._resume)
+
+    def _resume(self) -> None:
+        self._is_resting = False
+        self._work()
+
+    def _append(self, publishes: _Publishes) -> _Publishes:
+        if publishes:
+            self._door.publisher.publish(publishes, self)
+        return []
+
+    def _publish(self, frame: Frame, publishes: _Publishes) -> None:
+        message = decode(frame)
+        assert isinstance(message, Publish)
+        self._unanswered += 1
+        try:
+            producer_id: int | None = -1
+            if message.sequence != NO_SEQUENCE:
+                if message.partition < 0:
+                    raise KafkaError(
+                        ErrorCode.INVALID_REQUEST,
+                        "a PUBLISH without a partition has the sequence -1; choose one of both",
+                    )
+                producer_id = self._door.producers.find(message.client_id, message.epoch)
+            if producer_id is None:
+                self._begin(self._publish_first(frame.message_id, message), frame.message_id)
+            else:
+                publishes.append((frame.message_id, message, producer_id))
+        except KafkaError as error:
+            self.refuse(frame.message_id, error)
+
+    async def _publish_first(self, message_id: int, message: Publish) -> None:
+        """The first of a client: it needs a producer id, which is made durable first."""
+        producer_id = await self._door.producers.ensure(message.client_id, message.epoch)
+        self._door.publisher.publish([(message_id, message, producer_id)], self)
+
+    def _serve(self, frame: Frame) -> None:
+        if frame.type in _LATER:
+            self._begin(self._door.requests.serve(self, frame.message_id, decode(frame)), frame.message_id)
+        elif frame.type is FrameType.ACK:
+            self._acknowledged(frame)
+        else:
+            decode(frame)  # HEARTBEAT, ERROR, DISCONNECT: heard
+            if self.is_closing:
+                self._transport.close()
+
+    def _acknowledged(self, frame: Frame) -> None:
+        ack = decode(frame)
+        if not isinstance(ack, AckData):
+            raise MalformedFrame("an ACK from a client answers DATA")
+        membership = self.memberships.get(ack.subscription)
+        if membership is None:
+            self.refuse(
+                frame.message_id,
+                KafkaError(
+                    ErrorCode.GROUP_ID_NOT_FOUND, f"this connection is not in subscription {ack.subscription!r}"
+                ),
+            )
+            return
+        live, member = membership
+        try:
+            live.core.acknowledge(member, ack.ranges, live.now_ms)
+        except KafkaError as error:
+            self.refuse(frame.message_id, error)
+        live.wake()
+
+    def _begin(self, work: Coroutine[Any, Any, None], message_id: int) -> None:
+        """Serve one request; those behind it wait."""
+        self._busy = True
+        self._task = asyncio.ensure_future(self._finish(work, message_id))
+
+    async def _finish(self, work: Coroutine[Any, Any, None], message_id: int) -> None:
+        try:
+            await work
+        except KafkaError as error:
+            self.refuse(message_id, error)
+        except Exception:
+            log.exception("a request of push client %s failed", self.host)
+            self.refuse(message_id, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the broker's log says more"))
+        finally:
+            self._busy = False
+            self._task = None
+        if self.state is not State.CLOSING:
+            self._work()

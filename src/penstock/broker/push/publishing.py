@@ -1,0 +1,224 @@
+"""From PUBLISH to the log: messages that came together for a partition are one batch, each message once.
+
+A message with a sequence is written as its client's producer. What the log has already is not written again and gets
+its old offset; a gap is refused. Answers go out when the batch is on disk.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Final, NamedTuple, Protocol
+
+from penstock.broker.broker import Broker
+from penstock.cluster.gatherer import Gatherer
+from penstock.cluster.mirrors import read_only
+from penstock.cluster.partition import Partition
+from penstock.model.batch import HEADER_BYTES, read_header
+from penstock.model.batch_builder import NewRecord, build_batch, record_size
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.murmur2 import partition_of
+from penstock.protocol.push.messages import NO_PARTITION, NO_SEQUENCE, Publish, PublishAck, encode
+
+SEQUENCE_MASK: Final = 0x7FFFFFFF
+_BEHIND: Final = 1 << 30
+_RECORD_OVERHEAD_BYTES: Final = 24
+
+
+class Answers(Protocol):
+    """The connection of a publisher."""
+
+    def send(self, data: bytes) -> None: ...
+    def refuse(self, message_id: int, error: KafkaError) -> None: ...
+    def answered(self, count: int) -> None: ...
+
+
+class _Stored(NamedTuple):
+    message_id: int
+    offset: int
+    timestamp: int
+
+
+class Publisher:
+    """One for all connections."""
+
+    def __init__(self, broker: Broker, call_soon: Callable[[Callable[[], None]], object]) -> None:
+        self._broker = broker
+        self._call_soon = call_soon
+        self._gatherers: dict[Partition, Gatherer] = {}
+        self._turns = itertools.count()
+        self.published = 0
+        self.duplicates = 0
+
+    def publish(self, messages: list[tuple[int, Publish, int]], answers: Answers) -> None:
+        """Messages of a connection, each with its id and the producer id of its client (-1 without a sequence)."""
+        runs: dict[tuple[str, int, int], _Run] = {}
+        for message_id, message, producer_id in messages:
+            try:
+                if message.sequence == NO_SEQUENCE:
+                    self._publish_any(message_id, message, answers)
+                    continue
+                place = (message.topic, message.partition, producer_id)
+                run = runs.get(place)
+                if run is None:
+                    run = runs[place] = _Run(self, self._writable(*place[:2]), producer_id, answers)
+                run.add(message_id, message)
+            except KafkaError as error:
+                answers.refuse(message_id, error)
+        for run in runs.values():
+            run.append()
+
+    def _writable(self, topic: str, index: int) -> Partition:
+        if topic not in self._broker.topics:
+            raise KafkaError(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic!r}; create it with CREATE_TOPIC"
+            )
+        try:
+            partition = self._broker.partitions.get(topic, index)
+        except KafkaError as error:
+            if error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                raise KafkaError(error.code, f"topic {topic!r} has no partition {index}") from None
+            raise
+        if partition.internal:
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "clients may not write to internal topics")
+        if partition.mirror:
+            raise read_only(topic)
+        return partition
+
+    def _publish_any(self, message_id: int, message: Publish, answers: Answers) -> None:
+        """Without a sequence: gathered with what others publish in this turn of the loop."""
+        index = message.partition
+        if index == NO_PARTITION:
+            topic = self._broker.topics.get(message.topic)
+            count = 1 if topic is None else topic.partition_count
+            index = next(self._turns) % count if message.key is None else partition_of(message.key, count)
+        partition = self._writable(message.topic, index)
+        gatherer = self._gatherers.get(partition)
+        if gatherer is None:
+            if len(self._gatherers) > 1000:
+                self._gatherers.clear()  # what they hold is appended all the same
+            gatherer = self._gatherers[partition] = Gatherer(partition, self._broker.clock, self._call_soon)
+        record, timestamp = self.record(message)
+
+        def done(offset: int, error: KafkaError | None) -> None:
+            if error is not None:
+                answers.refuse(message_id, error)
+            else:
+                self.published += 1
+                answers.send(encode(PublishAck(index, offset, timestamp), message_id))
+                answers.answered(1)
+
+        gatherer.add(record, done)
+
+    def record(self, message: Publish) -> tuple[NewRecord, int]:
+        headers = tuple([(name.decode("utf-8", "surrogateescape"), value) for name, value in message.properties])
+        timestamp = self._broker.clock.now_ms() if message.timestamp < 0 else message.timestamp
+        return NewRecord(message.key, message.body, headers, timestamp), timestamp
+
+    @property
+    def broker(self) -> Broker:
+        return self._broker
+
+
+class _Run:
+    """What one producer publishes to one partition, in its order."""
+
+    __slots__ = ("_answers", "_bytes", "_expected", "_first", "_ids", "_partition", "_producer_id", "_publisher",
+                 "_records")  # fmt: skip
+
+    def __init__(self, publisher: Publisher, partition: Partition, producer_id: int, answers: Answers) -> None:
+        self._publisher = publisher
+        self._partition = partition
+        self._producer_id = producer_id
+        self._answers = answers
+        known = partition.log.producer(producer_id)
+        self._expected = None if known is None else (known.last_sequence + 1) & SEQUENCE_MASK
+        self._first = 0
+        self._records: list[NewRecord] = []
+        self._ids: list[int] = []
+        self._bytes = 0
+
+    def add(self, message_id: int, message: Publish) -> None:
+        """KafkaError if it is neither the next one nor one of the last."""
+        sequence = message.sequence & SEQUENCE_MASK
+        ahead = 0 if self._expected is None else (sequence - self._expected) & SEQUENCE_MASK
+        if ahead >= _BEHIND:
+            self.append()  # it may be among those
+            self._answer_again(message_id, sequence)
+            return
+        if ahead:
+            raise KafkaError(
+                ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                f"sequence {message.sequence} where {self._expected} comes next; send what is missing first",
+            )
+        config = self._partition.log.config
+        if message.key is None and config.cleanup_compact:
+            raise KafkaError(ErrorCode.INVALID_RECORD, "a compacted topic takes no message without a key")
+        record, _ = self._publisher.record(message)
+        size = record_size(record) + _RECORD_OVERHEAD_BYTES
+        if self._records and self._bytes + size > config.max_message_bytes - HEADER_BYTES:
+            self.append()
+        if not self._records:
+            self._first = sequence
+        self._records.append(record)
+        self._ids.append(message_id)
+        self._bytes += size
+        self._expected = (sequence + 1) & SEQUENCE_MASK
+
+    def append(self) -> None:
+        records, ids = self._records, self._ids
+        if not records:
+            return
+        self._records, self._ids, self._bytes = [], [], 0
+        partition, broker = self._partition, self._publisher.broker
+        now_ms = broker.clock.now_ms()
+        batch = build_batch(
+            records,
+            timestamp=now_ms,
+            producer_id=self._producer_id,
+            producer_epoch=0,
+            base_sequence=self._first,
+            codec=partition.log.config.codec or 0,
+        )
+        try:
+            appended = partition.append(batch, read_header(batch), now_ms)
+        except KafkaError as error:
+            self._expected = self._first
+            for message_id in ids:
+                self._answers.refuse(message_id, error)
+            return
+        broker.metrics.produced(len(records), len(batch))
+        stored = [
+            _Stored(
+                message_id, offset, appended.append_time_ms if appended.append_time_ms >= 0 else record.timestamp or 0
+            )
+            for offset, (message_id, record) in enumerate(zip(ids, records, strict=True), appended.base_offset)
+        ]
+        self._publisher.published += len(stored)
+        self._when_flushed(appended.last_offset, stored)
+
+    def _answer_again(self, message_id: int, sequence: int) -> None:
+        found = self._partition.log.find_sequence(self._producer_id, sequence)
+        if found is None:
+            raise KafkaError(
+                ErrorCode.DUPLICATE_SEQUENCE_NUMBER,
+                f"sequence {sequence} was stored before, and its offset is not known any more",
+            )
+        self._publisher.duplicates += 1
+        offset, timestamp = found
+        self._when_flushed(offset, [_Stored(message_id, offset, timestamp)])
+
+    def _when_flushed(self, last_offset: int, stored: list[_Stored]) -> None:
+        partition, answers = self._partition, self._answers
+
+        def flushed() -> None:
+            if partition.high_watermark <= last_offset:  # woken by a failure, not by the flush
+                for message_id, _, _ in stored:
+                    answers.refuse(message_id, KafkaError(partition.failure))
+                return
+            index = partition.index
+            answers.send(b"".join([encode(PublishAck(index, offset, ts), key) for key, offset, ts in stored]))
+            answers.answered(len(stored))
+
+        if partition.when_flushed(last_offset, flushed):
+            flushed()

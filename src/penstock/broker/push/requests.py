@@ -1,0 +1,145 @@
+"""What push clients ask of topics and subscriptions: one method for each kind of frame, answered when it is durable."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.broker.broker import Broker
+from penstock.broker.subscriptions.member import Member
+from penstock.broker.subscriptions.subscriptions import Subscriptions
+from penstock.cluster.new_topic import NewTopic
+from penstock.cluster.topics import Topic
+from penstock.config.settings import PushSettings
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.push import messages as m
+from penstock.protocol.push.frames import FrameType
+
+if TYPE_CHECKING:
+    from penstock.broker.push.connection import PushConnection
+
+
+class Requests:
+    """One for all connections."""
+
+    def __init__(self, broker: Broker, subscriptions: Subscriptions, settings: PushSettings) -> None:
+        self._broker = broker
+        self._subscriptions = subscriptions
+        self._settings = settings
+
+    async def serve(self, connection: PushConnection, message_id: int, request: m.Payload) -> None:
+        """KafkaError refuses the request, and nothing has changed."""
+        if isinstance(request, m.Subscribe):
+            await self._subscribe(connection, message_id, request)
+            return
+        if isinstance(request, m.CreateTopic):
+            answer: m.Payload = await self._create_topic(request)
+        elif isinstance(request, m.CreateSubscription):
+            created = await self._subscriptions.create(
+                request.name, request.topic, request.start, by_key=request.delivery is m.Delivery.KEY
+            )
+            answer = m.CreateSubscriptionAck(created)
+        elif isinstance(request, m.DeleteSubscription):
+            self._leave(connection, request.name)
+            await self._subscriptions.delete(request.name)
+            answer = m.PlainAck(FrameType.DELETE_SUBSCRIPTION)
+        elif isinstance(request, m.Unsubscribe):
+            if not self._leave(connection, request.name):
+                raise _not_in(request.name)
+            answer = m.PlainAck(FrameType.UNSUBSCRIBE)
+        elif isinstance(request, m.CommitOffset):
+            await self._commit_offset(connection, request)
+            answer = m.PlainAck(FrameType.COMMIT_OFFSET)
+        else:
+            assert isinstance(request, m.Ready)
+            membership = connection.memberships.get(request.subscription)
+            if membership is None:
+                raise _not_in(request.subscription)
+            await self._subscriptions.ready(*membership, request.refresh_id)
+            answer = m.PlainAck(FrameType.READY)
+        connection.send(m.encode(answer, message_id))
+
+    async def _create_topic(self, request: m.CreateTopic) -> m.CreateTopicAck:
+        """With 0 partitions the topic is only asked for."""
+        known = self._broker.topics.get(request.topic)
+        if known is None and request.partitions > 0:
+            (made,) = await self._broker.controller.create_topics(
+                [NewTopic(name=request.topic, partition_count=request.partitions)]
+            )
+            if isinstance(made, Topic):
+                return m.CreateTopicAck(made.partition_count, True)
+            if made.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+                raise made
+            known = self._broker.topics.get(request.topic)
+            if known is None:
+                raise made  # its name is too much like that of another
+        if known is None:
+            raise KafkaError(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if request.partitions == 0 else ErrorCode.INVALID_PARTITIONS,
+                f"there is no topic {request.topic!r}; ask for at least 1 partition to create it",
+            )
+        if request.partitions not in (0, known.partition_count):
+            raise KafkaError(
+                ErrorCode.TOPIC_ALREADY_EXISTS,
+                f"topic {known.name!r} exists with {known.partition_count} partitions; ask for so many, or for 0",
+            )
+        return m.CreateTopicAck(known.partition_count, False)
+
+    async def _subscribe(self, connection: PushConnection, message_id: int, request: m.Subscribe) -> None:
+        name = request.subscription or request.group
+        if not name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "name a subscription, or a topic and a group")
+        if name in connection.memberships:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"this connection is in subscription {name!r} already")
+        most = self._settings.subscriptions_per_connection_max
+        if len(connection.memberships) >= most:
+            raise KafkaError(
+                ErrorCode.POLICY_VIOLATION, f"a connection is in at most {most} subscriptions; open another one"
+            )
+        if not request.subscription:
+            by_key = request.delivery is m.Delivery.KEY
+            await self._subscriptions.create(name, request.topic, request.start, by_key=by_key)
+        credit = min(request.credit or self._settings.credit, self._settings.credit_max)
+        per_frame = min(request.messages_per_frame or self._settings.messages_per_frame, credit, 1000)
+        member = Member(
+            f"{request.client_id or 'push'}-{connection.connection_id}",
+            client_id=request.client_id,
+            host=connection.host,
+            credit=credit,
+            messages_per_frame=per_frame,
+        )
+        member.is_paused = connection.is_full
+        live = await self._subscriptions.join(name, member, connection)
+        if connection.is_closing:  # it went while it waited
+            self._subscriptions.leave(live, member)
+            return
+        connection.memberships[name] = (live, member)
+        connection.send(m.encode(m.SubscribeAck(name, credit, per_frame), message_id))
+
+    def _leave(self, connection: PushConnection, name: str) -> bool:
+        membership = connection.memberships.pop(name, None)
+        if membership is not None:
+            self._subscriptions.leave(*membership)
+        return membership is not None
+
+    async def _commit_offset(self, connection: PushConnection, request: m.CommitOffset) -> None:
+        membership = connection.memberships.get(request.subscription)
+        if membership is None:
+            raise _not_in(request.subscription)
+        live, _ = membership
+        partition = self._broker.partitions.get(live.topic, request.partition)
+        if not 0 <= request.offset <= partition.high_watermark or request.partition not in live.core.progress:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"offset {request.offset} of partition {request.partition}; it has 0 to {partition.high_watermark}",
+            )
+        if live.core.rewinding:
+            raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS, "a refresh begins; commit after its RESET")
+        live.core.commit(request.partition, request.offset, live.now_ms)
+        live.wake()
+        await self._subscriptions.commits.now(live)
+
+
+def _not_in(name: str) -> KafkaError:
+    return KafkaError(
+        ErrorCode.GROUP_ID_NOT_FOUND, f"this connection is not in subscription {name!r}; SUBSCRIBE comes first"
+    )

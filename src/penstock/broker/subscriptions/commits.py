@@ -1,0 +1,124 @@
+"""Positions of subscriptions on their way into `__consumer_offsets`: what changes in a few milliseconds goes together.
+
+A subscription has one commit under way at most; what changes meanwhile is in the next one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from penstock.broker.groups.coordinator import GroupCoordinator
+from penstock.broker.groups.offsets import OffsetChange
+from penstock.broker.groups.records import CommittedOffset
+from penstock.broker.subscriptions.live import LiveSubscription
+from penstock.broker.subscriptions.position import Position, encode_position
+from penstock.cluster.topics import TopicTable
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.ids import NO_EPOCH
+from penstock.runtime.clock import Clock
+
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS = 0.5
+
+
+class Commits:
+    """One for all subscriptions of a node."""
+
+    def __init__(
+        self,
+        *,
+        groups: GroupCoordinator,
+        topics: TopicTable,
+        clock: Clock,
+        interval_ms: int,
+        refresh_id: Callable[[str], int],
+    ) -> None:
+        self._groups = groups
+        self._topics = topics
+        self._clock = clock
+        self._interval_ms = interval_ms
+        self._refresh_id = refresh_id
+        self._due: dict[LiveSubscription, None] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._waiting: dict[LiveSubscription, list[asyncio.Future[None]]] = {}
+
+    def soon(self, live: LiveSubscription) -> None:
+        self._due[live] = None
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._interval_ms / 1000, self._tick)
+
+    async def now(self, live: LiveSubscription) -> None:
+        """Store what has changed, and wait until it is on disk."""
+        if not live.core.dirty and not live.is_commit_under_way:
+            return
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(live, []).append(done)
+        self._due.pop(live, None)
+        if not live.is_commit_under_way:
+            self._commit(live)
+        await done
+
+    def stop(self) -> None:
+        """Write what has changed; the flush at the end of the node makes it durable."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._tick()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _tick(self) -> None:
+        self._timer = None
+        due, self._due = self._due, {}
+        for live in due:
+            if not live.is_commit_under_way and live.core.dirty:
+                self._commit(live)
+
+    def _commit(self, live: LiveSubscription) -> None:
+        positions = live.core.take_positions()
+        changes = self.changes(live.name, live.topic, positions)
+        if not changes:
+            self._ended(live, ErrorCode.NONE, positions)
+            return
+        live.is_commit_under_way = True
+        try:
+            self._groups.commit_held(live.name, changes, lambda code: self._ended(live, code, positions))
+        except KafkaError as error:
+            self._ended(live, error.code, positions)
+
+    def _ended(self, live: LiveSubscription, code: ErrorCode, positions: dict[int, Position]) -> None:
+        live.is_commit_under_way = False
+        if code is not ErrorCode.NONE:
+            log.warning("positions of %s are not stored: %s", live.name, code.name)
+            live.core.dirty.update(positions)
+            asyncio.get_running_loop().call_later(RETRY_SECONDS, self.soon, live)
+        elif live.core.dirty:
+            if live in self._waiting:
+                self._commit(live)
+                return
+            self.soon(live)
+        for done in self._waiting.pop(live, ()):
+            if done.done():
+                continue
+            if code is ErrorCode.NONE:
+                done.set_result(None)
+            else:
+                done.set_exception(KafkaError(code, "the position could not be stored"))
+
+    def changes(self, name: str, topic_name: str, positions: dict[int, Position]) -> list[OffsetChange]:
+        topic = self._topics.get(topic_name)
+        if topic is None:
+            return []
+        now_ms, refresh_id = self._clock.now_ms(), self._refresh_id(name)
+        return [
+            OffsetChange(
+                topic_name,
+                partition,
+                CommittedOffset(
+                    position.offset, NO_EPOCH, encode_position(position, refresh_id), now_ms, topic_id=topic.topic_id
+                ),
+            )
+            for partition, position in positions.items()
+        ]

@@ -1,0 +1,137 @@
+"""The push door in the node: its port, its metrics, and its HTTP routes.
+
+GET  /push/subscriptions               every subscription, with its members and whether a refresh is under way
+POST /push/subscriptions/{name}/reset  begin a refresh: 202 with its id and the ends
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterable, Iterator
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from prometheus_client.core import Metric
+
+from penstock.broker.push.door import PushDoor, bind
+from penstock.broker.subscriptions.subscriptions import Subscriptions
+from penstock.config.settings import Settings
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.node.errors import StartError
+from penstock.observability.metrics import BrokerMetrics
+from penstock.observability.timings import histogram
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute
+
+_STATUS = {
+    ErrorCode.GROUP_ID_NOT_FOUND: HTTPStatus.NOT_FOUND,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: HTTPStatus.NOT_FOUND,
+}
+
+
+def take_push_port(settings: Settings) -> socket.socket:
+    """StartError if the port is taken; its message says what to do."""
+    host, port = settings.push.host or settings.kafka.host, settings.push.port
+    try:
+        return bind(host, port)
+    except OSError as error:
+        raise StartError(
+            f"cannot listen on {host}:{port} for push clients ({error.strerror}); stop what uses the port, choose"
+            " another with --push-port (0 takes a free one), or set push.enabled to false"
+        ) from error
+
+
+def connect_push_probes(door: PushDoor, metrics: BrokerMetrics) -> None:
+    """What the metrics page shows of the push door."""
+    subscriptions, publisher = door.subscriptions, door.publisher
+    tally = subscriptions.tally
+    for name, help_text, read in (
+        ("penstock_push_connections", "Connections of push clients", lambda: door.connection_count),
+        ("penstock_push_subscriptions", "Subscriptions", lambda: len(subscriptions)),
+        ("penstock_push_members", "Members of all subscriptions", lambda: subscriptions.member_count),
+        ("penstock_push_unacknowledged", "Messages that members have not answered", lambda: subscriptions.in_flight),
+    ):
+        metrics.add_gauge(name, help_text, read)
+    for name, help_text, read in (
+        ("penstock_push_connections_total", "Push clients that have connected", lambda: door.opened_total),
+        ("penstock_push_broken_total", "Push connections closed for what the client did", lambda: door.broken_total),
+        (
+            "penstock_push_errors_total",
+            "Requests of push clients that were refused",
+            lambda: sum(door.refusals.values()),
+        ),
+        ("penstock_push_published_total", "Messages that push clients published", lambda: publisher.published),
+        ("penstock_push_duplicates_total", "Messages published again and not stored", lambda: publisher.duplicates),
+        ("penstock_push_delivered_total", "Messages sent to members, each time", lambda: tally.delivered),
+        ("penstock_push_redelivered_total", "Of those, sent again", lambda: tally.redelivered),
+        ("penstock_push_acknowledged_total", "Messages that members have acknowledged", lambda: tally.acknowledged),
+        ("penstock_push_dead_letters_total", "Messages put into dead-letter topics", lambda: tally.dead),
+        ("penstock_expired_messages_total", "Messages not pushed because their time was over", lambda: tally.expired),
+    ):
+        metrics.add_counter(name, help_text, read)
+    metrics.add_probe(_Latency(subscriptions))
+
+
+class _Latency:
+    def __init__(self, subscriptions: Subscriptions) -> None:
+        self._subscriptions = subscriptions
+
+    def families(self) -> Iterator[Metric]:
+        yield histogram(
+            "penstock_push_delivery_seconds",
+            "From a message's timestamp to its first sending, of the first of every stretch",
+            self._subscriptions.latency,
+        )
+
+
+class PushHttp:
+    """Routes of the HTTP door."""
+
+    def __init__(self, subscriptions: Subscriptions) -> None:
+        self._subscriptions = subscriptions
+
+    def routes(self) -> Iterable[BaseRoute]:
+        from starlette.routing import Route
+
+        return [
+            Route("/push/subscriptions", self._list),
+            Route("/push/subscriptions/{name}/reset", self._reset, methods=["POST"]),
+        ]
+
+    async def _list(self, _: Request) -> Response:
+        rows = []
+        for row in self._subscriptions.all():
+            live = self._subscriptions.live(row.name)
+            rows.append(
+                {
+                    "name": row.name,
+                    "topic": row.topic,
+                    "delivery": "key" if row.by_key else "message",
+                    "members": 0 if live is None else len(live.core.members),
+                    "unacknowledged": 0 if live is None else live.core.in_flight,
+                    "refresh": row.refresh_id if row.refresh_ends is not None else None,
+                }
+            )
+        return _json(HTTPStatus.OK, {"subscriptions": rows})
+
+    async def _reset(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        try:
+            refresh = await self._subscriptions.reset(name)
+        except KafkaError as error:
+            status = _STATUS.get(error.code, HTTPStatus.CONFLICT)
+            body = {"type": "about:blank", "title": status.phrase, "status": int(status)}
+            body |= {"detail": error.message or error.code.name, "instance": request.url.path}
+            return _json(status, body, "application/problem+json")
+        ends = {str(partition): end for partition, end in sorted(refresh.ends.items())}
+        return _json(HTTPStatus.ACCEPTED, {"subscription": name, "refresh_id": refresh.refresh_id, "end_offsets": ends})
+
+
+def _json(status: HTTPStatus, body: dict[str, Any], media_type: str = "application/json") -> Response:
+    from starlette.responses import Response
+
+    return Response(json.dumps(body) + "\n", status_code=status, media_type=media_type)
