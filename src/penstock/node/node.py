@@ -1,11 +1,7 @@
 """A node: every part built in order, and torn down in reverse.
 
 Up:   ports taken → storage (directory, lock, metadata, log engine) → topics and partitions → flush rounds → groups →
-<<<<<<< HEAD
-      Kafka door → HTTP door → registry, if there is one → pipe to the parent, if there is one → ready
-=======
-      Kafka door → push door → HTTP door → registry, if there is one → ready
->>>>>>> 79a3581 (The push door: connections, publishing once, subscriptions with members, refresh, metrics, HTTP)
+      Kafka door → push door → HTTP door → registry, if there is one → pipe, if there is a parent → ready
 Down: not ready → no new connections or requests → waiting requests answered → groups → logs flushed, clean marker
 """
 
