@@ -188,6 +188,10 @@ class HttpSettings(Section):
     """Address to listen on."""
     port: Port = 8080
     """Port of /health and /metrics; 0 takes a free one."""
+    test_endpoints: bool = False
+    """Serve /test, which writes messages for whoever can reach this port: for tests and trials."""
+    test_data_dir: Path | None = None
+    """The directory whose SQLite files /test/load-from-sqlite may read."""
 
 
 class PushSettings(Section):

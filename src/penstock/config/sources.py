@@ -58,6 +58,8 @@ PROVIDER_IDLE_KEYS = frozenset(
         "broker.network.threads.worker",
     }
 )
+# May stand at the top of a file, too.
+TOP_LEVEL_KEYS = {"test_endpoints": "http.test_endpoints", "test_data_dir": "http.test_data_dir"}
 _PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\}")
 
 
@@ -194,6 +196,10 @@ def _fill_in(value: Any, environ: Mapping[str, str], path: Path, problems: Probl
 
 
 def _section_values(path: Path, section: str, branch: object, problems: Problems) -> Iterator[Given]:
+    if section.replace("-", "_") in TOP_LEVEL_KEYS:
+        if branch is not None:
+            yield Given(TOP_LEVEL_KEYS[section.replace("-", "_")], branch, str(path))
+        return
     if section not in Settings.model_fields:
         problems.unknown(section, str(path), [*Settings.model_fields, *keys()])
         return

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import BaseRoute
 
+HttpPart = Callable[[], "Iterable[BaseRoute]"]
 PIECE_BYTES_MIN = 32 * 1024
 
 
@@ -44,7 +45,7 @@ class HttpServer:
         logs: Callable[[], Iterable[LogSample]] = tuple,
         lags: Callable[[], Iterable[LagSample]] = tuple,
         clients: Callable[[], Iterable[ClientSample]] = tuple,
-        parts: Iterable[Callable[[], Iterable[BaseRoute]]] = (),
+        parts: Iterable[HttpPart] = (),
     ) -> None:
         self._metrics = metrics
         self._health = health

@@ -40,6 +40,7 @@ from penstock.node.preload import Preloader
 from penstock.node.probes import connect_listener_probe, connect_probes, lag_samples, log_samples
 from penstock.node.push_door import PushHttp, connect_push_probes, take_push_port
 from penstock.node.storage import Storage, open_storage
+from penstock.node.test_endpoints.part import wanted_endpoints
 from penstock.node.web_server import bind as bind_http
 from penstock.observability.health import Health, Phase
 from penstock.observability.metrics import BrokerMetrics
@@ -278,7 +279,11 @@ class Node:
             logs=lambda: log_samples(broker),
             lags=lambda: lag_samples(broker),
             clients=broker.telemetry.samples,
-            parts=[self.pipe.routes(), *([] if push is None else [PushHttp(push.subscriptions).routes])],
+            parts=[
+                self.pipe.routes(),
+                *([] if push is None else [PushHttp(push.subscriptions).routes]),
+                *wanted_endpoints(broker),
+            ],
         )
         self._stack.push_async_callback(http.stop)
         return http

@@ -1,0 +1,93 @@
+"""What every HTTP application of Penstock does the same way: problem+json (RFC 9457), and a limit on bodies.
+
+Imports the web stack: for modules that are loaded when an application is built, in a thread.
+"""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+PROBLEM_TYPE = "application/problem+json"
+FINDINGS_MAX = 20
+
+
+def problem(status: HTTPStatus, detail: str, path: str, kind: str = "about:blank", **more: Any) -> Response:
+    body = {"type": kind, "title": status.phrase, "status": int(status), "detail": detail, "instance": path, **more}
+    return Response(json.dumps(body) + "\n", status_code=status, media_type=PROBLEM_TYPE)
+
+
+def documented(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
+    """For the `responses` of a route."""
+    text = {"type": "string"}
+    fields = {"type": text, "title": text, "status": {"type": "integer"}, "detail": text, "instance": text}
+    schema = {"schema": {"title": "Problem", "type": "object", "properties": fields}}
+    return {int(status): {"description": status.phrase, "content": {PROBLEM_TYPE: schema}} for status in statuses}
+
+
+def add_problems(app: FastAPI, *, body_bytes_max: int, what_there_is: str) -> None:
+    """Requests that are not understood, and paths that do not exist; `what_there_is` helps whoever asked for those."""
+
+    async def invalid(request: Request, error: Exception) -> Response:
+        """Every mistake at once, each with its place; what was sent is not sent back."""
+        assert isinstance(error, RequestValidationError)
+        findings = error.errors()
+        if any(finding["type"] == "json_invalid" for finding in findings):
+            return problem(HTTPStatus.BAD_REQUEST, "the body is not JSON", request.url.path)
+        told = "; ".join(map(_told, findings[:FINDINGS_MAX]))
+        return problem(HTTPStatus.BAD_REQUEST, told, request.url.path)
+
+    async def refused(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        status = HTTPStatus(error.status_code)
+        is_plain = status is HTTPStatus.NOT_FOUND and error.detail == status.phrase
+        response = problem(status, what_there_is if is_plain else str(error.detail), request.url.path)
+        response.headers.update(error.headers or {})
+        return response
+
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, refused)
+    app.add_middleware(BodyLimit, bytes_max=body_bytes_max)
+
+
+def _told(finding: Any) -> str:
+    place = ".".join(map(str, finding["loc"][1:])) or "body"
+    return f"{place}: {finding['msg'].removeprefix('Value error, ').replace('Input should', 'should')}"
+
+
+class BodyLimit:
+    """A body above the limit is answered with 413 and not kept, whether its length was announced or not."""
+
+    def __init__(self, app: ASGIApp, bytes_max: int) -> None:
+        self._app = app
+        self._bytes_max = bytes_max
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        received = 0
+        too_large = f"a body has at most {self._bytes_max} bytes here"
+
+        async def limited() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > self._bytes_max:
+                raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_large, {"Connection": "close"})
+            return message
+
+        announced = dict(scope["headers"]).get(b"content-length", b"0")
+        if announced.isdigit() and int(announced) > self._bytes_max:
+            response = problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_large, scope["path"])
+            response.headers["Connection"] = "close"
+            await response(scope, receive, send)
+            return
+        await self._app(scope, limited, send)

@@ -1,0 +1,121 @@
+"""Records into a topic, on the way of all messages that come one by one: gathered, appended, answered when flushed.
+
+What is wrong with any of them is noticed before the first is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from itertools import count
+
+from penstock.broker.broker import Broker
+from penstock.cluster.gatherer import Gatherer
+from penstock.cluster.mirrors import read_only
+from penstock.cluster.topics import Topic
+from penstock.model.batch import HEADER_BYTES
+from penstock.model.batch_builder import NewRecord, record_size
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.ids import NO_TOPIC_ID
+from penstock.model.murmur2 import partition_of
+from penstock.model.topic_name import INTERNAL_NAMES, check_topic_name
+from penstock.node.test_endpoints.bodies import WrittenBody
+
+RECORD_OVERHEAD_BYTES = 24
+
+Placed = tuple[int | None, NewRecord]
+"""A record and the partition that was asked for."""
+
+
+class TopicWriter:
+    """One request's way into one topic, which is created with the first message."""
+
+    def __init__(self, broker: Broker, name: str) -> None:
+        """KafkaError if nobody may write there."""
+        self._broker = broker
+        self._topic = planned_topic(broker, name)
+        self._turn = count()
+        self._loop = asyncio.get_running_loop()
+        self._gatherers: dict[int, Gatherer] = {}
+        self._offsets: dict[int, tuple[int, int]] = {}
+        self._written = 0
+        self._failure: KafkaError | None = None
+
+    def check(self, records: Iterable[Placed]) -> None:
+        """KafkaError for the first that the topic would refuse."""
+        config = self._broker.controller.log_config(self._topic)
+        for number, (partition, record) in enumerate(records, 1):
+            if partition is not None and partition >= self._topic.partition_count:
+                raise KafkaError(
+                    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                    f"message {number}: topic {self._topic.name} has no partition {partition}, only"
+                    f" {self._topic.partition_count}",
+                )
+            if record.key is None and config.cleanup_compact:
+                text = f"message {number} has no key, and topic {self._topic.name} is compacted"
+                raise KafkaError(ErrorCode.INVALID_RECORD, text)
+            if record_size(record) + RECORD_OVERHEAD_BYTES + HEADER_BYTES > config.max_message_bytes:
+                raise KafkaError(
+                    ErrorCode.MESSAGE_TOO_LARGE,
+                    f"message {number} is larger than max.message.bytes of the topic, {config.max_message_bytes}",
+                )
+
+    async def write(self, records: Sequence[Placed]) -> None:
+        """Returns when all of them are on disk. KafkaError if one is not; those before it are."""
+        if self._topic.topic_id == NO_TOPIC_ID:
+            self._topic = await self._broker.controller.auto_create(self._topic.name)
+        left = len(records)
+        done = self._loop.create_future()
+
+        def one_done(partition: int, offset: int, error: KafkaError | None) -> None:
+            nonlocal left
+            left -= 1
+            if error is not None:
+                self._failure = self._failure or error
+            else:
+                first, _ = self._offsets.get(partition, (offset, offset))
+                self._offsets[partition] = first, offset
+                self._written += 1
+            if left == 0 and not done.done():
+                done.set_result(None)
+
+        for asked, record in records:
+            partition = self._partition(asked, record.key)
+            self._gatherer(partition).add(record, lambda offset, error, at=partition: one_done(at, offset, error))  # type: ignore[misc]
+        if records:
+            await done
+        if self._failure is not None:
+            raise self._failure
+
+    def result(self) -> WrittenBody:
+        return WrittenBody(topic=self._topic.name, messages=self._written, offsets=dict(sorted(self._offsets.items())))
+
+    def _partition(self, asked: int | None, key: bytes | None) -> int:
+        if asked is not None:
+            return asked
+        if key is None:
+            return next(self._turn) % self._topic.partition_count
+        return partition_of(key, self._topic.partition_count)
+
+    def _gatherer(self, index: int) -> Gatherer:
+        if index not in self._gatherers:
+            partition = self._broker.partitions.get(self._topic.name, index)
+            self._gatherers[index] = Gatherer(partition, self._broker.clock, self._loop.call_soon)
+        return self._gatherers[index]
+
+
+def planned_topic(broker: Broker, name: str) -> Topic:
+    """The topic, or, if it is missing and may be made, what it will be. KafkaError if nobody may write there."""
+    check_topic_name(name)
+    topic = broker.topics.get(name)
+    if name in INTERNAL_NAMES or (topic is not None and topic.internal):
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name} is the broker's own; choose another topic")
+    if topic is None:
+        if not broker.settings.topics.auto_create:
+            text = f"there is no topic {name}; create it first: penstock topic create {name}"
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+        count = broker.settings.topics.default_partitions
+        return Topic(name=name, topic_id=NO_TOPIC_ID, partition_count=count, configs={}, internal=False, first_boot=0)
+    if topic.mirror:
+        raise read_only(name)
+    return topic
