@@ -1,24 +1,60 @@
-"""Bytes as an answer shows them: as JSON if they are that, else as text, else as base64, and which of these it is."""
+"""Messages as an answer shows them, in JSON: bytes as JSON if they are that, else as text, else as base64, and which of
+these it is.
+
+A body that is JSON stands in the answer as it is, byte for byte, and is not written anew: numbers keep their digits.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
+import math
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any, Literal
 
+from penstock.edge.messages import Stored
+
 Encoding = Literal["json", "text", "base64", "null"]
+_dump = json.JSONEncoder(separators=(",", ":")).encode
 
 
-def shown_body(body: bytes | None) -> tuple[Any, Encoding]:
+def message_json(message: Stored) -> str:
+    """As `bodies.MessageBody` describes it."""
+    key, key_encoding = shown_text(message.key)
+    body, body_encoding = shown_body(message.body)
+    document = {
+        "offset": message.offset,
+        "partition": message.place.partition,
+        "source_offset": message.place.offset,
+        "timestamp": message.timestamp,
+        "time": shown_time(message.timestamp),
+        "key": key,
+        "key_encoding": key_encoding,
+        "body_encoding": body_encoding,
+        "properties": [_shown_property(name, value) for name, value in message.headers],
+    }
+    return f'{_dump(document)[:-1]},"body":{body}}}'
+
+
+def page_json(messages: Iterable[Stored], cursor: str, *, more: bool) -> str:
+    listed = ",\n".join(map(message_json, messages))
+    return f'{{"messages":[{listed}],"cursor":{_dump(cursor)},"more":{_dump(more)}}}\n'
+
+
+def shown_body(body: bytes | None) -> tuple[str, Encoding]:
+    """JSON, whatever it is."""
     if body is None:
-        return None, "null"
+        return "null", "null"
     text, encoding = shown_text(body)
-    if encoding != "text":
-        return text, encoding
-    try:
-        return json.loads(body, parse_constant=_no_number), "json"
-    except (ValueError, RecursionError):
-        return text, "text"
+    assert text is not None
+    if encoding == "text":
+        try:
+            json.loads(text, parse_constant=_refuse, parse_float=_float)
+            return text, "json"
+        except (ValueError, RecursionError):
+            pass
+    return _dump(text), encoding
 
 
 def shown_text(data: bytes | None) -> tuple[str | None, Encoding]:
@@ -31,5 +67,33 @@ def shown_text(data: bytes | None) -> tuple[str | None, Encoding]:
         return base64.b64encode(data).decode(), "base64"
 
 
-def _no_number(name: str) -> Any:
+def shown_time(timestamp_ms: int) -> str | None:
+    """ISO 8601; None for what is no time of this calendar, -1 among it."""
+    if timestamp_ms < 0:
+        return None
+    try:
+        moment = datetime.fromtimestamp(timestamp_ms / 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _shown_property(name: str, value: bytes | None) -> dict[str, Any]:
+    text, encoding = shown_text(value)
+    return {
+        "name": name.encode("utf-8", "surrogateescape").decode("utf-8", "replace"),
+        "value": text,
+        "encoding": encoding,
+    }
+
+
+def _refuse(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
+
+
+def _float(text: str) -> float:
+    """Readers would take what is too large for infinity, or refuse it."""
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(text)
+    return value
