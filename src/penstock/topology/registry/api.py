@@ -18,6 +18,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, FastAPI, Header, Path, Query, Request, Response
 
 from penstock import __version__
+from penstock.net.web import PROBLEM_TYPE
 from penstock.topology.model import Topology
 from penstock.topology.registry.bodies import (
     NODE_ID_PATTERN,
@@ -30,7 +31,7 @@ from penstock.topology.registry.bodies import (
     TopologyBody,
 )
 from penstock.topology.registry.member import Member, Registration
-from penstock.topology.registry.problems import PROBLEM_TYPE, add_handlers
+from penstock.topology.registry.problems import add_handlers
 from penstock.topology.registry.service import RegistryService
 
 PREFIX = "/registry"

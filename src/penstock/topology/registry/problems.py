@@ -1,23 +1,19 @@
-"""Whatever goes wrong over HTTP, as problem+json (RFC 9457); and a limit on bodies before anybody reads them."""
+"""Whatever goes wrong over HTTP, as problem+json; and a limit on bodies before anybody reads them."""
 
 from __future__ import annotations
 
-import json
 from http import HTTPStatus
-from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from penstock.net.web import BodyLimit, problem
 from penstock.topology.registry.errors import Cycle, Full, IdInUse, NotAParent, Refusal, UnknownNode
 from penstock.topology.registry.service import NotStored
 
 BODY_BYTES_MAX = 64 * 1024
-TOO_LARGE = f"a body has at most {BODY_BYTES_MAX} bytes here"
-PROBLEM_TYPE = "application/problem+json"
 RETRY_AFTER_S = "5"
 _STATUS: dict[type[Refusal], HTTPStatus] = {
     UnknownNode: HTTPStatus.NOT_FOUND,
@@ -35,17 +31,12 @@ _TYPES: dict[type[Refusal], str] = {
 }
 
 
-def problem(status: HTTPStatus, detail: str, path: str, kind: str = "about:blank", **more: Any) -> Response:
-    body = {"type": kind, "title": status.phrase, "status": int(status), "detail": detail, "instance": path, **more}
-    return Response(json.dumps(body) + "\n", status_code=status, media_type=PROBLEM_TYPE)
-
-
 def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(NotStored, _not_stored)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
-    app.add_middleware(BodyLimit)
+    app.add_middleware(BodyLimit, bytes_max=BODY_BYTES_MAX)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -81,32 +72,3 @@ async def _http(request: Request, error: Exception) -> Response:
     response = problem(status, str(detail), request.url.path)
     response.headers.update(error.headers or {})
     return response
-
-
-class BodyLimit:
-    """A body above the limit is answered with 413 and not kept, whether its length was announced or not."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        received = 0
-
-        async def limited() -> Message:
-            nonlocal received
-            message = await receive()
-            received += len(message.get("body", b""))
-            if received > BODY_BYTES_MAX:
-                raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, TOO_LARGE, {"Connection": "close"})
-            return message
-
-        announced = dict(scope["headers"]).get(b"content-length", b"0")
-        if announced.isdigit() and int(announced) > BODY_BYTES_MAX:
-            response = problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, TOO_LARGE, scope["path"])
-            response.headers["Connection"] = "close"
-            await response(scope, receive, send)
-            return
-        await self._app(scope, limited, send)

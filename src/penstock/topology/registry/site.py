@@ -14,10 +14,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
+from penstock.net.web import problem
 from penstock.observability.exposition import CONTENT_TYPE
 from penstock.topology.registry.api import PREFIX, registry_app
 from penstock.topology.registry.probe import RegistryProbe
-from penstock.topology.registry.problems import problem
 from penstock.topology.registry.service import RegistryService
 
 
