@@ -1,4 +1,4 @@
-"""The test endpoints as a part of the HTTP port, if the settings ask for them. The web stack is loaded with the port."""
+"""The test endpoints as a part of the HTTP port, if the settings ask for them. They load the web stack with it."""
 
 from __future__ import annotations
 
