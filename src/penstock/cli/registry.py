@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from penstock.cli.errors import CommandError
 from penstock.cli.output import Output, note, print_json, print_table
 from penstock.cli.registry_client import DEFAULT_URL, RegistryClient
 from penstock.cli.settings_flags import split_log_level
+
+if TYPE_CHECKING:
+    from penstock.node.registry_server import RegistryOptions
 
 app = typer.Typer(no_args_is_help=True, help="Serve the registry of a hierarchy of brokers, and work with it.")
 
@@ -31,24 +34,48 @@ def serve(
         int, typer.Option("--missed-polls", min=1, help="A node that misses so many polls is away.")
     ] = 3,
     nodes_max: Annotated[int, typer.Option("--nodes-max", min=1, help="Most nodes.")] = 10_000,
+    cloud_test: Annotated[
+        bool,
+        typer.Option("--cloud-test", help="With a root broker on the same port that has five prices in price-topic."),
+    ] = False,
+    advertised_url: Annotated[
+        str | None,
+        typer.Option("--advertised-url", metavar="URL", help="With --cloud-test: the root's URL for children."),
+    ] = None,
     log_level: Annotated[
         str | None, typer.Option("--log-level", metavar="LEVEL|MODULE=LEVEL,…", help="INFO, or topology=DEBUG.")
     ] = None,
 ) -> None:
     """Run the registry. It stops cleanly on SIGTERM or Ctrl-C."""
+    if cloud_test and port == 0:
+        raise typer.BadParameter("with --cloud-test the port has to be named, the root finds its registry there")
     from penstock.node.errors import StartError
-    from penstock.node.registry_server import RegistryOptions, serve_registry
+    from penstock.node.registry_server import RegistryOptions
     from penstock.observability.logs import configure_logs
 
     level, modules = split_log_level(log_level)
     configure_logs(level or "INFO", modules or {})
     options = RegistryOptions(data_dir=data_dir, host=host, port=port, missed_polls=missed_polls, nodes_max=nodes_max)
     try:
-        code = serve_registry(options)
+        code = _serve_cloud_test(options, advertised_url) if cloud_test else _serve_registry(options)
     except StartError as error:
         raise CommandError(str(error)) from error
     sys.stderr.flush()
     raise typer.Exit(code)
+
+
+def _serve_registry(options: RegistryOptions) -> int:
+    from penstock.node.registry_server import serve_registry
+
+    return serve_registry(options)
+
+
+def _serve_cloud_test(options: RegistryOptions, advertised_url: str | None) -> int:
+    # See `penstock serve`.
+    sys.modules.setdefault("hypothesis", None)  # type: ignore[arg-type]
+    from penstock.node.cloud_test import serve_cloud_test
+
+    return serve_cloud_test(options, advertised_url)
 
 
 @app.command("list")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,8 @@ from penstock.runtime.files import CALLS
 from penstock.runtime.periodic import Periodic
 
 if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
+
     from penstock.topology.client import TopologyClient
 
 log = logging.getLogger(__name__)
@@ -59,10 +62,14 @@ LONG_RECOVERY_SECONDS = 2.0
 
 
 class Node:
-    """One broker. `start` raises StartError with a message for whoever started it."""
+    """One broker. `start` raises StartError with a message for whoever started it.
 
-    def __init__(self, settings: Settings) -> None:
+    `parts` are routes that its HTTP port serves besides its own.
+    """
+
+    def __init__(self, settings: Settings, parts: Iterable[Callable[[], Iterable[BaseRoute]]] = ()) -> None:
         self.settings = settings
+        self._parts = tuple(parts)
         self.health = Health()
         self.metrics = BrokerMetrics({api.key: api.name for api in APIS.values()}, settings.node.data_dir, CALLS)
         self._stack = AsyncExitStack()
@@ -283,6 +290,7 @@ class Node:
                 self.pipe.routes(),
                 *([] if push is None else [PushHttp(push.subscriptions).routes]),
                 *wanted_endpoints(broker),
+                *self._parts,
             ],
         )
         self._stack.push_async_callback(http.stop)

@@ -32,9 +32,8 @@ def topology_client(settings: Settings, http_port: int | None) -> TopologyClient
 def registration(settings: Settings, http_port: int | None) -> RegistrationBody:
     """The registry checks it, as it would anybody's; what is wrong with it is then in the log and the health report."""
     url = settings.registry.advertised_url
-    if url is None and http_port is not None and not _is_every_address(settings.http.host):
-        host = f"[{settings.http.host}]" if ":" in settings.http.host else settings.http.host
-        url = f"http://{host}:{http_port}"
+    if url is None and http_port is not None and not is_every_address(settings.http.host):
+        url = http_url(settings.http.host, http_port)
     return RegistrationBody.model_construct(
         node_id=settings.node.label,
         role=settings.registry.role,
@@ -45,7 +44,11 @@ def registration(settings: Settings, http_port: int | None) -> RegistrationBody:
     )
 
 
-def _is_every_address(host: str) -> bool:
+def http_url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def is_every_address(host: str) -> bool:
     try:
         return ip_address(host).is_unspecified
     except ValueError:
