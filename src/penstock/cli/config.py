@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.output import Output, print_json, print_table
+from penstock.cli.output import Output, note, print_json, print_table
 from penstock.cli.settings_flags import (
     ConfigFile,
     DataDir,
@@ -43,6 +43,8 @@ def show(
     from penstock.config.sources import variable_name
 
     loaded = load_with_flags(config, data_dir, host, kafka_port, http_port, push_port, log_level, assignments)
+    for warning in loaded.warnings:
+        note(f"penstock: {warning}")
     values = loaded.settings.model_dump(mode="json")
     rows = []
     for key, explanation in explanations().items():

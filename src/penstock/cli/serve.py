@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 
 import typer
@@ -32,17 +33,17 @@ def serve(
 ) -> None:
     """Run a broker.
 
-    Flags win over PENSTOCK_… variables, those over NODE_ID, DATA_DIR, BROKER_PORT and HTTP_PORT, those over the
-    file. It stops cleanly on SIGTERM or Ctrl-C.
+    Flags win over PENSTOCK_… variables, those over NODE_ID, DATA_DIR, BROKER_PORT, HTTP_PORT and REGISTRY_URL, those
+    over the file; a warning names what does not count. It stops cleanly on SIGTERM or Ctrl-C.
     """
     from penstock.node.errors import StartError
     from penstock.observability.logs import configure_logs
 
-    settings = load_with_flags(
-        config, data_dir, host, kafka_port, http_port, push_port, log_level, assignments
-    ).settings
-    logging = settings.logging
-    configure_logs(logging.level, logging.modules, as_json=logging.format == "json")
+    loaded = load_with_flags(config, data_dir, host, kafka_port, http_port, push_port, log_level, assignments)
+    settings = loaded.settings
+    configure_logs(settings.logging.level, settings.logging.modules, as_json=settings.logging.format == "json")
+    for warning in loaded.warnings:
+        logging.getLogger(__name__).warning(warning)
     # kio loads hypothesis wherever it is installed, for strategies that a broker has no use for: 0.3 s of its start.
     sys.modules.setdefault("hypothesis", None)  # type: ignore[arg-type]
     from penstock.node.main import serve as serve_node

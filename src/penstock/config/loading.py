@@ -4,17 +4,18 @@ The first source that gives a value wins:
 
     1. flags of the command line
     2. PENSTOCK_SECTION__NAME in the environment
-    3. NODE_ID, DATA_DIR, BROKER_PORT, HTTP_PORT, REGISTRY_URL in the environment
+    3. NODE_ID, DATA_DIR, BROKER_PORT, HTTP_PORT, REGISTRY_URL in the environment; below them the QB_ variables
     4. the YAML file (`--config`, or PENSTOCK_CONFIG)
     5. the default
 
-Everything that is wrong, in whichever source, is collected into one `ConfigError`.
+Everything that is wrong, in whichever source, is collected into one `ConfigError`. Two sources that give different
+values are a warning that names both.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,8 @@ class Loaded:
 
     settings: Settings
     origins: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
+    """Values that did not count because another source says something else."""
 
 
 def load_settings(
@@ -77,7 +80,31 @@ def load(
         raise ConfigError(problems)
     if settings.node.name is not None:
         origins.setdefault("node.name", origins["node.id"])  # a name given as the id is both
-    return Loaded(settings, {key: origins.get(key, "default") for key in keys()})
+    return Loaded(settings, {key: origins.get(key, "default") for key in keys()}, tuple(_disagreements(given)))
+
+
+def _disagreements(given: Iterable[Given]) -> Iterator[str]:
+    """One sentence for each value that lost against a different one."""
+    by_key: dict[str, list[Given]] = {}
+    for item in given:
+        by_key.setdefault(item.key, []).append(item)
+    for key, items in by_key.items():
+        *losers, winner = items
+        for loser in losers:
+            if key not in MAPPINGS and _meaning(loser) != _meaning(winner):
+                yield (
+                    f"{key} is {winner.value} by {winner.origin}; {loser.origin} says {loser.value},"
+                    " which does not count"
+                )
+
+
+def _meaning(given: Given) -> object:
+    """9092 and '9092' are the same port, 1 GiB and 1073741824 the same size."""
+    section, _, name = given.key.partition(".")
+    try:
+        return type(Settings.model_fields[section].default).model_validate({name: given.value})
+    except ValidationError:
+        return str(given.value)
 
 
 def _merge(given: Iterable[Given], problems: Problems) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:

@@ -432,6 +432,15 @@ class PipeSettings(Section):
     """Answers in a row after which things are believed to be better."""
 
 
+class ClientSettings(Section):
+    """What the push clients of the command line use; a broker has no use for it."""
+
+    request_timeout_ms: Count = 30_000
+    """How long a client waits for an answer."""
+    heartbeat_interval_ms: Annotated[int, Field(ge=100)] = 30_000
+    """A client that has sent nothing for so long sends a heartbeat."""
+
+
 class LogFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
@@ -461,6 +470,7 @@ class Settings(Section):
     telemetry: TelemetrySettings = TelemetrySettings()
     registry: RegistrySettings = RegistrySettings()
     pipe: PipeSettings = PipeSettings()
+    client: ClientSettings = ClientSettings()
     logging: LoggingSettings = LoggingSettings()
 
     @model_validator(mode="after")

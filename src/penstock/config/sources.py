@@ -2,8 +2,9 @@
 
     flags           a mapping that the command line fills in
     PENSTOCK_…      PENSTOCK_KAFKA__PORT=9092: section and name, two underscores between them
-    reference names NODE_ID, DATA_DIR, BROKER_PORT, HTTP_PORT, REGISTRY_URL
-    file            YAML in the shape of the tree, or the provider's application.yml (all under `broker:`);
+    reference names NODE_ID, DATA_DIR, BROKER_PORT, HTTP_PORT, REGISTRY_URL, and the QB_ ones (`message_broker`)
+    file            YAML in the shape of the tree, or the provider's application.yml (all under `broker:`), or the
+                    message broker's keys (server.port, storage.fsync_on_write, …), nested or with dots;
                     ${NAME} and ${NAME:default} in its values are filled in from the environment
 
 Nothing here knows types or bounds; unknown names are reported with the nearest known one.
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from penstock.config import message_broker
 from penstock.config.settings import MAPPINGS, Settings, keys
 
 PREFIX = "PENSTOCK_"
@@ -32,7 +34,9 @@ _SERVICE_VARIABLE = re.compile(
     r"PENSTOCK_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
 )
 _SERVICE_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
+# Weakest first: where two of them set the same, the later one wins.
 REFERENCE_VARIABLES = {
+    **message_broker.VARIABLES,
     "NODE_ID": "node.id",
     "DATA_DIR": "node.data_dir",
     "BROKER_PORT": "kafka.port",
@@ -143,7 +147,7 @@ def from_file(path: Path, environ: Mapping[str, str], problems: Problems) -> Ite
     provider = tree.pop("broker", None)
     if provider is not None:
         yield from _provider_values(path, provider, problems)
-    for section, branch in tree.items():
+    for section, branch in _nested(tree).items():
         yield from _section_values(path, str(section), branch, problems)
 
 
@@ -195,12 +199,26 @@ def _fill_in(value: Any, environ: Mapping[str, str], path: Path, problems: Probl
         return text
 
 
+def _nested(tree: Mapping[Any, Any]) -> dict[Any, Any]:
+    """The message broker's keys may stand with their dots at the left: server.port is port below server."""
+    nested: dict[Any, Any] = {}
+    for name, value in tree.items():
+        section, _, rest = str(name).partition(".")
+        if str(name) in message_broker.KEYS and isinstance(nested.setdefault(section, {}), dict):
+            nested[section][rest] = value
+        elif isinstance(value, dict) and isinstance(nested.get(name), dict):
+            nested[name] = {**nested[name], **value}
+        else:
+            nested[name] = value
+    return nested
+
+
 def _section_values(path: Path, section: str, branch: object, problems: Problems) -> Iterator[Given]:
     if section.replace("-", "_") in TOP_LEVEL_KEYS:
         if branch is not None:
             yield Given(TOP_LEVEL_KEYS[section.replace("-", "_")], branch, str(path))
         return
-    if section not in Settings.model_fields:
+    if section not in Settings.model_fields and section not in message_broker.SECTIONS:
         problems.unknown(section, str(path), [*Settings.model_fields, *keys()])
         return
     if branch is None:
@@ -211,9 +229,12 @@ def _section_values(path: Path, section: str, branch: object, problems: Problems
     known = keys()
     for name, value in branch.items():
         key = f"{section}.{str(name).replace('-', '_')}"
-        if key not in known:
-            problems.unknown(key, str(path), known)
-        elif value is not None:
+        translation = message_broker.KEYS.get(key)
+        if translation is not None and value is not None:
+            yield Given(translation.setting, translation.value(value), f"{path}, {key}")
+        elif translation is None and key not in known:
+            problems.unknown(key, str(path), [*known, *message_broker.KEYS])
+        elif translation is None and value is not None:
             yield from _mapping_values(key, value, str(path))
 
 
