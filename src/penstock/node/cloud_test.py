@@ -21,7 +21,7 @@ from penstock.client.cluster import Cluster
 from penstock.client.idempotent import IdempotentProducer
 from penstock.client.offsets import bounds
 from penstock.client.topics import ensure_topic
-from penstock.config.settings import HttpSettings, KafkaSettings, NodeSettings, RegistrySettings, Settings
+from penstock.config.settings import HttpSettings, KafkaSettings, NodeSettings, PushSettings, RegistrySettings, Settings
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.role import Role
 from penstock.model.topic_partition import TopicPartition
@@ -74,6 +74,7 @@ def root_settings(options: RegistryOptions, advertised_url: str | None) -> Setti
     return Settings(
         node=NodeSettings(name=NODE_ID, data_dir=options.data_dir / "root"),
         kafka=KafkaSettings(port=0),
+        push=PushSettings(enabled=False),
         http=HttpSettings(host=options.host, port=options.port),
         registry=RegistrySettings(url=own_url(options), role=Role.ROOT, advertised_url=advertised_url),
     )
