@@ -115,10 +115,10 @@ class Node:
         connect_probes(broker, self.metrics, self.health)
         self._join_hierarchy(http_socket)
         self.pipe = PipePart(broker, self.health, self.topology)
-        push = self._push_door(broker, storage)
+        outbox = Outbox(loop.call_soon)
+        push = self._push_door(broker, storage, outbox)
         self._http = self._http_server(broker, http_socket, push)
         await self._recover(storage)
-        outbox = Outbox(loop.call_soon)
         storage.start(broker.partitions.on_flushed, loop, after_round=outbox.send)
         await self._open_kafka_door(broker, kafka_socket, outbox)
         if push is not None and push_socket is not None:
@@ -235,10 +235,10 @@ class Node:
             self._stack.callback(http_socket.close)
         return kafka_socket, http_socket, push_socket
 
-    def _push_door(self, broker: Broker, storage: Storage) -> PushDoor | None:
+    def _push_door(self, broker: Broker, storage: Storage, outbox: Outbox) -> PushDoor | None:
         if not self.settings.push.enabled:
             return None
-        self._push = PushDoor(broker, storage.metadata)
+        self._push = PushDoor(broker, storage.metadata, outbox)
         connect_push_probes(self._push, self.metrics)
         return self._push
 

@@ -51,9 +51,9 @@ class PushConnection(asyncio.Protocol):
     """The protocol object that asyncio drives. `memberships` are the subscriptions it is in, by name."""
 
     __slots__ = (
-        "_busy", "_door", "_frame_since", "_is_resting", "_queue", "_reading_paused", "_splitter", "_task",
-        "_transport", "_unanswered", "connection_id", "host", "is_full", "last_received", "last_sent", "memberships",
-        "state",
+        "_busy", "_door", "_frame_since", "_is_resting", "_outgoing", "_outgoing_bytes", "_queue", "_reading_paused",
+        "_splitter", "_task", "_transport", "_unanswered", "connection_id", "host", "is_full", "last_received",
+        "last_sent", "memberships", "state",
     )  # fmt: skip
 
     def __init__(self, door: PushDoor, connection_id: int) -> None:
@@ -71,6 +71,8 @@ class PushConnection(asyncio.Protocol):
         self.is_full = False
         self._reading_paused = False
         self._unanswered = 0
+        self._outgoing: list[bytes] = []
+        self._outgoing_bytes = 0
         self._frame_since: float | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -152,10 +154,20 @@ class PushConnection(asyncio.Protocol):
     def send(self, data: bytes) -> None:
         if self.state is State.CLOSING:
             return
+        if not self._outgoing:
+            self._door.outbox.put(self)
+        self._outgoing.append(data)
+        self._outgoing_bytes += len(data)
+        if self._outgoing_bytes > UNSENT_BYTES_MAX // 4:
+            self.send_ready()
+
+    def send_ready(self) -> None:
+        """What has been gathered in this turn."""
+        if not self._outgoing or self.state is State.CLOSING:
+            return
+        outgoing, self._outgoing, self._outgoing_bytes = self._outgoing, [], 0
         self.last_sent = self._door.now()
-        self._transport.write(data)
-        if not self.is_full and self._transport.get_write_buffer_size() > UNSENT_BYTES_MAX:
-            self.pause_writing()
+        self._transport.write(outgoing[0] if len(outgoing) == 1 else b"".join(outgoing))
 
     def refuse(self, message_id: int, error: KafkaError) -> None:
         """The answer to a request that was not done."""
@@ -186,6 +198,7 @@ class PushConnection(asyncio.Protocol):
     def _end(self, last_words: bytes) -> None:
         if self.state is State.CLOSING:
             return
+        self.send_ready()
         self.state = State.CLOSING
         self._queue.clear()
         if self.is_full:
@@ -281,6 +294,7 @@ class PushConnection(asyncio.Protocol):
         else:
             decode(frame)  # HEARTBEAT, ERROR, DISCONNECT: heard
             if self.is_closing:
+                self._transport.writelines(self._outgoing)
                 self._transport.close()
 
     def _acknowledged(self, frame: Frame) -> None:

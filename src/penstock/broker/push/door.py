@@ -20,6 +20,7 @@ from penstock.broker.push.requests import Requests
 from penstock.broker.subscriptions.subscriptions import Subscriptions
 from penstock.model.errors import ErrorCode
 from penstock.model.limits import FRAME_STALL_MS_MAX
+from penstock.net.outbox import Outbox
 from penstock.storage.metadata import MetadataStore
 
 log = logging.getLogger(__name__)
@@ -32,13 +33,14 @@ SWEPT_AT_ONCE: Final = 500
 class PushDoor:
     """Between `start` and `stop`."""
 
-    def __init__(self, broker: Broker, store: MetadataStore) -> None:
+    def __init__(self, broker: Broker, store: MetadataStore, outbox: Outbox) -> None:
         loop = asyncio.get_running_loop()
         self.settings = broker.settings.push
-        self.subscriptions = Subscriptions(broker, store)
+        self.subscriptions = Subscriptions(broker, store, outbox)
         self.producers = PushProducers(store, broker.producer_ids, broker.clock)
         self.publisher = Publisher(broker, loop.call_soon)
         self.requests = Requests(broker, self.subscriptions, self.settings)
+        self.outbox = outbox
         self.now: Callable[[], float] = loop.time
         self.linger_seconds = 5.0
         """How long a client may take to read why it was closed."""
@@ -125,6 +127,7 @@ class PushDoor:
         try:
             while True:
                 await asyncio.sleep(interval / SWEEPS_PER_INTERVAL)
+                self.subscriptions.save_memory()
                 for count, connection in enumerate(tuple(self._connections), 1):
                     self.look_after(connection, interval)
                     if count % SWEPT_AT_ONCE == 0:

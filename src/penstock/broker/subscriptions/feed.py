@@ -17,8 +17,6 @@ from penstock.storage.interface import AbortedTransaction
 READ_BYTES = 64 * 1024
 CHUNK_RECORDS = 200
 """Records decoded at a time: about half a millisecond."""
-KEPT_BYTES_MAX = 32 * 1024
-"""What a feed keeps of what it has read while nobody has room for it."""
 
 
 class Found(NamedTuple):
@@ -77,7 +75,7 @@ class Feed:
         self._cursor = self.chunk = None
 
     def save_memory(self) -> None:
-        if self._cursor is not None and self._cursor.size_bytes > KEPT_BYTES_MAX:
+        if self._cursor is not None or self.chunk is not None:
             self.forget()
 
     def _open(self, position: int, *, wait: bool) -> Cursor:

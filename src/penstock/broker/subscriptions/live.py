@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 
 AGAIN_AT_ONCE = 200  # messages that are read to be sent again
 STUCK_MS = 1_000  # a partition that cannot be read is tried again
+PUMPED_BYTES_MAX = 1 << 20  # sent in a turn: then transports get to say that they have enough
 FRAME_BYTES = 1 << 20  # a DATA frame gets no further message beyond this
 
 
@@ -82,6 +83,8 @@ class LiveSubscription:
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_reading_again = False
         self._is_finishing = False
+        self._pumped = False
+        self._sent_bytes = 0
 
     # --- life --------------------------------------------------------------------------------------------------------
 
@@ -159,6 +162,7 @@ class LiveSubscription:
         if not self._sinks:
             return False
         core, now_ms = self.core, self.now_ms
+        self._pumped = True
         core.tick(now_ms)
         while core.evicted:
             member = core.evicted.pop()
@@ -202,6 +206,7 @@ class LiveSubscription:
     def _deal(self, now_ms: int) -> bool:
         core = self.core
         end = time.perf_counter_ns() + STEP_NS
+        self._sent_bytes = 0
         empty = 0  # partitions in a row without anything new
         while core.can_deal and empty < len(self._order):
             index = self._order[0]
@@ -212,16 +217,21 @@ class LiveSubscription:
                 self._order.append(self._order.pop(0))
                 continue
             empty = 0
-            if time.perf_counter_ns() > end:
+            if time.perf_counter_ns() > end or self._sent_bytes > PUMPED_BYTES_MAX:
                 return True
             if not dealt:
                 break
         self._send()
-        if not core.can_deal:
-            for feed in self._feeds.values():
-                if not feed.is_preparing:
-                    feed.save_memory()
         return False
+
+    def save_memory(self) -> None:
+        """Forget what was read ahead and nobody has taken since the last call."""
+        if self._pumped:
+            self._pumped = False
+            return
+        for feed in self._feeds.values():
+            if not feed.is_preparing:
+                feed.save_memory()
 
     def _deal_from(self, feed: Feed, index: int, now_ms: int) -> int | None:
         """How many messages found a member, or None if there is nothing to deal here now."""
@@ -305,6 +315,7 @@ class LiveSubscription:
         while touched:
             member, _ = touched.popitem()
             items, member.outgoing = member.outgoing, []
+            self._sent_bytes += member.outgoing_bytes
             member.outgoing_bytes = 0
             sink = self._sinks.get(member)
             if sink is not None:

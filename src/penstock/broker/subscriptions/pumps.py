@@ -24,8 +24,11 @@ class Pumped(Protocol):
 class Pumps:
     """One queue for all subscriptions of a node."""
 
-    def __init__(self, call_soon: Callable[[Callable[[], None]], object]) -> None:
+    def __init__(
+        self, call_soon: Callable[[Callable[[], None]], object], after_turn: Callable[[], None] = lambda: None
+    ) -> None:
         self._call_soon = call_soon
+        self._after_turn = after_turn
         self._due: deque[Pumped] = deque()
         self._is_called = False
 
@@ -52,6 +55,7 @@ class Pumps:
                 log.exception("a subscription could not go on")
             if time.perf_counter_ns() > end:
                 break
+        self._after_turn()
         if self._due and not self._is_called:
             self._is_called = True
             self._call_soon(self._run)

@@ -12,6 +12,8 @@ from penstock.model.batch import HEADER_BYTES, BatchHeader, iter_headers
 from penstock.model.compression import decompress
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import STORED_DECOMPRESSED_BYTES_MAX
+from penstock.model.plain_records import take_plain
+from penstock.model.record import Record
 from penstock.model.record_walk import RECORD_BYTES_MIN
 from penstock.model.varint import read_signed
 from penstock.protocol.push.data import encode_item
@@ -202,6 +204,11 @@ class _Reader:
 
     def walk(self, payload: bytes, position: int, size: int, header: BatchHeader, count: int) -> int:
         """So many records from `position` on; where the next one begins."""
+        if self._ttl_ms < 0 and self._wanted is None and not header.is_log_append_time and self._chunk.expiries is None:
+            plain, position = self._take_plain(payload, position, header, count)
+            count -= plain
+            if not count:
+                return position
         chunk, partition, wanted = self._chunk, self._partition, self._wanted
         offsets, items, keys = chunk.offsets, chunk.items, chunk.keys
         base_offset, base_timestamp = header.base_offset, header.base_timestamp
@@ -247,6 +254,23 @@ class _Reader:
             position = end
         chunk.next_offset = offset + 1
         return position
+
+    def _take_plain(self, payload: bytes, position: int, header: BatchHeader, count: int) -> tuple[int, int]:
+        """The quick way, for records without headers at the beginning of a batch, which are most."""
+        chunk, partition, start = self._chunk, self._partition, self._start
+        taken: list[Record] = []
+        position = take_plain(payload, position, count, header.base_offset, header.base_timestamp, taken)
+        if not taken:
+            return 0, position
+        for offset, timestamp, key, value, _ in taken:
+            if offset >= start:
+                chunk.offsets.append(offset)
+                chunk.items.append(encode_item(partition, 1, key, offset, timestamp, b"", value))
+                chunk.keys.append(key)
+        if chunk.first_timestamp < 0:
+            chunk.first_timestamp = taken[-1].timestamp
+        chunk.next_offset = taken[-1].offset + 1
+        return len(taken), position
 
     def _note_expiry(self, timestamp: int, ttl_ms: int) -> bool:
         """Whether it is still to be sent."""

@@ -25,6 +25,7 @@ from penstock.broker.subscriptions.starts import missing_offset, starting_offset
 from penstock.cluster.topics import Topic, TopicChange
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import TOPIC_NAME_LENGTH_MAX
+from penstock.net.outbox import Outbox
 from penstock.observability.timings import Timings
 from penstock.protocol.push.values import Start, StartKind
 from penstock.storage.metadata import MetadataStore
@@ -38,7 +39,7 @@ _NAME = re.compile(r"[a-zA-Z0-9._-]{1,200}")
 class Subscriptions:
     """Between `load` and `stop`."""
 
-    def __init__(self, broker: Broker, store: MetadataStore) -> None:
+    def __init__(self, broker: Broker, store: MetadataStore, outbox: Outbox) -> None:
         self._broker = broker
         self._store = store
         self._rows: dict[str, SubscriptionRow] = {}
@@ -64,7 +65,7 @@ class Subscriptions:
                 deliveries_max=settings.deliveries_max,
             ),
             clock=broker.clock,
-            pumps=Pumps(asyncio.get_running_loop().call_soon),
+            pumps=Pumps(asyncio.get_running_loop().call_soon, outbox.send),
             commit_soon=self.commits.soon,
             refreshed=self._refreshed,
             undertaker=DeadLetters(
@@ -96,6 +97,10 @@ class Subscriptions:
             live.stop()
         for task in self._tasks:
             task.cancel()
+
+    def save_memory(self) -> None:
+        for live in tuple(self._live.values()):
+            live.save_memory()
 
     def find(self, name: str) -> SubscriptionRow:
         row = self._rows.get(name)

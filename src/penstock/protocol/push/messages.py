@@ -184,8 +184,12 @@ def _publish(value: Publish) -> bytes:
     )
 
 
+_PUBLISH_NUMBERS = Struct(">qq")
+
+
 def _read_publish(reader: Reader) -> Publish:
-    client_id, epoch, sequence = reader.text(), reader.i64(), reader.i64()
+    client_id = reader.text()
+    epoch, sequence = reader.take(_PUBLISH_NUMBERS)
     topic, partition, key = reader.text(), reader.i32(), reader.nullable_bytes()
     message_start = reader.position
     total, message_type, _, timestamp, properties_length = reader.take(_MESSAGE)

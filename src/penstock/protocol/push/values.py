@@ -68,16 +68,20 @@ class Reader:
         return values
 
     def i8(self) -> int:
-        return int(self.take(I8)[0])
+        number: int = self.take(I8)[0]
+        return number
 
     def i16(self) -> int:
-        return int(self.take(I16)[0])
+        number: int = self.take(I16)[0]
+        return number
 
     def i32(self) -> int:
-        return int(self.take(I32)[0])
+        number: int = self.take(I32)[0]
+        return number
 
     def i64(self) -> int:
-        return int(self.take(I64)[0])
+        number: int = self.take(I64)[0]
+        return number
 
     def raw(self, length: int) -> bytes:
         end = self.position + length
