@@ -171,7 +171,8 @@ class LiveSubscription:
         self._check_rewind()
         self._tell_resets()
         self._read_again(now_ms)
-        more = self._deal(now_ms)
+        # What comes again goes first, or a member that takes over would get a partition's messages out of order.
+        more = False if self._is_reading_again else self._deal(now_ms)
         self._bury()
         if core.dirty:
             self._surroundings.commit_soon(self)
