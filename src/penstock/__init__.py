@@ -3,10 +3,41 @@
 One log engine holds Kafka record batches byte for byte as they travel on the wire, and every door of the
 broker reads and writes the same partitions. The packages below are layers; imports only point down:
 
-    testing > cli > node > gateways, edge, console > topology > broker > cluster > client > net
+    testing > cli > node > gateways, edge, consumers, console > topology > broker > cluster > client > net
     > protocol, storage, security > config, runtime, observability > model
 
-`lint-imports` checks that order. Nothing is imported here, so that `import penstock` costs nothing.
+`lint-imports` checks that order. What programs import from here, the push clients and the consumer framework
+(docs/push-clients.md), is loaded when it is first asked for, so that `import penstock` costs nothing;
+`__init__.pyi` tells its types.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 __version__ = "0.1.0"
+
+_LOADED_LATER = {
+    "AsyncBrokerClient": "penstock.client.push.async_client",
+    "BrokerClient": "penstock.client.push.client",
+    "ErrorAction": "penstock.consumers.policy",
+    "Message": "penstock.client.push.message",
+    "consumer": "penstock.consumers.decorators",
+    "error_handler": "penstock.consumers.decorators",
+    "message_handler": "penstock.consumers.decorators",
+    "retry_policy": "penstock.consumers.decorators",
+}
+
+
+def __getattr__(name: str) -> Any:
+    module = _LOADED_LATER.get(name)
+    if module is None:
+        raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(module), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LOADED_LATER])

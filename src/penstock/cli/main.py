@@ -28,6 +28,8 @@ COMMANDS = {
     "bench": "penstock.cli.bench:bench",
     "topic": "penstock.cli.topic:app",
     "group": "penstock.cli.group:app",
+    "push": "penstock.cli.push:app",
+    "consumers": "penstock.cli.consumers:app",
     "transaction": "penstock.cli.transaction:app",
     "pipe": "penstock.cli.pipe:app",
     "pipeline": "penstock.cli.pipeline:app",

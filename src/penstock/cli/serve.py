@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -19,6 +20,9 @@ from penstock.cli.settings_flags import (
     Set,
     load_with_flags,
 )
+
+if TYPE_CHECKING:
+    from penstock.config.loading import Loaded
 
 
 def serve(
@@ -36,10 +40,14 @@ def serve(
     Flags win over PENSTOCK_… variables, those over NODE_ID, DATA_DIR, BROKER_PORT, HTTP_PORT and REGISTRY_URL, those
     over the file; a warning names what does not count. It stops cleanly on SIGTERM or Ctrl-C.
     """
+    run_broker(load_with_flags(config, data_dir, host, kafka_port, http_port, push_port, log_level, assignments))
+
+
+def run_broker(loaded: Loaded) -> None:
+    """Until a signal, or an error that names the fix."""
     from penstock.node.errors import StartError
     from penstock.observability.logs import configure_logs
 
-    loaded = load_with_flags(config, data_dir, host, kafka_port, http_port, push_port, log_level, assignments)
     settings = loaded.settings
     configure_logs(settings.logging.level, settings.logging.modules, as_json=settings.logging.format == "json")
     for warning in loaded.warnings:

@@ -441,6 +441,13 @@ class ClientSettings(Section):
     """A client that has sent nothing for so long sends a heartbeat."""
 
 
+class ConsumerSettings(Section):
+    """Consumers in the broker's own process; `penstock consumers run` runs them in one of their own."""
+
+    modules: Annotated[tuple[str, ...], BeforeValidator(_split)] = ()
+    """Modules whose consumers run in the broker's process, by name or by path."""
+
+
 class LogFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
@@ -468,6 +475,7 @@ class Settings(Section):
     transactions: TransactionSettings = TransactionSettings()
     limits: LimitSettings = LimitSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
+    consumers: ConsumerSettings = ConsumerSettings()
     registry: RegistrySettings = RegistrySettings()
     pipe: PipeSettings = PipeSettings()
     client: ClientSettings = ClientSettings()

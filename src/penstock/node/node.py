@@ -32,6 +32,7 @@ from penstock.config.settings import Settings
 from penstock.net.flow_control import FlowControl
 from penstock.net.listener import Listener, bind
 from penstock.net.outbox import Outbox
+from penstock.node.consumers import find_consumers, start_consumers
 from penstock.node.errors import StartError
 from penstock.node.garbage import GarbageSearch
 from penstock.node.http import HttpServer
@@ -107,6 +108,7 @@ class Node:
 
     async def _start(self) -> None:
         loop = asyncio.get_running_loop()
+        consumers = await find_consumers(self.settings)
         kafka_socket, http_socket, push_socket = self._take_ports()
         storage = open_storage(self.settings, self.metrics)
         self._stack.push_async_callback(storage.close)
@@ -130,6 +132,9 @@ class Node:
         preloader = Preloader()
         preloader.start()
         self._stack.callback(preloader.stop)
+        if consumers:
+            hosted = await start_consumers(consumers, self.settings, self.kafka_port, self.metrics)
+            self._stack.push_async_callback(hosted.stop)
 
     def _join_hierarchy(self, http_socket: socket.socket | None) -> None:
         """With the place that was kept on disk; the registry is asked when children could come."""

@@ -1,0 +1,10 @@
+from penstock.client.push.async_client import AsyncBrokerClient as AsyncBrokerClient
+from penstock.client.push.client import BrokerClient as BrokerClient
+from penstock.client.push.message import Message as Message
+from penstock.consumers.decorators import consumer as consumer
+from penstock.consumers.decorators import error_handler as error_handler
+from penstock.consumers.decorators import message_handler as message_handler
+from penstock.consumers.decorators import retry_policy as retry_policy
+from penstock.consumers.policy import ErrorAction as ErrorAction
+
+__version__: str

@@ -1,0 +1,81 @@
+"""`penstock consumers`: run the handlers of a module, by themselves or in the process of a broker."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from penstock.cli.errors import CommandError, ExitCode
+from penstock.cli.settings_flags import (
+    ConfigFile,
+    DataDir,
+    Host,
+    HttpPort,
+    KafkaPort,
+    LogLevel,
+    PushPort,
+    Set,
+    load_with_flags,
+)
+
+app = typer.Typer(no_args_is_help=True, help="Run consumers: classes and functions that handle a topic's messages.")
+
+Modules = Annotated[
+    list[str], typer.Argument(metavar="MODULE...", help="As Python imports it, or the path of its file.")
+]
+
+
+@app.callback()
+def _group() -> None:
+    """Run consumers: classes and functions that handle a topic's messages."""
+
+
+@app.command()
+def run(
+    modules: Modules,
+    broker: Annotated[str, typer.Option("--broker", "-b", metavar="ADDR", help="host:port of its push door.")] = (
+        "localhost:9999"
+    ),
+    client_id: Annotated[str | None, typer.Option("--client-id", help="Default: one of its own.")] = None,
+    metrics_port: Annotated[
+        int | None, typer.Option("--metrics-port", min=0, max=65535, help="Serve /metrics there; 0 takes a free one.")
+    ] = None,
+    stop_timeout: Annotated[
+        float, typer.Option("--stop-timeout", min=0, metavar="SECONDS", help="How long a stop waits for handlers.")
+    ] = 30.0,
+    serve: Annotated[bool, typer.Option("--serve", help="Run a broker in the same process, too.")] = False,
+    data_dir: DataDir = None,
+    host: Host = None,
+    kafka_port: KafkaPort = None,
+    http_port: HttpPort = None,
+    push_port: PushPort = None,
+    config: ConfigFile = None,
+    log_level: LogLevel = None,
+    assignments: Set = None,
+) -> None:
+    """Run the consumers of modules until SIGTERM or Ctrl-C.
+
+    What they have in hand then is finished and acknowledged. With --serve this is `penstock serve` with the setting
+    consumers.modules, and takes the options of it; those from --data-dir on are only for that.
+    """
+    if serve:
+        from penstock.cli.serve import run_broker
+
+        assignments = [*(assignments or ()), f"consumers.modules={','.join(modules)}"]
+        flags = (config, data_dir, host, kafka_port, http_port, push_port, log_level, assignments)
+        run_broker(load_with_flags(*flags))
+        return
+    given = {
+        "--data-dir": data_dir,
+        "--host": host,
+        "--kafka-port": kafka_port,
+        "--http-port": http_port,
+        "--push-port": push_port,
+    }
+    for option, value in {**given, "--config": config, "--set": assignments}.items():
+        if value is not None:
+            raise CommandError(f"{option} is an option of a broker", ExitCode.USAGE, hint="add --serve to run one")
+    from penstock.cli.consumers_run import run_consumers
+
+    run_consumers(modules, broker, client_id, metrics_port, stop_timeout, log_level)

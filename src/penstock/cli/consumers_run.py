@@ -1,0 +1,88 @@
+"""Consumers in a process of their own: signals, metrics, exit codes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from penstock.cli.errors import CommandError, ExitCode
+from penstock.cli.settings_flags import split_log_level
+
+if TYPE_CHECKING:
+    from penstock.consumers.definition import Definition
+    from penstock.consumers.metrics import ConsumerMetrics
+
+log = logging.getLogger(__name__)
+
+
+def run_consumers(
+    modules: Sequence[str],
+    broker: str,
+    client_id: str | None,
+    metrics_port: int | None,
+    stop_timeout_s: float,
+    log_level: str | None,
+) -> None:
+    from penstock.client.address import parse_addresses
+    from penstock.client.push.errors import BrokerClientError, NotConnected, UnknownTopic
+    from penstock.consumers.discovery import discover
+    from penstock.consumers.errors import ConsumerError
+    from penstock.consumers.metrics import ConsumerMetrics
+    from penstock.observability.logs import configure_logs
+
+    level, levels = split_log_level(log_level)
+    try:
+        configure_logs(level or "INFO", levels or {}, as_json=False)
+        address = parse_addresses(broker)[0]
+        definitions = discover(modules)
+    except (ConsumerError, ValueError) as error:
+        raise CommandError(str(error), ExitCode.USAGE) from error
+    metrics = ConsumerMetrics()
+    if metrics_port is not None:
+        _serve_metrics(metrics, metrics_port)
+    try:
+        asyncio.run(_run(definitions, address.host, address.port, client_id, metrics, stop_timeout_s))
+    except UnknownTopic as error:
+        raise CommandError(str(error), ExitCode.NOT_FOUND) from error
+    except NotConnected as error:
+        raise CommandError(str(error), ExitCode.UNREACHABLE) from error
+    except BrokerClientError as error:
+        raise CommandError(str(error)) from error
+
+
+async def _run(
+    definitions: Sequence[Definition],
+    host: str,
+    port: int,
+    client_id: str | None,
+    metrics: ConsumerMetrics,
+    stop_timeout_s: float,
+) -> None:
+    from penstock.consumers.runner import Runner, run
+
+    asked_to_stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, asked_to_stop.set)
+    runner = Runner(
+        definitions, host=host, port=port, metrics=metrics, client_id=client_id, stop_timeout_s=stop_timeout_s
+    )
+    await run(runner, asked_to_stop)
+    log.info("stopped")
+
+
+def _serve_metrics(metrics: ConsumerMetrics, port: int) -> None:
+    from prometheus_client import CollectorRegistry, start_http_server
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(metrics)
+    try:
+        server, _ = start_http_server(port, addr="127.0.0.1", registry=registry)
+    except OSError as error:
+        raise CommandError(
+            f"port {port} cannot be opened ({error.strerror})", hint="choose another --metrics-port"
+        ) from error
+    log.info("metrics", extra={"host": "127.0.0.1", "port": server.server_port})

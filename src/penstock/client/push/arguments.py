@@ -1,0 +1,43 @@
+"""What callers pass, as the wire wants it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from penstock.protocol.push.properties import Properties
+
+Text = str | bytes
+PropertyValue = str | bytes | int | float | bool | None
+PropertiesArgument = Mapping[str, PropertyValue] | Iterable[tuple[Text, PropertyValue]] | None
+
+
+def body_bytes(body: Text | None) -> bytes | None:
+    return _bytes(body, "body")
+
+
+def key_bytes(key: Text | None) -> bytes | None:
+    return _bytes(key, "key")
+
+
+def property_pairs(properties: PropertiesArgument) -> Properties:
+    """Numbers are written as text; None is a null value."""
+    if properties is None:
+        return ()
+    pairs = properties.items() if isinstance(properties, Mapping) else properties
+    return tuple((_bytes(name, "property name") or b"", _value(value)) for name, value in pairs)
+
+
+def _value(value: PropertyValue) -> bytes | None:
+    if isinstance(value, bool | int | float):
+        return str(value).encode()
+    return _bytes(value, "property")
+
+
+def _bytes(value: object, what: str) -> bytes | None:
+    if value is None or isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape")
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    raise TypeError(f"{what} is a {type(value).__name__}; give bytes or str")

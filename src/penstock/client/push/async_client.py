@@ -1,0 +1,414 @@
+"""AsyncBrokerClient: the push client on asyncio, with the names of BrokerClient.
+
+Everything happens on the loop that `connect` was called on; the core needs no lock. Handlers are coroutine functions,
+or plain functions that do not block, one call at a time for each subscription.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from types import TracebackType
+from typing import Any, Self
+
+from penstock.client.push.acknowledgements import Acknowledgements
+from penstock.client.push.arguments import (
+    PropertiesArgument,
+    PropertyValue,
+    Text,
+    body_bytes,
+    key_bytes,
+    property_pairs,
+)
+from penstock.client.push.backoff import Backoff
+from penstock.client.push.calls import Call
+from penstock.client.push.client import delivery_of, timed_out
+from penstock.client.push.core import ClientCore, dispatch
+from penstock.client.push.errors import BrokerClientError, ClientClosed, NotConnected, ProtocolError
+from penstock.client.push.handler_task import AsyncHandler, AsyncResetHandler, HandlerTask
+from penstock.client.push.identity import new_client_id, new_epoch
+from penstock.client.push.memberships import Membership, start_of
+from penstock.client.push.message import Published
+from penstock.client.push.publications import Publication
+from penstock.client.push.wire_socket import unreachable
+from penstock.protocol.push import messages as wire
+
+log = logging.getLogger(__name__)
+
+LEAVE_S = 5.0
+TICK_S = 0.5
+
+
+class AsyncBrokerClient:
+    """Publishes, and calls handlers for what is pushed. Many `publish` may wait at the same time.
+
+    After `connect` it stays connected by itself, as BrokerClient does.
+    """
+
+    def __init__(
+        self,
+        host: str = "localhost",
+        port: int = 9999,
+        client_id: str | None = None,
+        request_timeout: float = 30,
+        heartbeat_interval: float = 30,
+    ) -> None:
+        """Without a `client_id` it gets one of its own. Times are in seconds."""
+        self.host = host
+        self.port = port
+        self.client_id = client_id or new_client_id()
+        self.request_timeout = request_timeout
+        self.heartbeat_interval = heartbeat_interval
+        self._core: ClientCore | None = None
+        self._transport: asyncio.Transport | None = None
+        self._keeper: asyncio.Task[None] | None = None
+        self._gone: asyncio.Event = asyncio.Event()
+        self._is_flushing = False
+        self._was_closed = False
+
+    # --- the connection --------------------------------------------------------------------------------------------
+
+    async def connect(self) -> None:
+        """Raises NotConnected if there is no broker. A client that is connected stays as it is."""
+        if self._core is not None:
+            return
+        core = self._core = ClientCore(
+            client_id=self.client_id, epoch=new_epoch(), heartbeat_interval_s=self.heartbeat_interval
+        )
+        try:
+            await self._open(core)
+        except BaseException:
+            self._core = None
+            raise
+        self._keeper = asyncio.create_task(self._keep(core), name="push-keeper")
+
+    async def disconnect(self) -> None:
+        """Let handlers finish what they have in hand, acknowledge it, and leave. A second time nothing happens."""
+        core, keeper = self._core, self._keeper
+        if core is None:
+            return
+        await self._end_handlers([membership.target for membership in core.memberships.values()])
+        core.close("the client leaves")
+        self._flush(core)
+        self._core, self._was_closed = None, True
+        if keeper is not None:
+            keeper.cancel()
+            await asyncio.wait([keeper])
+        transport = self._transport
+        if transport is not None and core.is_connected:
+            transport.write_eof()
+            try:
+                await asyncio.wait_for(self._gone.wait(), 1.0)
+            except TimeoutError:
+                transport.abort()
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a connection at this moment."""
+        return self._core is not None and self._core.is_connected
+
+    def is_subscribed(self, name: str) -> bool:
+        """Whether this client is a member; no more after it has left, or the subscription was deleted."""
+        core = self._core
+        return core is not None and name in core.memberships
+
+    async def __aenter__(self) -> Self:
+        await self.connect()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.disconnect()
+
+    # --- topics and messages ---------------------------------------------------------------------------------------
+
+    async def create_topic(self, name: str, partitions: int = 1) -> bool:
+        """Whether it was created; False if it was there, with as many partitions. With others: TopicExists."""
+        if partitions < 1:
+            raise ValueError(f"partitions is {partitions}: a topic has at least one")
+        return bool((await self._request(wire.CreateTopic(name, partitions))).created)
+
+    async def partition_count(self, topic: str) -> int:
+        """Raises UnknownTopic."""
+        known = self._running().partition_counts.get(topic)
+        return known or int((await self._request(wire.CreateTopic(topic, 0))).partitions)
+
+    async def publish(
+        self,
+        topic: str,
+        body: Text | None,
+        key: Text | None = None,
+        properties: PropertiesArgument = None,
+        *,
+        partition: int | None = None,
+        timestamp: int | None = None,
+    ) -> Published:
+        """Returns when the message is on the broker's disk. The partition is the key's, or they take turns."""
+        key_as_bytes = key_bytes(key)
+        data, pairs = body_bytes(body), property_pairs(properties)
+        if partition is None:
+            await self.partition_count(topic)
+        core = self._running()
+        call, answer = self._new_call()
+        publication = Publication(
+            topic=topic,
+            partition=core.choose_partition(topic, key_as_bytes) if partition is None else partition,
+            key=key_as_bytes,
+            body=data,
+            properties=pairs,
+            timestamp=wire.BROKER_TIME if timestamp is None else timestamp,
+            call=call,
+        )
+        core.publish(publication)
+        published: Published = await self._answer(core, call, answer, publication)
+        return published
+
+    async def publish_text(self, topic: str, text: str, **properties: PropertyValue) -> Published:
+        return await self.publish(topic, text.encode(), properties=properties)
+
+    # --- subscriptions ---------------------------------------------------------------------------------------------
+
+    async def create_subscription(
+        self, name: str, topic: str, start_offset: int | str | float = 0, *, delivery: str = "message"
+    ) -> bool:
+        """Whether it was created; False if the topic has it already. For another topic: SubscriptionConflict."""
+        value = wire.CreateSubscription(name, topic, start_of(start_offset), delivery_of(delivery))
+        return bool((await self._request(value)).created)
+
+    async def delete_subscription(self, name: str) -> None:
+        await self._request(wire.DeleteSubscription(name))
+
+    async def subscribe_to_subscription(
+        self,
+        name: str,
+        handler: AsyncHandler,
+        *,
+        credit: int = 0,
+        messages_per_frame: int = 0,
+        on_reset: AsyncResetHandler | None = None,
+    ) -> None:
+        """Call `handler` for each message. When it returns the message is acknowledged; when it raises the broker gives
+        the message again. `credit` messages may be unacknowledged (0: the broker's default)."""
+        membership = Membership(target=None, name=name, credit=credit, messages_per_frame=messages_per_frame)
+        await self._join_with_handler(membership, handler, on_reset)
+
+    async def subscribe(
+        self,
+        topic: str,
+        handler: AsyncHandler,
+        group: str | None = None,
+        start_offset: int | str | float = 0,
+        *,
+        delivery: str = "message",
+        credit: int = 0,
+        messages_per_frame: int = 0,
+        on_reset: AsyncResetHandler | None = None,
+    ) -> str:
+        """The same by topic: the group's subscription is created if it is missing. Returns its name."""
+        membership = Membership(
+            target=None,
+            topic=topic,
+            group=group or f"{topic}-{self.client_id}",
+            credit=credit,
+            messages_per_frame=messages_per_frame,
+            start=start_of(start_offset),
+            delivery=delivery_of(delivery),
+        )
+        return await self._join_with_handler(membership, handler, on_reset)
+
+    async def unsubscribe_from_subscription(self, name: str) -> None:
+        """Let the handler finish the message in hand, and leave; the broker gives the rest to others."""
+        membership = self._running().memberships.get(name)
+        if membership is None:
+            raise BrokerClientError(f"this client is not subscribed to {name}")
+        await self._end_handlers([membership.target])
+        await self._request(wire.Unsubscribe(name))
+
+    async def commit_offset(self, name: str, partition: int, offset: int) -> None:
+        """Set the position of a subscription that this client is in: the next message is this one."""
+        await self._request(wire.CommitOffset(name, partition, offset))
+
+    async def ready(self, name: str, refresh_id: int) -> None:
+        """Answer a reset: everything up to its ends is durably here."""
+        await self._request(wire.Ready(name, refresh_id))
+
+    async def join(self, membership: Membership) -> str:
+        """For those who acknowledge by themselves: the membership's target gets what comes. Returns the name."""
+        core = self._running()
+        name = membership.name or membership.group
+        if name in core.memberships:
+            raise BrokerClientError(f"this client is subscribed to {name} already")
+        call, answer = self._new_call()
+        core.subscribe(membership, call)
+        await self._answer(core, call, answer)
+        return membership.name
+
+    def acknowledge(self, name: str, acknowledgements: Acknowledgements) -> None:
+        """For the same: what was done since the last time."""
+        core = self._core
+        if core is not None:
+            core.acknowledge(name, acknowledgements)
+            self._flush(core)
+
+    @property
+    def generation(self) -> int:
+        """Of the connection; what came on an earlier one need not be acknowledged."""
+        return 0 if self._core is None else self._core.generation
+
+    async def _join_with_handler(
+        self, membership: Membership, handler: AsyncHandler, on_reset: AsyncResetHandler | None
+    ) -> str:
+        if not callable(handler):
+            raise TypeError("handler is called with each message: give a function")
+        membership.is_ready_by_itself = on_reset is None
+        core = self._running()
+        task = membership.target = HandlerTask(
+            membership.name or membership.group,
+            handler,
+            lambda done: self.acknowledge(membership.name, done),
+            lambda generation: core.generation == generation,
+            on_reset,
+        )
+        try:
+            name = await self.join(membership)
+        except BaseException:
+            task.stop()
+            raise
+        task.acknowledge_count = max(1, membership.credit // 2)
+        return name
+
+    # --- requests --------------------------------------------------------------------------------------------------
+
+    def _running(self) -> ClientCore:
+        if self._core is not None:
+            return self._core
+        if self._was_closed:
+            raise ClientClosed("this client was disconnected; call connect() to use it again")
+        raise NotConnected("this client is not connected; call connect() first")
+
+    async def _request(self, value: Any) -> Any:
+        core = self._running()
+        call, answer = self._new_call()
+        core.request(value, call)
+        return await self._answer(core, call, answer)
+
+    def _new_call(self) -> tuple[Call, asyncio.Future[None]]:
+        answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def finished() -> None:
+            if not answer.done():
+                answer.set_result(None)
+
+        return Call(finished), answer
+
+    async def _answer(
+        self, core: ClientCore, call: Call, answer: asyncio.Future[None], publication: Publication | None = None
+    ) -> Any:
+        self._flush_soon(core)
+        try:
+            async with asyncio.timeout(self.request_timeout):
+                await answer
+        except TimeoutError:
+            if not call.done:
+                is_certain = core.withdraw(call, publication)
+                raise timed_out(
+                    self.host, self.port, self.request_timeout, core.is_connected, is_certain=is_certain
+                ) from None
+        except asyncio.CancelledError:
+            core.withdraw(call, publication)
+            raise
+        return call.result()
+
+    async def _end_handlers(self, targets: list[Any]) -> None:
+        tasks = [target for target in targets if isinstance(target, HandlerTask)]
+        for task in tasks:
+            task.stop()
+        for task in tasks:
+            await task.join(LEAVE_S)
+
+    # --- the wire --------------------------------------------------------------------------------------------------
+
+    async def _open(self, core: ClientCore) -> None:
+        loop = asyncio.get_running_loop()
+        gone = self._gone = asyncio.Event()
+        try:
+            async with asyncio.timeout(self.request_timeout):
+                transport, _ = await loop.create_connection(lambda: _Wire(self, core, gone), self.host, self.port)
+        except OSError as error:  # a timeout is one
+            raise unreachable(self.host, self.port, error) from error
+        self._transport = transport
+        core.connected(time.monotonic())
+        self._flush(core)
+
+    def _flush_soon(self, core: ClientCore) -> None:
+        """Once for everything that is asked for in this turn of the loop."""
+        if not self._is_flushing:
+            self._is_flushing = True
+            asyncio.get_running_loop().call_soon(self._flush, core)
+
+    def _flush(self, core: ClientCore) -> None:
+        self._is_flushing = False
+        data = core.data_to_send(time.monotonic())
+        if data and self._transport is not None:
+            self._transport.write(data)
+
+    def _received(self, core: ClientCore, data: bytes) -> None:
+        try:
+            events = core.received(data, time.monotonic())
+        except ProtocolError as error:
+            log.error("%s", error)
+            core.failed(error, new_epoch())
+            self._abort()
+            return
+        for event in events:
+            dispatch(event)
+        if core.has_output:
+            self._flush(core)
+
+    def _abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    async def _keep(self, core: ClientCore) -> None:
+        """Heartbeats while there is a connection, attempts while there is none."""
+        tick_s = min(TICK_S, self.heartbeat_interval / 4)
+        while True:
+            try:
+                async with asyncio.timeout(tick_s):
+                    await self._gone.wait()
+            except TimeoutError:
+                if core.tick(time.monotonic()):
+                    self._flush(core)
+                    continue
+                log.warning("the broker is silent for %.0f s", 3 * self.heartbeat_interval)
+                self._abort()
+                await self._gone.wait()
+            log.warning("connection to %s:%d lost; connecting again", self.host, self.port)
+            await self._reconnect(core)
+
+    async def _reconnect(self, core: ClientCore) -> None:
+        backoff = Backoff()
+        while True:
+            await asyncio.sleep(backoff.next_s())
+            try:
+                return await self._open(core)
+            except NotConnected as error:
+                log.debug("%s", error)
+
+
+class _Wire(asyncio.Protocol):
+    """Passes on what comes."""
+
+    def __init__(self, client: AsyncBrokerClient, core: ClientCore, gone: asyncio.Event) -> None:
+        self._client = client
+        self._core = core
+        self._gone = gone
+
+    def data_received(self, data: bytes) -> None:
+        self._client._received(self._core, data)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._core.disconnected()
+        self._gone.set()

@@ -1,0 +1,460 @@
+"""BrokerClient: the push client for programs with threads.
+
+One thread receives: it completes the calls of other threads, hands messages to the handler threads, sends heartbeats
+and connects anew. Whoever has something to send sends it: core first, then the socket, so the order of the locks is
+`_sending` before `_lock`, and nothing is called back while `_lock` is held but the end of a wait.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+from penstock.client.push.acknowledgements import Acknowledgements
+from penstock.client.push.arguments import (
+    PropertiesArgument,
+    PropertyValue,
+    Text,
+    body_bytes,
+    key_bytes,
+    property_pairs,
+)
+from penstock.client.push.backoff import Backoff
+from penstock.client.push.calls import Call
+from penstock.client.push.core import ClientCore, dispatch
+from penstock.client.push.errors import (
+    BrokerClientError,
+    ClientClosed,
+    NotConnected,
+    ProtocolError,
+    RequestTimeout,
+)
+from penstock.client.push.handler_thread import Handler, HandlerThread, ResetHandler
+from penstock.client.push.identity import new_client_id, new_epoch
+from penstock.client.push.memberships import Membership, start_of
+from penstock.client.push.message import Published
+from penstock.client.push.publications import Publication
+from penstock.client.push.wire_socket import READ_BYTES, open_socket
+from penstock.protocol.push import messages as wire
+
+log = logging.getLogger(__name__)
+
+TICK_S = 0.5
+LEAVE_S = 5.0
+"""How long `disconnect` and `unsubscribe_from_subscription` wait for a handler that is at work."""
+
+
+class BrokerClient:
+    """Publishes, and calls handlers for what is pushed. All methods may be called from any thread, handlers included.
+
+    After `connect` it stays connected by itself: a connection that breaks is made anew, subscriptions are joined again,
+    and what was being published is sent again without being stored twice.
+    """
+
+    def __init__(
+        self,
+        host: str = "localhost",
+        port: int = 9999,
+        client_id: str | None = None,
+        request_timeout: float = 30,
+        heartbeat_interval: float = 30,
+    ) -> None:
+        """Without a `client_id` it gets one of its own. Times are in seconds."""
+        self.host = host
+        self.port = port
+        self.client_id = client_id or new_client_id()
+        self.request_timeout = request_timeout
+        self.heartbeat_interval = heartbeat_interval
+        self._lock = threading.Lock()
+        self._sending = threading.Lock()
+        self._lifecycle = threading.RLock()
+        self._core: ClientCore | None = None
+        self._socket: socket.socket | None = None
+        self._receiver: threading.Thread | None = None
+        self._closing = threading.Event()
+        self._was_closed = False
+
+    # --- the connection --------------------------------------------------------------------------------------------
+
+    def connect(self) -> None:
+        """Raises NotConnected if there is no broker. A client that is connected stays as it is."""
+        with self._lifecycle:
+            if self._core is not None:
+                return
+            opened = self._open()
+            core = ClientCore(client_id=self.client_id, epoch=new_epoch(), heartbeat_interval_s=self.heartbeat_interval)
+            core.connected(time.monotonic())
+            self._closing = threading.Event()
+            with self._lock:
+                self._core, self._socket = core, opened
+            self._receiver = threading.Thread(target=self._receive, args=(core,), name="push-receiver", daemon=True)
+            self._receiver.start()
+
+    def disconnect(self) -> None:
+        """Let handlers finish what they have in hand, acknowledge it, and leave. A second time nothing happens."""
+        with self._lifecycle:
+            core, receiver = self._core, self._receiver
+            if core is None:
+                return
+            with self._lock:
+                threads = [membership.target for membership in core.memberships.values()]
+            self._end_handlers(threads)
+            self._closing.set()
+            with self._lock:
+                core.close("the client leaves")
+            self._flush(core)
+            with self._lock:
+                self._core, self._was_closed = None, True
+                opened = self._socket
+            if opened is not None:
+                _shut(opened, socket.SHUT_WR)
+            if receiver is not None and receiver is not threading.current_thread():
+                receiver.join(LEAVE_S)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a connection at this moment."""
+        core = self._core
+        return core is not None and core.is_connected
+
+    def is_subscribed(self, name: str) -> bool:
+        """Whether this client is a member; no more after it has left, or the subscription was deleted."""
+        core = self._core
+        return core is not None and name in core.memberships
+
+    def __enter__(self) -> Self:
+        self.connect()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.disconnect()
+
+    # --- topics and messages ---------------------------------------------------------------------------------------
+
+    def create_topic(self, name: str, partitions: int = 1) -> bool:
+        """Whether it was created; False if it was there, with as many partitions. With others: TopicExists."""
+        if partitions < 1:
+            raise ValueError(f"partitions is {partitions}: a topic has at least one")
+        return bool(self._request(wire.CreateTopic(name, partitions)).created)
+
+    def partition_count(self, topic: str) -> int:
+        """Raises UnknownTopic."""
+        core = self._running()
+        with self._lock:
+            known = core.partition_counts.get(topic)
+        return known or int(self._request(wire.CreateTopic(topic, 0)).partitions)
+
+    def publish(
+        self,
+        topic: str,
+        body: Text | None,
+        key: Text | None = None,
+        properties: PropertiesArgument = None,
+        *,
+        partition: int | None = None,
+        timestamp: int | None = None,
+    ) -> Published:
+        """Returns when the message is on the broker's disk. The partition is the key's, or they take turns."""
+        key_as_bytes = key_bytes(key)
+        data, pairs = body_bytes(body), property_pairs(properties)
+        if partition is None:
+            self.partition_count(topic)
+        core = self._running()
+        waiter = _Waiter()
+        with self._lock:
+            publication = Publication(
+                topic=topic,
+                partition=core.choose_partition(topic, key_as_bytes) if partition is None else partition,
+                key=key_as_bytes,
+                body=data,
+                properties=pairs,
+                timestamp=wire.BROKER_TIME if timestamp is None else timestamp,
+                call=waiter.call,
+            )
+            core.publish(publication)
+        published: Published = self._wait(core, waiter, publication)
+        return published
+
+    def publish_text(self, topic: str, text: str, **properties: PropertyValue) -> Published:
+        return self.publish(topic, text.encode(), properties=properties)
+
+    # --- subscriptions ---------------------------------------------------------------------------------------------
+
+    def create_subscription(
+        self, name: str, topic: str, start_offset: int | str | float = 0, *, delivery: str = "message"
+    ) -> bool:
+        """Whether it was created; False if the topic has it already. For another topic: SubscriptionConflict.
+
+        It begins at an offset, 'earliest', 'latest', or a time (seconds since 1970, a float). With `delivery` 'key' a
+        key stays with one member.
+        """
+        value = wire.CreateSubscription(name, topic, start_of(start_offset), delivery_of(delivery))
+        return bool(self._request(value).created)
+
+    def delete_subscription(self, name: str) -> None:
+        self._request(wire.DeleteSubscription(name))
+
+    def subscribe_to_subscription(
+        self,
+        name: str,
+        handler: Handler,
+        *,
+        credit: int = 0,
+        messages_per_frame: int = 0,
+        on_reset: ResetHandler | None = None,
+    ) -> None:
+        """Call `handler` for each message, on a thread of its own. When it returns the message is acknowledged; when it
+        raises the broker gives the message again. `credit` messages may be unacknowledged (0: the broker's default)."""
+        self._join(
+            Membership(target=None, name=name, credit=credit, messages_per_frame=messages_per_frame), handler, on_reset
+        )
+
+    def subscribe(
+        self,
+        topic: str,
+        handler: Handler,
+        group: str | None = None,
+        start_offset: int | str | float = 0,
+        *,
+        delivery: str = "message",
+        credit: int = 0,
+        messages_per_frame: int = 0,
+        on_reset: ResetHandler | None = None,
+    ) -> str:
+        """The same by topic: the group's subscription is created if it is missing. Returns its name."""
+        return self._join(
+            Membership(
+                target=None,
+                topic=topic,
+                group=group or f"{topic}-{self.client_id}",
+                credit=credit,
+                messages_per_frame=messages_per_frame,
+                start=start_of(start_offset),
+                delivery=delivery_of(delivery),
+            ),
+            handler,
+            on_reset,
+        )
+
+    def unsubscribe_from_subscription(self, name: str) -> None:
+        """Let the handler finish the message in hand, and leave; the broker gives the rest to others."""
+        core = self._running()
+        with self._lock:
+            membership = core.memberships.get(name)
+        if membership is None:
+            raise BrokerClientError(f"this client is not subscribed to {name}")
+        self._end_handlers([membership.target])
+        self._request(wire.Unsubscribe(name))
+
+    def commit_offset(self, name: str, partition: int, offset: int) -> None:
+        """Set the position of a subscription that this client is in: the next message is this one."""
+        self._request(wire.CommitOffset(name, partition, offset))
+
+    def ready(self, name: str, refresh_id: int) -> None:
+        """Answer a reset: everything up to its ends is durably here."""
+        self._request(wire.Ready(name, refresh_id))
+
+    def _join(self, membership: Membership, handler: Handler, on_reset: ResetHandler | None) -> str:
+        if not callable(handler):
+            raise TypeError("handler is called with each message: give a function")
+        membership.is_ready_by_itself = on_reset is None
+        core = self._running()
+        name = membership.name or membership.group
+        with self._lock:
+            if name in core.memberships:
+                raise BrokerClientError(f"this client is subscribed to {name} already")
+        acknowledge = self._acknowledger(core, membership)
+        thread = membership.target = HandlerThread(
+            name, handler, acknowledge, lambda generation: core.generation == generation, on_reset
+        )
+        waiter = _Waiter()
+        with self._lock:
+            core.subscribe(membership, waiter.call)
+        try:
+            self._wait(core, waiter)
+        except BaseException:
+            thread.stop()
+            raise
+        thread.acknowledge_count = max(1, membership.credit // 2)
+        return membership.name
+
+    # --- requests --------------------------------------------------------------------------------------------------
+
+    def _running(self) -> ClientCore:
+        core = self._core
+        if core is not None:
+            return core
+        if self._was_closed:
+            raise ClientClosed("this client was disconnected; call connect() to use it again")
+        raise NotConnected("this client is not connected; call connect() first")
+
+    def _request(self, value: Any) -> Any:
+        core = self._running()
+        waiter = _Waiter()
+        with self._lock:
+            core.request(value, waiter.call)
+        return self._wait(core, waiter)
+
+    def _wait(self, core: ClientCore, waiter: _Waiter, publication: Publication | None = None) -> Any:
+        self._flush(core)
+        if self._core is not core:  # disconnected meanwhile by another thread
+            waiter.call.fail(ClientClosed("this client was disconnected"))
+        if waiter.wait(self.request_timeout):
+            return waiter.call.result()
+        with self._lock:
+            if waiter.call.done:
+                return waiter.call.result()
+            is_certain = core.withdraw(waiter.call, publication)
+        raise timed_out(self.host, self.port, self.request_timeout, core.is_connected, is_certain=is_certain)
+
+    def _acknowledger(self, core: ClientCore, membership: Membership) -> Callable[[Acknowledgements], None]:
+        def acknowledge(acknowledgements: Acknowledgements) -> None:
+            with self._lock:
+                core.acknowledge(membership.name, acknowledgements)
+            self._flush(core)
+
+        return acknowledge
+
+    def _end_handlers(self, threads: list[HandlerThread]) -> None:
+        for thread in threads:
+            thread.stop()
+        deadline = time.monotonic() + LEAVE_S
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    # --- the wire --------------------------------------------------------------------------------------------------
+
+    def _open(self) -> socket.socket:
+        return open_socket(
+            self.host,
+            self.port,
+            connect_timeout_s=self.request_timeout,
+            read_s=min(TICK_S, self.heartbeat_interval / 4),
+            write_s=self.request_timeout,
+        )
+
+    def _flush(self, core: ClientCore) -> None:
+        """Whoever has the lock sends everything that is there, so that it leaves in its order."""
+        with self._sending:
+            with self._lock:
+                data = core.data_to_send(time.monotonic())
+                opened = self._socket
+            if data and opened is not None:
+                try:
+                    opened.sendall(data)
+                except OSError:
+                    _shut(opened, socket.SHUT_RDWR)  # the receiver notices
+
+    def _receive(self, core: ClientCore) -> None:
+        while True:
+            reason = self._receive_from(core)
+            if self._closing.is_set():
+                break
+            log.warning("connection to %s:%d lost (%s); connecting again", self.host, self.port, reason)
+            if not self._reconnect(core):
+                break
+        with self._lock:
+            opened, self._socket = self._socket, None
+        if opened is not None:
+            opened.close()
+
+    def _receive_from(self, core: ClientCore) -> str:
+        """Until the connection ends; returns why."""
+        opened = self._socket
+        assert opened is not None
+        ends_by: float | None = None
+        try:
+            while True:
+                try:
+                    data = opened.recv(READ_BYTES)
+                except BlockingIOError:
+                    data = None
+                now = time.monotonic()
+                if data == b"":
+                    return "closed by the broker"
+                if not self._take(core, data, now):
+                    return f"silent for {3 * self.heartbeat_interval:.0f} s"
+                if self._closing.is_set():
+                    ends_by = ends_by or now + 1.0
+                    if now >= ends_by:
+                        return "left"
+        except OSError as error:
+            return error.strerror or str(error)
+        except ProtocolError as error:
+            with self._lock:
+                core.failed(error, new_epoch())
+            return str(error)
+        finally:
+            with self._lock:
+                core.disconnected()
+                self._socket = None
+            _shut(opened, socket.SHUT_RDWR)  # wakes whoever is sending
+            with self._sending:
+                opened.close()
+
+    def _take(self, core: ClientCore, data: bytes | None, now: float) -> bool:
+        with self._lock:
+            events = core.received(data, now) if data else []
+            is_alive = core.tick(now)
+            has_output = core.has_output
+        for event in events:
+            dispatch(event)
+        if has_output:
+            self._flush(core)
+        return is_alive
+
+    def _reconnect(self, core: ClientCore) -> bool:
+        """False: the client is being disconnected."""
+        backoff = Backoff()
+        while not self._closing.wait(backoff.next_s()):
+            try:
+                opened = self._open()
+            except NotConnected as error:
+                log.debug("%s", error)
+                continue
+            with self._sending, self._lock:
+                self._socket = opened
+                core.connected(time.monotonic())
+            self._flush(core)
+            return True
+        return False
+
+
+class _Waiter:
+    """A thread that waits for a call: a lock is the cheapest event there is."""
+
+    __slots__ = ("_lock", "call")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lock.acquire()
+        self.call = Call(self._lock.release)
+
+    def wait(self, timeout_s: float) -> bool:
+        return self._lock.acquire(timeout=timeout_s)
+
+
+def delivery_of(name: str) -> wire.Delivery:
+    if name not in ("message", "key"):
+        raise ValueError(f"delivery is {name!r}: use 'message' or 'key'")
+    return wire.Delivery[name.upper()]
+
+
+def timed_out(host: str, port: int, seconds: float, is_connected: bool, *, is_certain: bool) -> RequestTimeout:
+    where = f"{host}:{port}" if is_connected else f"{host}:{port}, to which there is no connection at the moment"
+    outcome = "it was not sent" if is_certain else "it may have been carried out"
+    return RequestTimeout(f"no answer within {seconds:g} s from {where}: {outcome}")
+
+
+def _shut(opened: socket.socket, how: int) -> None:
+    try:
+        opened.shutdown(how)
+    except OSError:
+        pass  # closed already

@@ -1,0 +1,381 @@
+"""The client's side of a connection that comes and goes: requests, answers, deliveries, heartbeats. No I/O, no clock.
+
+The driver says `connected`, `received`, `disconnected` and `tick`, each with the time, and sends what `data_to_send`
+returns. Requests outlive a connection: what was not answered is sent again on the next one, and subscriptions are
+joined again. Whoever waits for an answer is told through its Call.
+
+`generation` counts connections; what was delivered on one can be acknowledged only there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from penstock.client.push.acknowledgements import Acknowledgements
+from penstock.client.push.calls import Call
+from penstock.client.push.errors import (
+    BrokerRefused,
+    ClientClosed,
+    ProtocolError,
+    SubscriptionConflict,
+    UnknownSubscription,
+    refusal,
+)
+from penstock.client.push.memberships import Membership
+from penstock.client.push.message import Message, Published
+from penstock.client.push.publications import Publication, Publications
+from penstock.client.push.targets import Target
+from penstock.client.retries import PASSING
+from penstock.model.errors import ErrorCode
+from penstock.model.murmur2 import partition_of
+from penstock.protocol.push import messages as wire
+from penstock.protocol.push.data import AckData, decode_data
+from penstock.protocol.push.frames import NO_ID, Frame, FrameSplitter, FrameType, MalformedFrame
+
+log = logging.getLogger(__name__)
+
+RANGES_PER_ACK = 1000
+CONFLICT = ErrorCode.INVALID_REQUEST
+"""What the broker answers to CREATE_SUBSCRIPTION if the subscription is of another topic."""
+DEAD_AFTER_INTERVALS = 3
+FRAME_BYTES_MAX = 1 << 30
+"""The broker's limit is its own business; this one only catches what is no push protocol at all."""
+
+
+class Delivered(NamedTuple):
+    membership: Membership
+    messages: list[Message]
+
+
+class Refreshed(NamedTuple):
+    """RESET: build the data anew, and say READY with the refresh id when at or past the ends."""
+
+    membership: Membership
+    reset: wire.Reset
+
+
+class Lost(NamedTuple):
+    """A subscription that could not be joined again."""
+
+    membership: Membership
+    error: Exception
+
+
+Event = Delivered | Refreshed | Lost
+
+
+def dispatch(event: Event) -> None:
+    """To the target of its subscription."""
+    target: Target = event.membership.target
+    match event:
+        case Delivered(messages=messages):
+            target.deliver(messages)
+        case Refreshed(reset=reset):
+            target.reset(reset)
+        case Lost(error=error):
+            target.lost(error)
+
+
+class Pending(NamedTuple):
+    """A request without its answer: what it was, to send it again, and what to do with the answer."""
+
+    value: Any
+    answered: Callable[[Any], None]
+    refused: Callable[[Exception], None]
+    call: Call | None = None
+
+
+class ClientCore:
+    """One client's life from `connect` to `disconnect`. One caller at a time: a driver with threads has the lock."""
+
+    def __init__(self, *, client_id: str, epoch: int, heartbeat_interval_s: float) -> None:
+        self.client_id = client_id
+        self.generation = 0
+        self.is_connected = False
+        self.memberships: dict[str, Membership] = {}
+        self.partition_counts: dict[str, int] = {}
+        self._heartbeat_interval_s = heartbeat_interval_s
+        self._publications = Publications(client_id, epoch)
+        self._published: dict[int, Publication] = {}  # by message id, those of this connection
+        self._pending: dict[int, Pending] = {}
+        self._ids = itertools.count(1)
+        self._turns: dict[str, itertools.count[int]] = {}
+        self._out: list[bytes] = []
+        self._events: list[Event] = []
+        self._to_rejoin: list[Membership] = []
+        self._to_be_ready: list[Membership] = []
+        self._splitter = FrameSplitter(FRAME_BYTES_MAX)
+        self._last_sent = self._last_received = 0.0
+
+    # --- the connection --------------------------------------------------------------------------------------------
+
+    def connected(self, now: float) -> None:
+        """Join again, ask again, publish again, in this order."""
+        self.is_connected = True
+        self.generation += 1
+        self._last_sent = self._last_received = now
+        self._splitter = FrameSplitter(FRAME_BYTES_MAX)
+        waiting, self._pending = self._pending, {}
+        self._to_rejoin.clear()
+        self._to_be_ready.clear()
+        for membership in self.memberships.values():
+            self._rejoin(membership)
+        for pending in waiting.values():
+            self._send(pending)
+        for publication in self._publications.all_to_send():
+            self._post(publication)
+
+    def disconnected(self) -> None:
+        self.is_connected = False
+        self._out.clear()
+        self._published.clear()
+        self._publications.disconnected()
+        for message_id, pending in list(self._pending.items()):
+            if isinstance(pending.value, wire.Unsubscribe):  # leaving is done with the connection
+                del self._pending[message_id]
+                pending.answered(None)
+            elif pending.call is None:  # our own, and made anew
+                del self._pending[message_id]
+
+    def received(self, data: bytes, now: float) -> list[Event]:
+        """Raises ProtocolError: the connection is of no more use."""
+        self._last_received = now
+        try:
+            for frame in self._splitter.feed(data):
+                if frame.type is FrameType.DATA:
+                    self._deliver(frame)
+                else:
+                    self._handle(frame)
+        except MalformedFrame as error:
+            raise ProtocolError(f"the broker does not speak the push protocol: {error}") from error
+        events, self._events = self._events, []
+        return events
+
+    def tick(self, now: float) -> bool:
+        """Heartbeats. False when the broker is silent for too long: the connection is dead."""
+        if now - self._last_received >= DEAD_AFTER_INTERVALS * self._heartbeat_interval_s:
+            return False
+        rejoining, self._to_rejoin = self._to_rejoin, []
+        for membership in rejoining:
+            self._rejoin(membership)
+        refreshing, self._to_be_ready = self._to_be_ready, []
+        for membership in refreshing:
+            self._say_ready(membership)
+        if now - self._last_sent >= self._heartbeat_interval_s:
+            self._out.append(wire.encode(wire.Heartbeat()))
+        return True
+
+    def data_to_send(self, now: float) -> bytes:
+        if not self._out or not self.is_connected:
+            return b""
+        data = self._out[0] if len(self._out) == 1 else b"".join(self._out)
+        self._out.clear()
+        self._last_sent = now
+        return data
+
+    @property
+    def has_output(self) -> bool:
+        return bool(self._out)
+
+    def close(self, reason: str) -> None:
+        """Take leave, and let nobody wait for an answer that will not come."""
+        if self.is_connected:
+            self._out.append(wire.encode(wire.Disconnect(reason)))
+        self._give_up(ClientClosed("the client was disconnected before the answer came"))
+        self.memberships.clear()
+
+    def failed(self, error: ProtocolError, epoch: int) -> None:
+        """The broker does not want what it got: it is not sent again. With what is uncertain the numbers end, too."""
+        self._give_up(error)
+        self._publications = Publications(self.client_id, epoch)
+
+    def _give_up(self, error: Exception) -> None:
+        self._published.clear()
+        for publication in self._publications.clear():
+            publication.call.fail(error)
+        waiting, self._pending = self._pending, {}
+        for pending in waiting.values():
+            if pending.call is not None:
+                pending.call.fail(error)
+
+    # --- requests --------------------------------------------------------------------------------------------------
+
+    def request(self, value: Any, call: Call) -> None:
+        """Anything that is answered by ACK or ERROR, but PUBLISH and SUBSCRIBE."""
+
+        def answered(answer: Any) -> None:
+            if isinstance(value, wire.CreateTopic):
+                self.partition_counts[value.topic] = answer.partitions
+            elif isinstance(value, wire.Unsubscribe | wire.DeleteSubscription):
+                self.memberships.pop(value.name, None)
+            call.succeed(answer)
+
+        generation = self.generation
+
+        def refused(error: Exception) -> None:
+            # The first attempt may have done it, before its connection broke.
+            if isinstance(error, UnknownSubscription) and self.generation > generation and is_deletion:
+                answered(None)
+            elif (
+                isinstance(error, BrokerRefused)
+                and isinstance(value, wire.CreateSubscription)
+                and error.code == CONFLICT
+            ):
+                call.fail(SubscriptionConflict(error.code, str(error)))
+            else:
+                call.fail(error)
+
+        is_deletion = isinstance(value, wire.DeleteSubscription)
+        self._send(Pending(value, answered, refused, call))
+
+    def subscribe(self, membership: Membership, call: Call) -> None:
+        def answered(answer: wire.SubscribeAck) -> None:
+            membership.name = answer.subscription
+            membership.credit = answer.credit
+            self.memberships[membership.name] = membership
+            call.succeed(membership)
+
+        self._send(Pending(membership.request(self.client_id), answered, call.fail, call))
+
+    def publish(self, publication: Publication) -> None:
+        self._publications.add(publication)
+        if self.is_connected:
+            self._post_waiting(publication)
+
+    def choose_partition(self, topic: str, key: bytes | None) -> int:
+        """As Kafka's clients do: by the key, else in turn. The number of partitions must be known."""
+        count = self.partition_counts[topic]
+        if key is not None:
+            return partition_of(key, count)
+        if topic not in self._turns:
+            self._turns[topic] = itertools.count()
+        return next(self._turns[topic]) % count
+
+    def acknowledge(self, name: str, acknowledgements: Acknowledgements) -> None:
+        """What belongs to an earlier connection is dropped: it comes again."""
+        ranges = acknowledgements.take()
+        if acknowledgements.generation != self.generation or not self.is_connected or name not in self.memberships:
+            return
+        for at in range(0, len(ranges), RANGES_PER_ACK):
+            # With an id, though nothing answers it: a refusal of it must not look like the end of the connection.
+            self._out.append(wire.encode(AckData(name, ranges[at : at + RANGES_PER_ACK]), next(self._ids)))
+
+    def withdraw(self, call: Call, publication: Publication | None = None) -> bool:
+        """Nobody waits any more. Whether it is certain that nothing was or will be done."""
+        call.done = True
+        if publication is not None:
+            return self._publications.withdraw(publication)
+        for message_id, pending in self._pending.items():
+            if pending.call is call:
+                del self._pending[message_id]
+                break
+        return False
+
+    def _send(self, pending: Pending) -> None:
+        message_id = next(self._ids)
+        self._pending[message_id] = pending
+        if self.is_connected:
+            self._out.append(wire.encode(pending.value, message_id))
+
+    def _post_waiting(self, about: Publication) -> None:
+        if self._publications.renewed():
+            for publication in self._publications.all_to_send():
+                self._post(publication)
+            return
+        for publication in self._publications.to_send(about.topic, about.partition):
+            self._post(publication)
+
+    def _post(self, publication: Publication) -> None:
+        message_id = next(self._ids)
+        self._published[message_id] = publication
+        self._out.append(wire.encode(self._publications.encoded(publication), message_id))
+
+    def _rejoin(self, membership: Membership) -> None:
+        def refused(error: Exception) -> None:
+            if isinstance(error, BrokerRefused) and error.code in PASSING:
+                self._to_rejoin.append(membership)  # at the next tick
+                return
+            log.error("subscription %s is lost: %s", membership.name, error)
+            self.memberships.pop(membership.name, None)
+            self._events.append(Lost(membership, error))
+
+        self._send(Pending(membership.request(self.client_id), _nothing, refused))
+
+    def _say_ready(self, membership: Membership) -> None:
+        """The broker refuses it while something below the ends is not acknowledged: then again at the next tick."""
+        refresh_id = membership.refresh_id
+        if refresh_id is None:
+            return
+
+        def refused(_: Exception) -> None:
+            if membership.refresh_id == refresh_id and membership.name in self.memberships:
+                self._to_be_ready.append(membership)
+
+        self._send(Pending(wire.Ready(membership.name, refresh_id), _nothing, refused))
+
+    # --- answers and deliveries ------------------------------------------------------------------------------------
+
+    def _deliver(self, frame: Frame) -> None:
+        name, topic, items = decode_data(frame.payload)
+        membership = self.memberships.get(name)
+        if membership is None:
+            return  # left meanwhile: the broker takes back what was not acknowledged
+        generation = self.generation
+        found = [Message(name, topic, generation, *item) for item in items]
+        last = self._events[-1] if self._events else None
+        if isinstance(last, Delivered) and last.membership is membership:
+            last.messages.extend(found)
+        else:
+            self._events.append(Delivered(membership, found))
+
+    def _handle(self, frame: Frame) -> None:
+        value = wire.decode(frame)
+        if frame.type is FrameType.ACK:
+            self._acknowledged(frame.message_id, value)
+        elif isinstance(value, wire.Error):
+            self._refused(frame.message_id, value)
+        elif isinstance(value, wire.Reset):
+            membership = self.memberships.get(value.subscription)
+            if membership is not None:
+                self._events.append(Refreshed(membership, value))
+                if membership.is_ready_by_itself:
+                    membership.refresh_id = value.refresh_id
+                    self._to_be_ready.append(membership)
+        elif isinstance(value, wire.Disconnect):
+            log.info("the broker closes the connection: %s", value.reason)
+
+    def _acknowledged(self, message_id: int, answer: Any) -> None:
+        publication = self._published.pop(message_id, None)
+        if publication is None:
+            pending = self._pending.pop(message_id, None)
+            if pending is not None:
+                pending.answered(answer)
+            return
+        self._publications.stored(publication)
+        publication.call.succeed(Published(publication.topic, *answer))
+        self._post_waiting(publication)
+
+    def _refused(self, message_id: int, error: wire.Error) -> None:
+        if message_id == NO_ID:
+            raise ProtocolError(f"the broker closes the connection: {error.message}")
+        publication = self._published.pop(message_id, None)
+        if publication is None:
+            pending = self._pending.pop(message_id, None)
+            if pending is not None:
+                pending.refused(refusal(error.code, error.message))
+            else:  # an acknowledgement that came too late, or an answer that nobody waits for any more
+                log.debug("refused: %s", error.message)
+            return
+        for_its_place = error.code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        if self._publications.refused(publication, for_its_place=for_its_place):
+            if error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                self.partition_counts.pop(publication.topic, None)
+            publication.call.fail(refusal(error.code, error.message))
+        self._post_waiting(publication)
+
+
+def _nothing(_: Any) -> None:
+    """The answer to a request that nobody waits for."""

@@ -1,0 +1,19 @@
+"""Whoever a subscription's messages go to. The core hands back what a membership was made with: one of these."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from penstock.client.push.message import Message
+from penstock.protocol.push.messages import Reset
+
+
+class Target(Protocol):
+    """Called by the driver as things arrive: it must not block."""
+
+    def deliver(self, messages: list[Message]) -> None: ...
+
+    def reset(self, reset: Reset) -> None: ...
+
+    def lost(self, error: Exception) -> None:
+        """The subscription could not be joined again: nothing more will come."""

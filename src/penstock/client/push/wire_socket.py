@@ -1,0 +1,39 @@
+"""A blocking socket whose reads and writes each end after a time of their own."""
+
+from __future__ import annotations
+
+import socket
+import struct
+
+from penstock.client.push.errors import NotConnected
+
+READ_BYTES = 256 * 1024
+_TIMEVAL = struct.Struct("ll")
+
+
+def open_socket(host: str, port: int, *, connect_timeout_s: float, read_s: float, write_s: float) -> socket.socket:
+    """Raises NotConnected with what to do about it."""
+    try:
+        opened = socket.create_connection((host, port), connect_timeout_s)
+    except OSError as error:
+        raise unreachable(host, port, error) from error
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    # Not Python's own timeouts: they cost a system call for each read, and are the same for reads and writes.
+    opened.settimeout(None)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(read_s))
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(write_s))
+    return opened
+
+
+def unreachable(host: str, port: int, error: OSError) -> NotConnected:
+    if isinstance(error, socket.gaierror):
+        return NotConnected(f"the name {host} is not known ({error.strerror})")
+    reason = "no answer in time" if isinstance(error, TimeoutError) else (error.strerror or str(error)).lower()
+    return NotConnected(
+        f"no broker at {host}:{port} ({reason}); start one with `penstock serve`, or name its push port"
+    )
+
+
+def _timeval(seconds: float) -> bytes:
+    whole = int(seconds)
+    return _TIMEVAL.pack(whole, max(int((seconds - whole) * 1_000_000), 0 if whole else 1000))

@@ -1,0 +1,11 @@
+"""What can be wrong with consumers and with what they are given."""
+
+from __future__ import annotations
+
+
+class ConsumerError(Exception):
+    """A consumer that cannot be run as it is written; the message names the fix."""
+
+
+class PayloadError(ValueError):
+    """A message whose body is not what its handler takes. It is not tried again: it will not get better."""

@@ -1,0 +1,45 @@
+"""How often a failed message is tried, and how long is waited in between; and what an error handler may decide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """`attempts` calls in all; the pause after the first failure is `initial` seconds, `factor` times as long after
+    each further one, and never longer than `max`."""
+
+    attempts: int = 3
+    initial: float = 0.1
+    factor: float = 2
+    max: float = 10
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1:
+            raise ValueError(f"attempts is {self.attempts}; a message is tried at least once")
+        if self.initial < 0 or self.max < 0:
+            raise ValueError("initial and max are seconds: 0 or more")
+        if self.factor < 1:
+            raise ValueError(f"factor is {self.factor}; pauses do not get shorter: 1 or more")
+
+    def pause_s(self, failures: int) -> float:
+        """The pause after so many failures, at least one."""
+        pause = self.initial
+        for _ in range(failures - 1):
+            if pause >= self.max:
+                break
+            pause *= self.factor
+        return min(pause, self.max)
+
+
+class ErrorAction(Enum):
+    """What an error handler may return for a message whose attempts are used up; None is DEAD_LETTER."""
+
+    DEAD_LETTER = "dead letter"
+    """Into the dead-letter topic, and on."""
+    SKIP = "skip"
+    """On without a trace: the error handler has dealt with it."""
+    RETRY = "retry"
+    """All attempts again."""

@@ -1,0 +1,82 @@
+"""Runs consumers: one connection, a worker for each, until it is asked to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from penstock.client.push.async_client import AsyncBrokerClient
+from penstock.client.push.errors import BrokerClientError
+from penstock.consumers.definition import Definition
+from penstock.consumers.metrics import ConsumerMetrics
+from penstock.consumers.worker import Worker
+
+log = logging.getLogger(__name__)
+
+STOP_TIMEOUT_S = 30.0
+
+
+class Runner:
+    """`start`, then `wait` until something is wrong, then `stop`; all on one loop."""
+
+    def __init__(
+        self,
+        definitions: Sequence[Definition],
+        *,
+        host: str,
+        port: int,
+        metrics: ConsumerMetrics,
+        client_id: str | None = None,
+        stop_timeout_s: float = STOP_TIMEOUT_S,
+    ) -> None:
+        self._client = AsyncBrokerClient(host, port, client_id)
+        self._stop_timeout_s = stop_timeout_s
+        self._failure: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
+        self._workers = [
+            Worker(
+                definition,
+                self._client,
+                metrics.probe(definition.name, definition.mark.topic, definition.mark.group),
+                self._lost,
+            )
+            for definition in definitions
+        ]
+
+    async def start(self) -> None:
+        """Raises BrokerClientError: no broker, no such topic, a group that others use."""
+        await self._client.connect()
+        try:
+            for worker in self._workers:
+                await worker.start()
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def wait(self) -> Exception:
+        """Why a subscription was lost; never, if all is well."""
+        return await self._failure
+
+    async def stop(self) -> None:
+        """Finish what is in hand, acknowledge it, leave."""
+        await asyncio.gather(*(worker.stop(self._stop_timeout_s) for worker in self._workers))
+        await self._client.disconnect()
+
+    def _lost(self, error: Exception) -> None:
+        if not self._failure.done():
+            self._failure.set_result(error)
+
+
+async def run(runner: Runner, asked_to_stop: asyncio.Event) -> None:
+    """Until it is asked to stop. Raises BrokerClientError if it cannot start or loses a subscription."""
+    await runner.start()
+    stopping = asyncio.ensure_future(asked_to_stop.wait())
+    failing = asyncio.ensure_future(runner.wait())
+    try:
+        await asyncio.wait([stopping, failing], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopping.cancel()
+        await runner.stop()
+    if failing.done():
+        raise BrokerClientError(f"a subscription was lost: {failing.result()}")
+    failing.cancel()

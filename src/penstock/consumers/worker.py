@@ -1,0 +1,182 @@
+"""One consumer at work: a lane for each partition, each with a task that calls, waits, acknowledges and gives up.
+
+It is the target of its subscription. What it does not finish it does not acknowledge, so the broker gives it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+from penstock.client.push.acknowledgements import Acknowledgements
+from penstock.client.push.async_client import AsyncBrokerClient
+from penstock.client.push.errors import BrokerRefused
+from penstock.client.push.memberships import Membership, start_of
+from penstock.client.push.message import Message
+from penstock.consumers.calling import Caller, Outcome, is_final
+from penstock.consumers.dead_letters import DeadLetters
+from penstock.consumers.definition import Definition
+from penstock.consumers.lane import GiveUp, Lane, Pause, Work
+from penstock.consumers.metrics import HandlerProbe
+from penstock.consumers.policy import ErrorAction
+from penstock.protocol.push.messages import Delivery, Reset
+
+log = logging.getLogger(__name__)
+
+
+class Worker:
+    """Between `start` and `stop`. `on_lost` is told when the subscription is gone for good."""
+
+    def __init__(
+        self,
+        definition: Definition,
+        client: AsyncBrokerClient,
+        probe: HandlerProbe,
+        on_lost: Callable[[Exception], None],
+    ) -> None:
+        self.definition = definition
+        self._client = client
+        self._probe = probe
+        self._on_lost = on_lost
+        self._name = ""
+        self._lanes: dict[int, Lane] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._wakes: dict[int, asyncio.Event] = {}
+        self._generation = 0
+        self._stopping = asyncio.Event()
+        self._caller = Caller(definition, probe, self._stopping.is_set)
+        self._dead_letters = DeadLetters(client, definition.mark.topic, definition.mark.group, definition.name)
+
+    async def start(self) -> None:
+        """Join the group, and create it if it is new."""
+        mark = self.definition.mark
+        membership = Membership(
+            target=self,
+            topic=mark.topic,
+            group=mark.group,
+            credit=mark.credit,
+            start=start_of(mark.start),
+            delivery=Delivery[mark.delivery.upper()],
+            is_ready_by_itself=True,
+        )
+        self._name = await self._client.join(membership)
+        log.info("consuming", extra={"handler": self.definition.name, "topic": mark.topic, "group": mark.group})
+
+    async def stop(self, timeout_s: float) -> None:
+        """Finish the calls that are under way and acknowledge them. What waits for another attempt is left."""
+        self._stopping.set()
+        for wake in self._wakes.values():
+            wake.set()
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks.values(), timeout=timeout_s)
+            for task in late:
+                log.warning("%s did not end within %.0f s", self.definition.name, timeout_s)
+                task.cancel()
+        self._caller.close()
+
+    # --- the target ------------------------------------------------------------------------------------------------
+
+    def deliver(self, messages: list[Message]) -> None:
+        if messages[0].generation != self._generation:
+            self._generation = messages[0].generation
+            for lane in self._lanes.values():
+                lane.clear()
+        by_partition: dict[int, list[Message]] = {}
+        for message in messages:
+            by_partition.setdefault(message.partition, []).append(message)
+        for partition, some in by_partition.items():
+            self._lane(partition).add(some)
+            self._wakes[partition].set()
+
+    def reset(self, reset: Reset) -> None:
+        """A handler keeps nothing that could be built anew: it gets the messages again, and that is all."""
+
+    def lost(self, error: Exception) -> None:
+        self._on_lost(error)
+
+    def _lane(self, partition: int) -> Lane:
+        if partition not in self._lanes:
+            lane = self._lanes[partition] = Lane(self.definition.policy, batch=self.definition.batch)
+            self._wakes[partition] = asyncio.Event()
+            self._tasks[partition] = asyncio.create_task(self._work(partition, lane))
+        return self._lanes[partition]
+
+    # --- one lane --------------------------------------------------------------------------------------------------
+
+    async def _work(self, partition: int, lane: Lane) -> None:
+        wake = self._wakes[partition]
+        while not self._stopping.is_set():
+            match lane.next(time.monotonic()):
+                case None:
+                    wake.clear()
+                    await wake.wait()
+                case Pause(until=until):
+                    await self._pause(until)
+                case Work(messages=messages):
+                    await self._do(lane, messages, await self._caller.call(messages))
+
+    async def _pause(self, until: float) -> None:
+        try:
+            async with asyncio.timeout(max(0.0, until - time.monotonic())):
+                await self._stopping.wait()
+        except TimeoutError:
+            pass
+
+    async def _do(self, lane: Lane, messages: Sequence[Message], outcome: Outcome) -> None:
+        if not lane.holds(messages[0]):
+            return  # its connection has gone: what was done here comes again
+        self._acknowledge(lane.succeeded(outcome.done))
+        if outcome.error is None:
+            return
+        error = outcome.error
+        size = len(messages) if self.definition.batch is not None else 1
+        verdict = lane.failed(time.monotonic(), size=size, final=is_final(error))
+        if isinstance(verdict, GiveUp):
+            await self._give_up(lane, verdict, error)
+        else:
+            self._probe.retries += 1
+            log.info("%s failed, and tries again: %s: %s", self.definition.name, type(error).__name__, error)
+
+    async def _give_up(self, lane: Lane, verdict: GiveUp, error: Exception) -> None:
+        message = verdict.message
+        log.warning("%s gives up on %r: %s: %s", self.definition.name, message, type(error).__name__, error)
+        action = ErrorAction.DEAD_LETTER
+        try:
+            action = await self._caller.report(message, error)
+        except Exception:
+            log.exception("the error handler of %s failed for %r", self.definition.name, message)
+        if action is ErrorAction.RETRY:
+            self._probe.retries += 1
+            lane.again(time.monotonic())
+            return
+        if action is ErrorAction.DEAD_LETTER:
+            try:
+                if not await self._dead_letters.write(message, error, verdict.attempts, self._stopping):
+                    return  # being stopped: the broker gives it to somebody else
+            except BrokerRefused as refused:
+                log.error("no dead letter for %r, so the broker gets it back: %s", message, refused)
+                self._drop(lane, message, is_done=False)
+                return
+            self._probe.dead_letters += 1
+        else:
+            self._probe.skipped += 1
+        self._drop(lane, message, is_done=True)
+
+    def _drop(self, lane: Lane, message: Message, *, is_done: bool) -> None:
+        if lane.holds(message):
+            lane.dropped()
+            answer = Acknowledgements()
+            if is_done:
+                answer.done(message)
+            else:
+                answer.not_done(message)
+            self._client.acknowledge(self._name, answer)
+
+    def _acknowledge(self, messages: list[Message]) -> None:
+        done = Acknowledgements()
+        for message in messages:
+            done.done(message)
+        if messages:
+            self._client.acknowledge(self._name, done)
