@@ -33,7 +33,9 @@ from penstock.model.errors import ErrorCode, KafkaError
 __all__ = ["Group", "GroupLimits", "GroupState", "Identity"]
 
 PUSH = "push"
-"""The protocol type of a group that a subscription of the push door holds."""
+"""The protocol, in place of an assignor, of a group that a subscription of the push door holds. Its type is that of
+consumers, or tools would not show it.
+"""
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000  # as in Kafka: a new member cannot heartbeat while its first join is parked
 
 
@@ -343,7 +345,7 @@ class Group(Rebalance):
         self.holder = holder
         self.state = STABLE
         self.state_ms = now.wall_ms
-        self.protocol_type = PUSH
+        self.protocol_type = CONSUMER
         self.protocol_name = PUSH
 
     def release(self, holder: Holder, now: Now) -> None:

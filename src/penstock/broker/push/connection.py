@@ -51,9 +51,9 @@ class PushConnection(asyncio.Protocol):
     """The protocol object that asyncio drives. `memberships` are the subscriptions it is in, by name."""
 
     __slots__ = (
-        "_busy", "_door", "_frame_since", "_is_resting", "_outgoing", "_outgoing_bytes", "_queue", "_reading_paused",
-        "_splitter", "_task", "_transport", "_unanswered", "connection_id", "host", "is_full", "last_received",
-        "last_sent", "memberships", "state",
+        "_busy", "_door", "_frame_since", "_full_since", "_is_resting", "_outgoing", "_outgoing_bytes", "_queue",
+        "_reading_paused", "_splitter", "_task", "_transport", "_unanswered", "connection_id", "host", "is_full",
+        "last_received", "last_sent", "memberships", "state",
     )  # fmt: skip
 
     def __init__(self, door: PushDoor, connection_id: int) -> None:
@@ -74,6 +74,7 @@ class PushConnection(asyncio.Protocol):
         self._outgoing: list[bytes] = []
         self._outgoing_bytes = 0
         self._frame_since: float | None = None
+        self._full_since = 0.0
         self._task: asyncio.Task[None] | None = None
 
     # --- asyncio's side ----------------------------------------------------------------------------------------------
@@ -128,6 +129,7 @@ class PushConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self.is_full = True
+        self._full_since = self._door.now()
         for live, member in self.memberships.values():
             live.pause(member)
         self._adjust_reading()
@@ -145,6 +147,12 @@ class PushConnection(asyncio.Protocol):
     def is_stalled(self, moment: float) -> bool:
         """It has begun a frame and not ended it since."""
         return self._frame_since is not None and self._frame_since < moment
+
+    def silent_seconds(self, now: float) -> float:
+        """For how long nothing was heard of it, or it has not read what it was sent. Not while we do not listen."""
+        if self.is_full:
+            return now - self._full_since
+        return 0.0 if self._reading_paused else now - self.last_received
 
     def abort(self) -> None:
         self._transport.abort()
@@ -221,6 +229,7 @@ class PushConnection(asyncio.Protocol):
         if must_pause:
             self._transport.pause_reading()
         else:
+            self.last_received = self._door.now()
             self._transport.resume_reading()
 
     def _work(self) -> None:

@@ -138,7 +138,7 @@ class PushDoor:
     def look_after(self, connection: PushConnection, interval: float) -> None:
         now = self.now()
         margin = interval / SWEEPS_PER_INTERVAL
-        silent = now - connection.last_received
+        silent = connection.silent_seconds(now)
         if silent > DEAD_AFTER_INTERVALS * interval - margin:
             connection.fail(f"nothing was heard for {silent:.1f} s; send a HEARTBEAT every {interval:g} s")
         elif connection.is_stalled(now - FRAME_STALL_MS_MAX / 1000):

@@ -14,7 +14,9 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from penstock.broker import record_wire as wire
 from penstock.broker.groups import members as group_members
+from penstock.broker.groups.group import PUSH
 from penstock.broker.subscriptions.core import Core, Dead, Rules
 from penstock.broker.subscriptions.feed import Feed, Found, find
 from penstock.broker.subscriptions.member import Member
@@ -142,6 +144,12 @@ class LiveSubscription:
             sink.evict(reason)
 
     def group_members(self) -> Iterable[group_members.Member]:
+        """As DescribeGroups shows them: every member reads every partition."""
+        topic = wire.string(self.topic)
+        one_topic, nothing = wire.INT16.pack(0) + wire.INT32.pack(1), wire.INT32.pack(-1)
+        subscription = one_topic + topic + nothing
+        partitions = b"".join(wire.INT32.pack(index) for index in sorted(self._feeds))
+        assignment = one_topic + topic + wire.INT32.pack(len(self._feeds)) + partitions + nothing
         return [
             group_members.Member(
                 member_id=member.member_id,
@@ -150,7 +158,8 @@ class LiveSubscription:
                 client_host=member.host,
                 rebalance_timeout_ms=0,
                 session_timeout_ms=0,
-                protocols=(),
+                protocols=((PUSH, subscription),),
+                assignment=assignment,
             )
             for member in self._sinks
         ]
