@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
@@ -171,6 +172,8 @@ def connected(host: str, port: int, client_id: str | None = None) -> Iterator[Br
 
 def _times() -> dict[str, float]:
     """Settings of the section client, from the environment or the file that PENSTOCK_CONFIG names."""
+    if not any(name.startswith(("PENSTOCK_", "QB_")) for name in os.environ):
+        return {}  # nobody has set anything: loading the settings would take longer than publishing
     from penstock.config.loading import ConfigError, load_settings
 
     try:

@@ -7,35 +7,12 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from penstock.client.connection import BrokerUnavailable
-from penstock.model.errors import ErrorCode, KafkaError
+from penstock.client.passing import PASSING as PASSING
+from penstock.model.errors import KafkaError
 
 Value = TypeVar("Value")
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 1.0
-
-# What passes by itself. A topic that is unknown is not among them: it is for the caller to say whether it will come.
-PASSING = frozenset(
-    {
-        ErrorCode.BROKER_NOT_AVAILABLE,
-        ErrorCode.CONCURRENT_TRANSACTIONS,
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.FENCED_LEADER_EPOCH,
-        ErrorCode.KAFKA_STORAGE_ERROR,
-        ErrorCode.LEADER_NOT_AVAILABLE,
-        ErrorCode.NETWORK_EXCEPTION,
-        ErrorCode.NOT_COORDINATOR,
-        ErrorCode.NOT_ENOUGH_REPLICAS,
-        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.OFFSET_NOT_AVAILABLE,
-        ErrorCode.REPLICA_NOT_AVAILABLE,
-        ErrorCode.REQUEST_TIMED_OUT,
-        ErrorCode.THROTTLING_QUOTA_EXCEEDED,
-        ErrorCode.UNKNOWN_LEADER_EPOCH,
-        ErrorCode.UNSTABLE_OFFSET_COMMIT,
-    }
-)
 
 
 def persist(attempt: Callable[[], Value], *, timeout_s: float, before_next: Callable[[], None] | None = None) -> Value:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from penstock.client.passing import PASSING
 from penstock.client.push.async_client import AsyncBrokerClient
 from penstock.client.push.errors import BrokerClientError, BrokerRefused, UnknownTopic
 from penstock.client.push.message import Message
-from penstock.client.retries import PASSING
 
 log = logging.getLogger(__name__)
 

@@ -14,6 +14,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from penstock.client.passing import PASSING
 from penstock.client.push.acknowledgements import Acknowledgements
 from penstock.client.push.calls import Call
 from penstock.client.push.errors import (
@@ -28,7 +29,6 @@ from penstock.client.push.memberships import Membership
 from penstock.client.push.message import Message, Published
 from penstock.client.push.publications import Publication, Publications
 from penstock.client.push.targets import Target
-from penstock.client.retries import PASSING
 from penstock.model.errors import ErrorCode
 from penstock.model.murmur2 import partition_of
 from penstock.protocol.push import messages as wire
