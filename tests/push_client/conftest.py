@@ -1,4 +1,4 @@
-"""A broker for all tests of a module, and names that no other test uses."""
+"""A broker for all tests, and names that no other test uses."""
 
 import uuid
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tests.support.penstock_process import PenstockProcess
 CONFIG = "groups:\n  initial_rebalance_delay_ms: 0\n"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PenstockProcess]:
     process = PenstockProcess(tmp_path_factory.mktemp("node"), CONFIG)
     for _ in running(process):
