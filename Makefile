@@ -111,6 +111,10 @@ bench-age: setup ## produce and fetch at 1,000 segments and 10,000 partitions ag
 bench-spark: compat-setup ## reading and writing topics in Spark, beside Spark's own Kafka connector; about ten minutes
 	$(BIN)/python -m bench.spark
 
+bench-push: setup ## the engine, the push door and the pipe, beside Redis Streams; about ten minutes, wants an idle machine
+	@command -v redis-server >/dev/null || bench/push/setup.sh
+	$(BIN)/python -m bench.push
+
 bench-sustained: setup ## 400,000 messages a second for ten minutes
 	$(BIN)/python -m bench.sustained
 

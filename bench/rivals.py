@@ -113,19 +113,28 @@ class Rival(ABC):
 
 
 class Penstock(Rival):
+    """`settings` are those of `penstock serve --set`."""
+
     name = "penstock"
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, **settings: str) -> None:
         super().__init__(directory)
         self._http_port = free_port()
+        self._settings = settings
+
+    @property
+    def http_url(self) -> str:
+        return f"http://{HOST}:{self._http_port}"
 
     @property
     def metrics_url(self) -> str | None:
-        return f"http://{HOST}:{self._http_port}/metrics"
+        return f"{self.http_url}/metrics"
 
     def command(self) -> list[str]:
         flags = ["--data-dir", str(self.directory / "data"), "--log-level", "WARNING"]
         flags += ["--kafka-port", str(self.address[1]), "--http-port", str(self._http_port), "--push-port", "0"]
+        for name, value in self._settings.items():
+            flags += ["--set", f"{name}={value}"]
         return [sys.executable, "-m", "penstock", "serve", *flags]
 
 

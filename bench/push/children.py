@@ -17,7 +17,7 @@ class Child:
 
     def __init__(self, module: str, *arguments: object) -> None:
         command = [sys.executable, "-m", module, *map(str, arguments)]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE)
 
     def hear(self) -> dict[str, Any]:
         """The next line; waits for it."""
@@ -27,6 +27,12 @@ class Child:
             raise RuntimeError(f"{' '.join(map(str, self._process.args))} ended without a result")  # type: ignore[arg-type]
         said: dict[str, Any] = json.loads(line)
         return said
+
+    def tell(self) -> None:
+        """A line, for which it waits."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(b"\n")
+        self._process.stdin.flush()
 
     def end(self) -> None:
         self._process.terminate()

@@ -1,0 +1,77 @@
+"""The push door from outside: how fast one consumer is served, how soon after its publication a message is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from bench.pump import Lane, pump_count
+from bench.push.bodies import body
+from bench.push.children import child
+from bench.push.redis_server import RedisServer
+from bench.rivals import HOST, Penstock
+from bench.spread import Figures
+from bench.wire import Address, create_topic, produce_frame
+
+CONSUMER, PUBLISHER = "bench.push.consumer", "bench.push.publisher"
+BATCH_MESSAGES: Final = 100
+LATENCY_RATE: Final = 500
+
+
+def fill(address: Address, topic: str, messages: int) -> None:
+    """As an ordinary producer would."""
+    create_topic(address, topic)
+    lane = Lane(address, topic, [produce_frame(topic, 0, BATCH_MESSAGES, 100)], 5)
+    pump_count(lane, messages // BATCH_MESSAGES)
+    lane.close()
+
+
+def deliver(broker: Penstock, messages: int) -> Figures:
+    """What lies there, to one consumer that acknowledges every message."""
+    fill(broker.address, "stock", messages)
+    return _consumed("penstock", broker.address[1], "stock", messages)
+
+
+def deliver_redis(server: RedisServer, messages: int) -> Figures:
+    server.fill("stock", [body()] * messages)
+    return _consumed("redis", server.port, "stock", messages)
+
+
+def _consumed(kind: str, port: int, name: str, messages: int) -> Figures:
+    with child(CONSUMER, kind, HOST, port, name, messages) as consumer:
+        consumer.hear()
+        return {"messages_per_s": consumer.hear()["messages_per_s"]}
+
+
+def publish(broker: Penstock, messages: int) -> Figures:
+    create_topic(broker.address, "news")
+    return _published("penstock", broker.address[1], broker.address[1], "news", messages, LATENCY_RATE)
+
+
+def publish_redis(server: RedisServer, messages: int) -> Figures:
+    return _published("redis", server.port, server.port, "news", messages, LATENCY_RATE)
+
+
+def through_levels(directory: Path, messages: int, rate: float) -> Figures:
+    """Published at the root, consumed three levels down, on disk at each."""
+    brokers: list[Penstock] = []
+    try:
+        for level in range(4):
+            parent = {"pipe.parent_url": brokers[-1].http_url} if brokers else {}
+            brokers.append(Penstock(directory / f"level-{level}", **parent))
+            brokers[-1].start()
+        create_topic(brokers[0].address, "prices")
+        top, bottom = (broker.address[1] for broker in (brokers[0], brokers[-1]))
+        return _published("penstock", top, bottom, "prices", messages, rate)
+    finally:
+        for broker in reversed(brokers):
+            broker.stop()
+
+
+def _published(kind: str, to_port: int, from_port: int, name: str, messages: int, rate: float) -> Figures:
+    with child(CONSUMER, kind, HOST, from_port, name, messages) as consumer:
+        consumer.hear()
+        with child(PUBLISHER, kind, HOST, to_port, name, messages, rate) as publisher:
+            publisher.hear()
+            found = consumer.hear()
+    return {key: found[key] for key in ("p50_ms", "p99_ms", "messages_per_s")}
