@@ -14,7 +14,7 @@ from penstock.topology.pipe.interface import Connect
 from penstock.topology.pipe.pipe import Pipe
 from penstock.topology.pipe.server import PipeServer
 from penstock.topology.pipe.server_routes import pipe_routes
-from penstock.topology.pipe.status import connect_pipe_probes
+from penstock.topology.pipe.status import connect_pipe
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
@@ -38,7 +38,7 @@ class PipePart:
             raise StartError(str(error)) from error
         self.server = PipeServer(broker)
         self.pipe = Pipe(broker, connect, topology)
-        connect_pipe_probes(self.pipe, self.server, broker.metrics, health)
+        connect_pipe(self.pipe, self.server, broker.metrics, health)
 
     def routes(self) -> Callable[[], Iterable[BaseRoute]]:
         return pipe_routes(self.server, self.pipe)

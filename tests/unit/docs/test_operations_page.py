@@ -22,6 +22,7 @@ NODE_PROBES = ROOT / "src" / "penstock" / "node" / "probes.py"
 PART_PROBES = [
     ROOT / "src" / "penstock" / "node" / "topology.py",
     ROOT / "src" / "penstock" / "topology" / "registry" / "probe.py",
+    ROOT / "src" / "penstock" / "topology" / "pipe" / "status.py",
 ]
 
 

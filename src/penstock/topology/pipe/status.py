@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+
+from prometheus_client.core import Metric
 
 from penstock.observability.health import Health
 from penstock.observability.metrics import BrokerMetrics
+from penstock.observability.probes import counter, gauge
 from penstock.topology.pipe.follower import Followed, Place
 from penstock.topology.pipe.health import PipeState
 from penstock.topology.pipe.server import PipeServer
@@ -69,31 +73,33 @@ def _partition(index: int, one: Followed) -> dict[str, Any]:
     return described
 
 
-def connect_pipe_probes(pipe: Pipe, server: PipeServer, metrics: BrokerMetrics, health: Health) -> None:
-    """Gauges that are read at a scrape, and what the health report says."""
-    counts = pipe.keeper.counts
-    gauges = {
-        "penstock_pipe_health": ("0 HEALTHY, 1 DEGRADED, 2 UNHEALTHY", lambda: _state(pipe)),
-        "penstock_pipe_lag_messages": ("Offsets that the parent has and this node not", lambda: _lag(pipe)),
-        "penstock_pipe_lag_seconds": ("Time since this node had all that its parent has", lambda: pipe.lag_ms / 1000),
-        "penstock_pipe_mirrors": ("Topics that are mirrors", lambda: len(pipe.keeper.mirrors())),
-        "penstock_pipe_diverged_topics": ("Mirrors that have diverged", lambda: len(diverged(pipe))),
-        "penstock_pipe_pulls": ("Questions of children that are waiting", lambda: server.pull_count),
-    }
-    counters = {
-        "penstock_pipe_failures_total": ("Attempts to follow the parent that failed", lambda: pipe.failure_count),
-        "penstock_pipe_gaps_total": ("Times that the parent's log started after this node's end", lambda: counts.gaps),
-        "penstock_pipe_missed_offsets_total": ("Offsets in those gaps", lambda: counts.missed),
-        "penstock_pipe_bytes_total": ("Bytes of batches that were mirrored", lambda: counts.size_bytes),
-        "penstock_pipe_messages_total": ("Messages that were mirrored", lambda: counts.messages),
-        "penstock_pipe_sent_bytes_total": ("Bytes of batches that children were sent", lambda: server.sent_bytes),
-    }
-    for name, (help_text, read) in gauges.items():
-        metrics.add_gauge(name, help_text, read)
-    for name, (help_text, read) in counters.items():
-        metrics.add_counter(name, help_text, read)
+def connect_pipe(pipe: Pipe, server: PipeServer, metrics: BrokerMetrics, health: Health) -> None:
+    """What is read at a scrape, and what the health report says."""
+    metrics.add_probe(PipeProbe(pipe, server))
     health.add_detail("pipe", lambda: _detail(pipe))
     health.add_warning("pipe", lambda: _warning(pipe))
+
+
+class PipeProbe:
+    def __init__(self, pipe: Pipe, server: PipeServer) -> None:
+        self._pipe = pipe
+        self._server = server
+
+    def families(self) -> Iterator[Metric]:
+        pipe, counts = self._pipe, self._pipe.keeper.counts
+        mirrors = pipe.keeper.mirrors()
+        yield gauge("penstock_pipe_health", "0 HEALTHY, 1 DEGRADED, 2 UNHEALTHY", _state(pipe))
+        yield gauge("penstock_pipe_lag_messages", "Offsets that only the parent has", pipe.follower.lag_messages)
+        yield gauge("penstock_pipe_lag_seconds", "Time since this node had all that its parent has", pipe.lag_ms / 1000)
+        yield gauge("penstock_pipe_mirrors", "Topics that are mirrors", len(mirrors))
+        yield gauge("penstock_pipe_diverged_topics", "Mirrors that have diverged", len(diverged(pipe)))
+        yield counter("penstock_pipe_failures", "Attempts to follow the parent that failed", pipe.failure_count)
+        yield counter("penstock_pipe_gaps", "Times that the parent's log started after this node's end", counts.gaps)
+        yield counter("penstock_pipe_missed_offsets", "Offsets in those gaps", counts.missed)
+        yield counter("penstock_pipe_bytes", "Bytes of batches that were mirrored", counts.size_bytes)
+        yield counter("penstock_pipe_messages", "Messages that were mirrored", counts.messages)
+        yield gauge("penstock_pipe_pulls", "Questions of children that are waiting", self._server.pull_count)
+        yield counter("penstock_pipe_sent_bytes", "Bytes of batches that children were sent", self._server.sent_bytes)
 
 
 def diverged(pipe: Pipe) -> list[str]:
@@ -102,10 +108,6 @@ def diverged(pipe: Pipe) -> list[str]:
 
 def _state(pipe: Pipe) -> int:
     return int(pipe.state) if pipe.parent_url is not None else 0
-
-
-def _lag(pipe: Pipe) -> int:
-    return pipe.follower.lag_messages
 
 
 def _detail(pipe: Pipe) -> str | None:
