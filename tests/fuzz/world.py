@@ -70,7 +70,9 @@ class World:
         self.problems: list[str] = []
         self.loop.set_exception_handler(lambda _loop, context: self.problems.append(repr(context)))
         self._store = MetadataStore(None)
-        self.engine = MemoryEngine(SETTINGS.storage, clock=LoopClock(self.loop), worker=InlineWorker())
+        self.engine = MemoryEngine(
+            SETTINGS.storage, clock=LoopClock(self.loop), worker=InlineWorker(), metadata=self._store
+        )
         self.broker = self.loop.run_until_complete(self._build())
 
     async def _build(self) -> Broker:
@@ -85,7 +87,7 @@ class World:
         self._stack = owner._stack = AsyncExitStack()
         clock = LoopClock(self.loop)
         with patch.object(node, "SystemClock", lambda: clock), patch.object(node, "RecordWorker", inline_record_worker):
-            broker = owner._build(Storage(self._store, self.engine))
+            broker = owner._build(Storage(self.engine))
         self.engine.start(broker.partitions.on_flushed, self.loop.call_soon_threadsafe, background=False)
         await broker.groups.start()
         partition = broker.partitions.get("t", 0)
@@ -100,7 +102,6 @@ class World:
         left = asyncio.all_tasks(self.loop)
         self.loop.run_until_complete(self.loop.shutdown_asyncgens())
         self.loop.close()
-        self._store.close()
         if left:
             raise Finding(f"tasks that go on without a client: {left}")
         if self.problems:

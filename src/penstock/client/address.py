@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
+
+_OF_A_NETWORK = re.compile(r"[a-z][a-z0-9+-]*:[/@][^:]*")
+"""The name of a network and a path, or a name that begins with @."""
 
 
 class Address(NamedTuple):
+    """`port` is 0 where the host names a network that has none: unix:/path."""
+
     host: str
     port: int
 
     def __str__(self) -> str:
+        if not self.port:
+            return self.host
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 def parse_addresses(text: str) -> tuple[Address, ...]:
-    """`host:port,host:port`. ValueError with what is wrong with it."""
+    """`host:port,host:port`, or `unix:/path`. ValueError with what is wrong with it."""
     found = tuple(_parse(part.strip()) for part in text.split(",") if part.strip())
     if not found:
         raise ValueError("no broker is named: write host:port")
@@ -22,6 +30,8 @@ def parse_addresses(text: str) -> tuple[Address, ...]:
 
 
 def _parse(text: str) -> Address:
+    if _OF_A_NETWORK.fullmatch(text):
+        return Address(text, 0)
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not colon or not host or not port.isdecimal() or not 0 < int(port) < 0x10000:

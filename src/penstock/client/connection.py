@@ -11,9 +11,12 @@ from typing import Any, NamedTuple, Self
 
 from penstock.client.address import Address
 from penstock.client.entities import Entity, build
+from penstock.net.caller import Endpoint
+from penstock.net.networks import network_of
 from penstock.protocol.kafka.apis import API_VERSIONS
 from penstock.protocol.kafka.messages import encode, request_schema, response_reader, response_schema
 from penstock.protocol.kafka.primitives import INT16, INT32
+from penstock.runtime.plugins import UnknownImplementation
 
 FRAME_BYTES_MAX = 1 << 30
 
@@ -46,11 +49,11 @@ class Connection:
         self._correlation_id = 0
         self._expected: deque[_Expected] = deque()
         self._waiting: dict[int, memoryview] = {}  # answers that came before somebody asked for them
+        endpoint = Endpoint(*address)
         try:
-            self._socket = socket.create_connection(address, timeout=timeout_s)
-        except OSError as error:
+            self._socket = network_of(endpoint).client().connect(endpoint, timeout_s)
+        except (OSError, UnknownImplementation, ValueError) as error:
             raise BrokerUnavailable(f"{address} cannot be reached: {error}") from error
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def __enter__(self) -> Self:
         return self
@@ -59,6 +62,11 @@ class Connection:
         self.close()
 
     def close(self) -> None:
+        """Whoever waits for an answer in another thread gets an error."""
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # it never was, or is no more
         self._socket.close()
 
     # --- entities ----------------------------------------------------------------------------------------------------

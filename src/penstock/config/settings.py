@@ -62,9 +62,8 @@ Count = Annotated[int, Field(ge=1)]
 Texts = Annotated[dict[str, str], BeforeValidator(_texts)]
 
 
-class StorageEngine(StrEnum):
-    DISK = "disk"
-    MEMORY = "memory"
+DISK, MEMORY = "disk", "memory"
+"""The storage engines that come with Penstock."""
 
 
 class Flush(StrEnum):
@@ -143,7 +142,7 @@ def node_number(name: str) -> int:
 
 class KafkaSettings(Section):
     host: Host = "127.0.0.1"
-    """Address to listen on; 0.0.0.0 for all."""
+    """Address to listen on; 0.0.0.0 for all, unix:/path for a socket in the file system."""
     port: Port = 9092
     """Port of the Kafka door; 0 takes a free one."""
     advertised: str | None = None
@@ -179,6 +178,13 @@ def split_address(text: str) -> tuple[str, int]:
     if ":" in host and not (host.startswith("[") and host.endswith("]")):
         raise ValueError(f"write an IPv6 address in brackets: [{host}]:{port}")
     return host.strip("[]"), int(port)
+
+
+class NetworkSettings(Section):
+    type: Annotated[str, Field(min_length=1)] = "tcp"
+    """How Kafka clients come in: tcp, unix (a socket in the file system), or the name of an entry point
+    penstock.network. A kafka.host such as unix:/run/penstock.sock is enough to say unix; with unix alone the socket
+    lies beside the data directory and has its name and .sock."""
 
 
 class HttpSettings(Section):
@@ -228,7 +234,7 @@ class PushSettings(Section):
 
 
 def _engine(value: object) -> object:
-    return StorageEngine.DISK if value == "mmap" else value
+    return DISK if value == "mmap" else value
 
 
 def _off(value: object) -> object:
@@ -237,8 +243,8 @@ def _off(value: object) -> object:
 
 
 class StorageSettings(Section):
-    engine: Annotated[StorageEngine, BeforeValidator(_engine)] = StorageEngine.DISK
-    """disk, or memory (nothing survives a stop). mmap is taken as disk."""
+    engine: Annotated[str, BeforeValidator(_engine), Field(min_length=1)] = DISK
+    """disk, memory (nothing survives a stop), or the name of an entry point penstock.storage. mmap is taken as disk."""
     flush: Flush = Flush.ALWAYS
     """always: acknowledged means synced; interval: synced every flush_interval_ms; os: by the system."""
     flush_interval_ms: Count = 1_000
@@ -467,6 +473,7 @@ class Settings(Section):
 
     node: NodeSettings = NodeSettings()
     kafka: KafkaSettings = KafkaSettings()
+    network: NetworkSettings = NetworkSettings()
     http: HttpSettings = HttpSettings()
     push: PushSettings = PushSettings()
     storage: StorageSettings = StorageSettings()

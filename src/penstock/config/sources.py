@@ -49,15 +49,15 @@ PROVIDER_KEYS = {
     "broker.storage.data-dir": "node.data_dir",
     "broker.storage.segment-size": "topics.defaults.segment.bytes",
     "broker.network.port": "kafka.port",
+    "broker.network.type": "network.type",
     "broker.registry.url": "registry.url",
     "broker.registry.poll-interval": "registry.poll_interval_ms",
     "broker.pipe.poll-interval": "pipe.poll_interval_ms",
     "broker.pipe.batch-size": "pipe.batch_size",
 }
-# Understood, and without effect here: one kind of network, which needs no thread counts, and no parent to follow.
+# Understood, and without effect here: networks that need no thread counts, and no parent to follow.
 PROVIDER_IDLE_KEYS = frozenset(
     {
-        "broker.network.type",
         "broker.network.threads.boss",
         "broker.network.threads.worker",
     }
@@ -256,8 +256,6 @@ def _provider_values(path: Path, branch: object, problems: Problems) -> Iterator
         name = key.replace("_", "-")
         if name in PROVIDER_KEYS:
             yield Given(PROVIDER_KEYS[name], value, f"{path}, {name}")
-        elif name == "broker.network.type" and value != "tcp":
-            problems.append(f"{path}: broker.network.type is {value!r}; the only type is tcp")
         elif name not in PROVIDER_IDLE_KEYS:
             problems.unknown(name, str(path), [*PROVIDER_KEYS, *PROVIDER_IDLE_KEYS])
 

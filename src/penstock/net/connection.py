@@ -74,6 +74,8 @@ class Connection(ReadingGate):
         if isinstance(peer, tuple) and isinstance(local, tuple):
             self.caller.peer_host, self.caller.peer_port = str(peer[0]), int(peer[1])
             self.caller.local = Endpoint(str(local[0]), int(local[1]))
+        elif self._shared.endpoint is not None:
+            self.caller.local = self._shared.endpoint
         self.caller.connection = self
         self.last_active = self._shared.clock()
         self._transport.set_write_buffer_limits(0)  # tells of every answer that waits, and when the client has taken it

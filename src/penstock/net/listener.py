@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +11,8 @@ from dataclasses import dataclass
 from penstock.model.limits import FRAME_STALL_MS_MAX
 from penstock.net.connection import Connection
 from penstock.net.flow_control import FlowControl
+from penstock.net.interface import NetworkServer, ServerOptions
+from penstock.net.networks import TCP, load_network
 from penstock.net.outbox import Outbox
 from penstock.net.scratch import SCRATCH_BYTES
 from penstock.net.service import Service
@@ -35,26 +36,19 @@ class ListenerOptions:
     connections_per_address_max: int
     idle_ms_max: int
     connection: ConnectionLimits
+    network: str = TCP
 
 
-def bind(options: ListenerOptions) -> socket.socket:
+def bind(options: ListenerOptions) -> NetworkServer:
     """Take the address; clients are refused until `Listener.start`. OSError if it is not to be had."""
-    family, kind, protocol, _, address = socket.getaddrinfo(options.host, options.port, type=socket.SOCK_STREAM)[0]
-    sock = socket.socket(family, kind, protocol)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # inherited: finds peers that vanished
-        # Buffer sizes are inherited by accepted sockets, and must be set before listen to affect the TCP window.
-        if options.receive_buffer_bytes:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, options.receive_buffer_bytes)
-        if options.send_buffer_bytes:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.send_buffer_bytes)
-        sock.bind(address)
-        sock.setblocking(False)
-    except BaseException:
-        sock.close()
-        raise
-    return sock
+    server_options = ServerOptions(
+        host=options.host,
+        port=options.port,
+        backlog=options.backlog,
+        receive_buffer_bytes=options.receive_buffer_bytes,
+        send_buffer_bytes=options.send_buffer_bytes,
+    )
+    return load_network(options.network).server(server_options)
 
 
 class Listener:
@@ -73,7 +67,7 @@ class Listener:
         self._connections: set[Connection] = set()
         self._by_address: Counter[str] = Counter()
         self._next_id = 0
-        self._server: asyncio.Server | None = None
+        self._server: NetworkServer | None = None
         self._sweep: asyncio.TimerHandle | None = None
         self.delay_of: Callable[[str], float] | None = None
         """Seconds after which a new connection from an address is closed unread, 0 if it is welcome; None: all are."""
@@ -92,9 +86,9 @@ class Listener:
 
     @property
     def port(self) -> int:
-        """The port in use, also when 0 asked for any."""
+        """The port in use, also when 0 asked for any; 0 where the network has none."""
         assert self._server is not None
-        return int(self._server.sockets[0].getsockname()[1])
+        return self._server.endpoint.port
 
     @property
     def connection_count(self) -> int:
@@ -112,10 +106,12 @@ class Listener:
         """Give connections whose first byte is one of these to another door."""
         self._shared.others = (first_bytes, make)
 
-    async def start(self, bound: socket.socket) -> None:
+    async def start(self, bound: NetworkServer) -> None:
         """Accept connections at the address that `bind` took. OSError if somebody else was faster after all."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._make, sock=bound, backlog=self._options.backlog)
+        self._shared.endpoint = bound.endpoint
+        await bound.serve(self._make)
+        self._server = bound
         self._sweep = loop.call_later(self._sweep_seconds, self._close_idle)
 
     def stop_accepting(self) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from penstock.net.caller import Endpoint
 from penstock.net.flow_control import FlowControl
 from penstock.net.outbox import Outbox
 from penstock.net.service import Service
@@ -38,6 +39,8 @@ class Shared:
     on_broken: Callable[[str], None]
     scratch: bytearray
     outbox: Outbox
+    endpoint: Endpoint | None = None
+    """Where clients come in, if their connections do not say it themselves."""
     muted: int = 0
     """How many are not read because their clients are over a quota."""
     others: tuple[range, Callable[[], asyncio.Protocol]] | None = None

@@ -30,6 +30,7 @@ from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
 from penstock.config.settings import Settings
 from penstock.net.flow_control import FlowControl
+from penstock.net.interface import NetworkServer
 from penstock.net.listener import Listener, bind
 from penstock.net.outbox import Outbox
 from penstock.node.consumers import find_consumers, start_consumers
@@ -51,6 +52,7 @@ from penstock.protocol.push.frames import FIRST_BYTES
 from penstock.runtime.clock import SystemClock
 from penstock.runtime.files import CALLS
 from penstock.runtime.periodic import Periodic
+from penstock.runtime.plugins import UnknownImplementation
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
@@ -109,7 +111,7 @@ class Node:
     async def _start(self) -> None:
         loop = asyncio.get_running_loop()
         consumers = await find_consumers(self.settings)
-        kafka_socket, http_socket, push_socket = self._take_ports()
+        kafka_server, http_socket, push_socket = self._take_ports()
         storage = open_storage(self.settings, self.metrics)
         self._stack.push_async_callback(storage.close)
         broker = self._build(storage)
@@ -122,7 +124,7 @@ class Node:
         self._http = self._http_server(broker, http_socket, push)
         await self._recover(storage)
         storage.start(broker.partitions.on_flushed, loop, after_round=outbox.send)
-        await self._open_kafka_door(broker, kafka_socket, outbox)
+        await self._open_kafka_door(broker, kafka_server, outbox)
         if push is not None and push_socket is not None:
             await self._open_push_door(push, push_socket)
         await self._open_http_door()
@@ -223,14 +225,16 @@ class Node:
             record_worker=record_worker,
         )
 
-    def _take_ports(self) -> tuple[socket.socket, socket.socket | None, socket.socket | None]:
+    def _take_ports(self) -> tuple[NetworkServer, socket.socket | None, socket.socket | None]:
         """First of all: a start that fails for a port that is in use leaves nothing behind."""
         host, port = self.settings.kafka.host, self.settings.kafka.port
         try:
-            kafka_socket = bind(listener_options(self.settings))
+            kafka_server = bind(listener_options(self.settings))
         except OSError as error:
             raise _no_port(host, port, error) from error
-        self._stack.callback(kafka_socket.close)
+        except (UnknownImplementation, ValueError) as error:
+            raise StartError(str(error)) from error
+        self._stack.callback(kafka_server.close)
         push_socket = http_socket = None
         if self.settings.push.enabled:
             push_socket = take_push_port(self.settings)
@@ -238,7 +242,7 @@ class Node:
         if self.settings.http.enabled:
             http_socket = bind_http(self.settings.http.host, self.settings.http.port)
             self._stack.callback(http_socket.close)
-        return kafka_socket, http_socket, push_socket
+        return kafka_server, http_socket, push_socket
 
     def _push_door(self, broker: Broker, storage: Storage, outbox: Outbox) -> PushDoor | None:
         if not self.settings.push.enabled:
@@ -253,7 +257,7 @@ class Node:
         self._stack.push_async_callback(push.stop)
         self._listener.hand_over(FIRST_BYTES, push.make)
 
-    async def _open_kafka_door(self, broker: Broker, kafka_socket: socket.socket, outbox: Outbox) -> None:
+    async def _open_kafka_door(self, broker: Broker, kafka_server: NetworkServer, outbox: Outbox) -> None:
         """Closing it goes the other way round: nothing new, waiting requests answered, the last answers sent."""
         dispatcher = Dispatcher(broker)
         listener = self._listener = Listener(
@@ -273,7 +277,7 @@ class Node:
         self._stack.push_async_callback(broker.transactions.stop)
         host, port = self.settings.kafka.host, self.settings.kafka.port
         try:
-            await listener.start(kafka_socket)
+            await listener.start(kafka_server)
         except OSError as error:
             raise _no_port(host, port, error) from error
         self._stack.callback(_stop_taking_requests, listener, broker)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from penstock.broker.broker import Broker
 from penstock.broker.transactions.coordinator import TransactionCoordinator
-from penstock.config.settings import StorageEngine
+from penstock.config.settings import MEMORY
 from penstock.net.listener import Listener
 from penstock.observability.exposition import LagSample, LogSample
 from penstock.observability.health import Health
@@ -100,7 +100,7 @@ def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> No
         count = partitions.offline_count
         return f"partitions offline after a failed write: {count}; restart to recover them" if count else None
 
-    in_memory = broker.settings.storage.engine is StorageEngine.MEMORY
+    in_memory = broker.settings.storage.engine == MEMORY
     full = "storage.memory_bytes_max is reached" if in_memory else "too little free disk"
 
     def storage_full() -> str | None:

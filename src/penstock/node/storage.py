@@ -1,4 +1,4 @@
-"""The storage of a node: metadata and the log engine, on disk or in memory, as one thing that opens and closes."""
+"""The storage of a node: the engine that `storage.engine` names, opened."""
 
 from __future__ import annotations
 
@@ -6,25 +6,28 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from penstock.config.settings import Settings, StorageEngine
+from penstock.config.settings import Settings
 from penstock.node.errors import StartError
 from penstock.observability.metrics import BrokerMetrics
+from penstock.runtime.plugins import UnknownImplementation, load_implementation
 from penstock.storage.data_directory import DataDirectoryError
-from penstock.storage.interface import FlushListener, LogEngine
-from penstock.storage.manager import DiskEngine
-from penstock.storage.memory import MemoryEngine
+from penstock.storage.interface import FlushListener, OpenStorage, StorageEngine
 from penstock.storage.metadata import MetadataStore
+
+ENGINES = {"disk": "penstock.storage.manager:open_disk", "memory": "penstock.storage.memory:open_memory"}
 
 
 @dataclass(slots=True)
 class Storage:
-    metadata: MetadataStore
-    engine: LogEngine
+    engine: StorageEngine
+
+    @property
+    def metadata(self) -> MetadataStore:
+        return self.engine.metadata
 
     async def recover(self) -> None:
         """What a crash left is brought into order in a thread and in the worker process: the event loop goes on."""
-        if isinstance(self.engine, DiskEngine):
-            await asyncio.to_thread(self.engine.recover)
+        await asyncio.to_thread(self.engine.recover)
 
     def start(
         self, on_flushed: FlushListener, loop: asyncio.AbstractEventLoop, *, after_round: Callable[[], None]
@@ -33,15 +36,13 @@ class Storage:
 
     async def close(self) -> None:
         self.engine.close()
-        self.metadata.close()
 
 
 def open_storage(settings: Settings, metrics: BrokerMetrics) -> Storage:
-    """StartError if the data directory cannot be used; its message says why."""
-    if settings.storage.engine is StorageEngine.MEMORY:
-        return Storage(MetadataStore(None), MemoryEngine(settings.storage, observer=metrics))
+    """StartError if there is no such engine or the data directory cannot be used; its message says why."""
     try:
-        engine = DiskEngine.open(settings.node.data_dir, settings.storage, observer=metrics)
-    except DataDirectoryError as error:
+        name = settings.storage.engine
+        open_engine: OpenStorage = load_implementation("penstock.storage", name, ENGINES, "storage.engine")
+        return Storage(open_engine(settings.node.data_dir, settings.storage, metrics))
+    except (UnknownImplementation, DataDirectoryError) as error:
         raise StartError(str(error)) from error
-    return Storage(engine.metadata, engine)

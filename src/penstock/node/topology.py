@@ -10,7 +10,7 @@ from ipaddress import ip_address
 
 from prometheus_client.core import Metric
 
-from penstock.config.settings import Settings, StorageEngine
+from penstock.config.settings import MEMORY, Settings
 from penstock.observability.health import Health
 from penstock.observability.metrics import BrokerMetrics
 from penstock.observability.probes import counter, gauge, labelled_gauge
@@ -24,7 +24,7 @@ from penstock.topology.registry.bodies import RegistrationBody
 def topology_client(settings: Settings, http_port: int | None) -> TopologyClient:
     """Not started. `http_port` is the one that was taken, None if children cannot come here."""
     assert settings.registry.url is not None
-    in_memory = settings.storage.engine is StorageEngine.MEMORY
+    in_memory = settings.storage.engine == MEMORY
     cache = TopologyCache(RealFiles(), None if in_memory else settings.node.data_dir)
     return TopologyClient(settings.registry.url, registration(settings, http_port), cache)
 

@@ -16,13 +16,19 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from penstock.model.batch import BatchHeader, Buffer
 from penstock.model.compression import CODEC_NAMES
 from penstock.model.control_record import Marker
 from penstock.model.ids import PartitionId, TopicId
 from penstock.runtime.file_part import FilePart
+
+if TYPE_CHECKING:
+    from penstock.config.settings import StorageSettings
+    from penstock.storage.metadata import MetadataStore
+    from penstock.storage.observer import EngineObserver
 
 T = TypeVar("T")
 
@@ -252,7 +258,7 @@ class FlushListener(Protocol):
 
 
 class LogEngine(Protocol):
-    """All logs of a node. `storage.manager.DiskEngine` and `storage.memory.MemoryEngine` are the two."""
+    """All logs of a node."""
 
     def log(self, partition: PartitionId) -> Log:
         """The open log (opened and recovered on first use). KeyError if it was never declared."""
@@ -308,3 +314,26 @@ class LogEngine(Protocol):
     def close(self) -> None:
         """Flush everything, write snapshots and the clean marker, release the lock."""
         ...
+
+
+class StorageEngine(LogEngine, Protocol):
+    """A log engine and the metadata of its node, as one thing that opens and closes.
+
+    Open to other packages (docs/extending.md): the entry point group is `penstock.storage`, its values are
+    `OpenStorage`. `storage.manager.DiskEngine` and `storage.memory.MemoryEngine` are the ones that are here.
+    """
+
+    @property
+    def metadata(self) -> MetadataStore:
+        """Topics, configs and the rest that records cannot give back. Closed by `close`."""
+        ...
+
+    def recover(self) -> None:
+        """Any thread, once, when all partitions are declared and before `start`: what a crash left is put in order."""
+        ...
+
+
+class OpenStorage(Protocol):
+    """Makes an engine. DataDirectoryError with a message for people if `directory` cannot be used."""
+
+    def __call__(self, directory: Path, settings: StorageSettings, observer: EngineObserver) -> StorageEngine: ...

@@ -42,8 +42,13 @@ from penstock.storage.upkeep import Upkeep
 _log = logging.getLogger(__name__)
 
 
+def open_disk(directory: Path, settings: StorageSettings, observer: EngineObserver) -> DiskEngine:
+    """The storage engine `disk`: an `OpenStorage`."""
+    return DiskEngine.open(directory, settings, observer=observer)
+
+
 class DiskEngine:
-    """Implements `storage.interface.LogEngine`."""
+    """Implements `storage.interface.StorageEngine`."""
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from penstock.config.settings import StorageSettings
@@ -21,14 +22,20 @@ from penstock.storage.interface import FlushListener, LogConfig
 from penstock.storage.memory_budget import MemoryBudget
 from penstock.storage.memory_cleaner import MemoryCleaner
 from penstock.storage.memory_log import MemoryLog
+from penstock.storage.metadata import MetadataStore
 from penstock.storage.observer import EngineObserver, SilentObserver
 from penstock.storage.upkeep import LOGS_SEEN_PER_TICK, TICK_SECONDS
 
 _log = logging.getLogger(__name__)
 
 
+def open_memory(directory: Path, settings: StorageSettings, observer: EngineObserver) -> MemoryEngine:
+    """The storage engine `memory`: an `OpenStorage`. The directory is not touched."""
+    return MemoryEngine(settings, observer=observer, metadata=MetadataStore(None))
+
+
 class MemoryEngine:
-    """Implements `storage.interface.LogEngine`."""
+    """Implements `storage.interface.StorageEngine`."""
 
     def __init__(
         self,
@@ -37,9 +44,11 @@ class MemoryEngine:
         clock: Clock | None = None,
         worker: Worker | None = None,
         observer: EngineObserver | None = None,
+        metadata: MetadataStore | None = None,
     ) -> None:
         """`worker` runs Python at length."""
         self.settings = settings
+        self.metadata = metadata or MetadataStore(None)
         self.clock = clock or SystemClock()
         self.worker = worker or ProcessWorker()
         self.observer = observer or SilentObserver()
@@ -95,6 +104,9 @@ class MemoryEngine:
 
     # --- running ---------------------------------------------------------------------------------------
 
+    def recover(self) -> None:
+        """Nothing is left of the process before."""
+
     def start(
         self,
         on_flushed: FlushListener,
@@ -139,6 +151,7 @@ class MemoryEngine:
         self._cleaner.stop()
         self.worker.close()
         self._show_all()
+        self.metadata.close()
 
     # --- internals -------------------------------------------------------------------------------------
 

@@ -112,7 +112,6 @@ def test_an_empty_file_is_all_defaults(tmp_path: Path) -> None:
         ("kafka: {port: 1\n", "not valid YAML"),
         ("kafka: {port: 1, port: 2}", "port is given twice"),
         ("kafka: {port: '${MISSING}'}", "${MISSING} has no default"),
-        ("broker: {network: {type: quic}}", "the only type is tcp"),
         ("broker: {storage: {dta-dir: x}}", "did you mean broker.storage.data-dir?"),
         ("logging: {level: loud}", "logging.level is 'LOUD'"),
         ("topics: {defaults: {retntion.ms: 3}}", "unknown setting retntion.ms; did you mean retention.ms?"),

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from penstock.broker.array_answer import array_answer, is_flexible
 from penstock.broker.call import Call
-from penstock.config.settings import StorageEngine
+from penstock.config.settings import MEMORY
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.primitives import INT16, INT64, write_count, write_string
 from penstock.runtime.turns import Turns
@@ -47,7 +47,7 @@ async def handle(broker: Broker, call: Call) -> bytes:
 
 async def _volume(broker: Broker) -> tuple[int, int]:
     """Size of the volume and what is free of it."""
-    if broker.settings.storage.engine is StorageEngine.MEMORY:
+    if broker.settings.storage.engine == MEMORY:
         return UNKNOWN_BYTES, UNKNOWN_BYTES
     try:
         usage = await asyncio.to_thread(shutil.disk_usage, broker.settings.node.data_dir)

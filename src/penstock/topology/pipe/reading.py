@@ -79,7 +79,7 @@ class PullReader:
             slices_max=SEGMENTS_PER_ANSWER,
         )
         records = slices[0].records if len(slices) == 1 else b"".join(bytes(each.records) for each in slices)
-        return _first_batches(records, batches_left)
+        return first_batches(records, batches_left)
 
 
 def another_history(wanted: Wanted, partition: Partition, *, wait: bool) -> str:
@@ -101,12 +101,21 @@ def another_history(wanted: Wanted, partition: Partition, *, wait: bool) -> str:
     found = partition.log.read(wanted.offset - 1, 1, end=end, one_batch_at_least=True, wait=wait)
     if len(found.records) < HEADER_BYTES:
         return ""
-    header = read_header(found.records)
-    if not _is_whole(header) or not _is_comparable(wanted.last, wanted.offset):
-        return ""
-    if (header.base_offset, header.crc, header.record_count) != wanted.last:
+    if differs_from(wanted, read_header(found.records)):
         return f"the batch before offset {wanted.offset} is another one in the parent's log"
     return ""
+
+
+def differs_from(wanted: Wanted, header: BatchHeader) -> bool:
+    """Whether the parent's batch before the wanted offset cannot be the one that the child names.
+
+    Only batches out of which compaction has taken nothing can be compared.
+    """
+    last = wanted.last
+    is_whole = header.record_count == header.last_offset_delta + 1 and not header.has_delete_horizon
+    if last is None or not is_whole or last.base_offset + last.record_count != wanted.offset:
+        return False
+    return (header.base_offset, header.crc, header.record_count) != last
 
 
 def first_batch_offset(partition: Partition, *, wait: bool) -> int:
@@ -128,16 +137,8 @@ def last_batch(partition: Partition, *, wait: bool) -> LastBatch | None:
     return LastBatch(header.base_offset, header.crc, header.record_count)
 
 
-def _is_whole(header: BatchHeader) -> bool:
-    """Compaction has taken nothing out of it."""
-    return header.record_count == header.last_offset_delta + 1 and not header.has_delete_horizon
-
-
-def _is_comparable(last: LastBatch, offset: int) -> bool:
-    return last.base_offset + last.record_count == offset
-
-
-def _first_batches(records: Buffer, count: int) -> Buffer:
+def first_batches(records: Buffer, count: int) -> Buffer:
+    """The first `count` of whole batches."""
     end = 0
     for position, header in iter_headers(records):
         if count == 0:

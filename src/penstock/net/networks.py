@@ -1,0 +1,26 @@
+"""Networks by name, and by address: `unix:/path` names its network, `host:port` is TCP."""
+
+from __future__ import annotations
+
+from penstock.net.caller import Endpoint
+from penstock.net.interface import Network
+from penstock.runtime.plugins import load_implementation
+
+TCP = "tcp"
+NETWORKS = {TCP: "penstock.net.tcp:TcpNetwork", "unix": "penstock.net.unix:UnixNetwork"}
+
+
+def load_network(name: str, setting: str = "network.type") -> Network:
+    """UnknownImplementation if nobody has it."""
+    network: Network = load_implementation("penstock.network", name, NETWORKS, setting)()
+    return network
+
+
+def network_name(host: str, port: int) -> str:
+    """Which network an address belongs to: one without a port begins with the name of its network."""
+    scheme, colon, _ = host.partition(":")
+    return scheme if colon and not port else TCP
+
+
+def network_of(endpoint: Endpoint) -> Network:
+    return load_network(network_name(endpoint.host, endpoint.port), "the address")
