@@ -32,6 +32,9 @@ class NoTransactions:
     def producer(self, producer_id: int) -> ProducerView | None:
         return None
 
+    def find_sequence(self, producer_id: int, sequence: int) -> tuple[int, int] | None:
+        return None
+
 
 class NoMirrors:
     """The part of a log engine that mirrors need."""
