@@ -48,6 +48,16 @@ class Registries(RuleBasedStateMachine):
             self._remember(self.world.poll(name).version, name)
             assert self.members[name].role is role
 
+    @rule(name=names)
+    def ask(self, name: str) -> None:
+        """What is answered from memory is what would be answered if everything were looked at anew."""
+        if name not in self.world.up or name not in self.members:
+            return
+        answer = self.world.poll(name)
+        anew = Hierarchy()
+        anew.load([replace(member, told=None, told_at=-1) for member in self.members.values()], 0, self.world.now_ms)
+        assert replace(anew.poll(name, None, self.world.now_ms), version=answer.version) == answer
+
     @rule(seconds=st.sampled_from([0.25, 1, 2, 5, 30]))
     def time_passes(self, seconds: float) -> None:
         before = {name: replace(member) for name, member in self.members.items()}

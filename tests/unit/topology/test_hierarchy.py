@@ -253,6 +253,29 @@ def test_a_new_address_of_a_parent_is_a_new_version_for_its_children() -> None:
     assert world.answers["local-1"].version > version
 
 
+def test_the_same_for_a_parent_on_the_same_level() -> None:
+    world = small_world()
+    world.hierarchy.set_parent("l2-b", "l2-a")
+    world.poll("l2-b")
+    moved = Registration(node_id="l2-a", instance_id="instance of l2-a", url="http://new", poll_interval_ms=1_000)
+    world.hierarchy.register(moved, world.now_ms)
+    assert world.poll("l2-b").parent_url == "http://new"
+
+
+def test_children_of_one_parent_have_different_ones_to_fall_back_on() -> None:
+    world = World()
+    for number in range(10):
+        world.join(f"l2-{number}")
+    seconds = set()
+    for number in range(100):
+        world.join(f"local-{number}")
+        told = world.poll(f"local-{number}")
+        assert len(told.fallbacks) == 5
+        assert told.parent_url not in told.fallbacks
+        seconds.add(told.fallbacks[0])
+    assert len(seconds) > 5
+
+
 def test_another_role_by_registering_again() -> None:
     world = small_world()
     assert world.join("l2-a", Role.POS).role is Role.POS

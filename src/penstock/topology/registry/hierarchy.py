@@ -50,7 +50,8 @@ class Hierarchy:
         self._roster = Roster()
         self._missed_polls = missed_polls
         self._nodes_max = nodes_max
-        self._change = 0  # rises with everything that may change somebody's answer
+        self._changes = [0] * len(Role)  # by level: rises with whatever may change an answer to a node of that level
+        self._restless = True  # something has changed since `advance` last looked at everybody's parent
         self._dirty: set[str] = set()
         self._removed: set[str] = set()
         self._advanced_ms: int | None = None
@@ -103,10 +104,7 @@ class Hierarchy:
             self._check_instance(member, registration.instance_id, now_ms)
             self._arrive(member)
             self._change_role(member, registration.role or member.role)
-        member.instance_id = registration.instance_id
-        member.url = registration.url
-        member.site = registration.site
-        member.poll_interval_ms = registration.poll_interval_ms
+        member.take(registration)
         self._changed(member)
         return self._answer(member, now_ms)
 
@@ -127,17 +125,19 @@ class Hierarchy:
     def _answer(self, member: Member, now_ms: int) -> Topology:
         member.last_poll_ms = now_ms
         member.polls += 1
-        if member.lapses and member.polls >= FORGIVEN_POLLS:
-            member.lapses = 0
-            self._dirty.add(member.node_id)
+        if member.lapses:
+            self._restless = True  # it may have become settled
+            if member.polls >= FORGIVEN_POLLS:
+                member.lapses = 0
+                self._dirty.add(member.node_id)
         self._mind_parent(member)
-        if member.told is None or member.told_at != self._change:
+        if member.told is None or member.told_at != self._changes[member.role.level]:
             told = self._topology(member)
             if told != member.told:
                 self.version += 1
                 told = replace(told, version=self.version)
                 self._dirty.add(member.node_id)
-            member.told, member.told_at = told, self._change
+            member.told, member.told_at = told, self._changes[member.role.level]
         return member.told
 
     def _topology(self, member: Member) -> Topology:
@@ -162,17 +162,20 @@ class Hierarchy:
             if stopped_ms > member.poll_interval_ms:
                 member.last_poll_ms = min(now_ms, member.last_poll_ms + stopped_ms)
             self._lapse_if_silent(member, now_ms)
-        for node_id in sorted(self.members):
-            if self.members[node_id].live:
-                self._mind_parent(self.members[node_id])
+        for _ in Role:  # what one gets may be a reason for those below it
+            if not self._restless:
+                break
+            self._restless = False
+            for node_id in sorted(self.members):
+                if self.members[node_id].live:
+                    self._mind_parent(self.members[node_id])
 
     def set_parent(self, node_id: str, parent_id: str | None) -> None:
         """By hand; None gives the node back to the rules."""
         member = self.find(node_id)
         if parent_id is not None:
             self._check_parent(member, self.find(parent_id))
-        member.pinned = parent_id
-        self._changed(member)
+        self._pin(member, parent_id)
         if member.live:
             self._mind_parent(member)
 
@@ -190,15 +193,15 @@ class Hierarchy:
         self._roster.remove(self.find(node_id))
         self._dirty.discard(node_id)
         self._removed.add(node_id)
-        self._change += 1
-        for other in self.members.values():
+        self._all_changed()
+        for other in self._roster.followers(node_id):
             if other.pinned == node_id:
-                other.pinned = None
-                self._changed(other)
+                self._pin(other, None)
             if other.parent == node_id:
                 self._attach(other, None)
-                if other.live:
-                    self._mind_parent(other)
+        for other in list(self.members.values()):
+            if other.live and other.parent is None:
+                self._mind_parent(other)
 
     # ----------------------------------------------------------------------------------------------- coming, going
 
@@ -220,13 +223,25 @@ class Hierarchy:
         if member.role is role:
             return
         self._roster.change_role(member, role)
+        self._all_changed()
         if role is Role.ROOT:
-            member.pinned = None
+            self._pin(member, None)
             self._attach(member, None)
 
     def _changed(self, member: Member) -> None:
-        self._change += 1
+        """For itself, and as a candidate for everybody below its level."""
         self._dirty.add(member.node_id)
+        self._restless = True
+        self._roster.changed(member)
+        member.told_at = -1
+        for follower in self._roster.followers(member.node_id):
+            follower.told_at = -1  # by hand it may be on any level
+        for level in range(member.role.level + 1, len(self._changes)):
+            self._changes[level] += 1
+
+    def _all_changed(self) -> None:
+        self._restless = True
+        self._changes = [change + 1 for change in self._changes]
 
     # ----------------------------------------------------------------------------------------------------- parents
 
@@ -253,7 +268,13 @@ class Hierarchy:
         if member.parent == parent_id:
             return
         self.reparented += member.parent is not None and parent is not None
-        self._roster.count_child(member, -member.live)
-        member.parent = parent_id
-        self._roster.count_child(member, member.live)
-        self._changed(member)
+        self._roster.attach(member, parent_id)
+        self._dirty.add(member.node_id)
+        self._restless = True
+        member.told_at = -1
+
+    def _pin(self, member: Member, parent_id: str | None) -> None:
+        """Who is below whom changes in ways that roles do not tell: everybody's answer is made anew."""
+        self._roster.pin(member, parent_id)
+        self._dirty.add(member.node_id)
+        self._all_changed()

@@ -7,7 +7,7 @@ never goes back and are not stored: a registry that starts again counts missed p
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.model.role import Role
 from penstock.topology.model import Topology
@@ -54,7 +54,19 @@ class Member:
     told: Topology | None = None
     """The last answer, which has the version."""
     told_at: int = -1
-    """The change of the hierarchy that `told` has taken in; -1: none."""
+    """The change above it that `told` has taken in; -1: it has to be made anew."""
+    site_parts: tuple[str, ...] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.site_parts = tuple(self.site.split("/")) if self.site else ()
+
+    def take(self, registration: Registration) -> None:
+        """What the node says of itself, but for its role."""
+        self.instance_id = registration.instance_id
+        self.url = registration.url
+        self.site = registration.site
+        self.poll_interval_ms = registration.poll_interval_ms
+        self.__post_init__()
 
     @property
     def settled(self) -> bool:
@@ -79,14 +91,3 @@ def role_by_name(node_id: str) -> Role:
         if name in Role.__members__:
             return Role[name]
     return Role.LOCAL
-
-
-def shared_site(one: str | None, other: str | None) -> int:
-    """How many parts two sites share from the left: eu/berlin/shop-7 and eu/berlin share two."""
-    count = 0
-    if one and other:
-        for mine, theirs in zip(one.split("/"), other.split("/"), strict=False):
-            if mine != theirs:
-                break
-            count += 1
-    return count
