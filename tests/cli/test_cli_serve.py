@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -11,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from penstock import BrokerClient
 from tests.cli.conftest import CommandLine
+from tests.support.broker_process import free_port
 from tests.support.penstock_process import PenstockProcess
 
 
@@ -145,3 +148,47 @@ def test_help_is_quick_because_it_loads_little(alone: CommandLine) -> None:
 def test_completion_knows_the_commands(alone: CommandLine) -> None:
     shown = alone(_PENSTOCK_COMPLETE="complete_bash", COMP_WORDS="penstock to", COMP_CWORD="1")
     assert shown.out.split() == ["topic"]
+
+
+class MessageBrokerSetUp(PenstockProcess):
+    """Set up by the message broker's file and variables alone."""
+
+    push_port = free_port()
+
+    def command(self) -> list[str]:
+        return [sys.executable, "-m", "penstock", "serve", "--config", str(self._config_file)]
+
+    def environment(self) -> dict[str, str]:
+        ours = {"BROKER_PORT": str(self.port), "HTTP_PORT": str(self.http_port)}
+        theirs = {"QB_SERVER_PORT": str(self.push_port), "QB_DATA_DIR": str(self.data_directory)}
+        return dict(os.environ) | ours | theirs | {"QB_LOG_LEVEL": "warning"}
+
+
+@pytest.mark.feature("Q-06", "Q-08")
+def test_a_broker_set_up_by_the_message_brokers_names(tmp_path: Path) -> None:
+    file = "server: {host: 127.0.0.1, port: 9999}\nstorage: {data_dir: ./elsewhere, fsync_on_write: true}\n"
+    process = MessageBrokerSetUp(tmp_path, file)
+    process.prepare()
+    process.start()
+    try:
+        with BrokerClient(port=process.push_port) as client:
+            client.create_topic("events")
+            client.publish_text("events", "Hello, World!")
+    finally:
+        process.stop()
+    assert (process.data_directory / "meta.db").exists()
+    assert not (tmp_path / "elsewhere").exists()
+    log = process.log_file.read_text()
+    assert " INFO " not in log
+    assert f"push.port is {process.push_port} by environment variable QB_SERVER_PORT; " in log
+    assert "server.port says 9999, which does not count" in log
+
+
+@pytest.mark.feature("P-25")
+def test_config_show_names_two_that_disagree(alone: CommandLine) -> None:
+    shown = alone("config", "show", "--changed", "-o", "json", BROKER_PORT="1", PENSTOCK_KAFKA__PORT="2")
+    assert shown.json[0]["value"] == 2
+    assert shown.err == (
+        "penstock: kafka.port is 2 by environment variable PENSTOCK_KAFKA__PORT;"
+        " environment variable BROKER_PORT says 1, which does not count\n"
+    )

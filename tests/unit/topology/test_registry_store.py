@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from penstock.node.web_server import WebServer, bind
 from penstock.storage.data_directory import DataDirectoryError, DirectoryLocked
 from penstock.testing.clock import ManualClock
 from penstock.topology.registry.hierarchy import Changes
 from penstock.topology.registry.member import Registration
 from penstock.topology.registry.service import NotStored, RegistryService
+from penstock.topology.registry.site import registry_site
 from penstock.topology.registry.store import RegistryStore
+from tests.support.http_client import ask
 from tests.unit.topology.registry_world import World
 
 pytestmark = pytest.mark.feature("P-11")
@@ -68,6 +71,16 @@ def test_a_damaged_file_and_one_of_the_future_are_refused(tmp_path: Path) -> Non
         RegistryStore(tmp_path)
 
 
+async def ready_status(service: RegistryService) -> int:
+    server = WebServer(bind("127.0.0.1", 0), lambda: registry_site(service))
+    await server.start()
+    url = f"http://127.0.0.1:{server.port}/health"
+    assert (await asyncio.to_thread(ask, f"{url}/live")).status == 200
+    status = (await asyncio.to_thread(ask, f"{url}/ready")).status
+    await server.stop()
+    return status
+
+
 def test_nobody_is_answered_before_it_is_stored(tmp_path: Path) -> None:
     """A disk that fails for a while: refused, and stored with whatever comes next."""
     store = RegistryStore(tmp_path)
@@ -82,8 +95,11 @@ def test_nobody_is_answered_before_it_is_stored(tmp_path: Path) -> None:
         with pytest.raises(NotStored):
             await service.poll("root-1", None)
         assert [member.node_id for member in store.members()] == ["root-1"]
+        assert "readonly" in str(service.problem)
+        assert await ready_status(service) == 503
         database.execute("PRAGMA query_only = OFF")
         await service.poll("root-1", None)
+        assert await ready_status(service) == 200
         assert [member.node_id for member in store.members()] == ["local-1", "root-1"]
         assert service.requests["register", "failed"] == 1
         await service.stop()

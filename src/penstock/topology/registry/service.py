@@ -38,6 +38,8 @@ class RegistryService:
     ) -> None:
         self.registry_id = store.registry_id
         self.requests: Counter[tuple[str, str]] = Counter()
+        self.problem: str | None = None
+        """Why the last change was not stored, while that is so."""
         self._store = store
         self._clock = clock
         self.hierarchy = Hierarchy(missed_polls=missed_polls, nodes_max=nodes_max)
@@ -102,6 +104,7 @@ class RegistryService:
         saving = asyncio.get_running_loop().run_in_executor(self._disk, self._store.save, changes)
         await asyncio.wait([saving])  # even if whoever asked goes away: the turn ends when the disk has answered
         error = saving.exception()
+        self.problem = str(error) if error is not None else None
         if error is not None:
             self.hierarchy.put_back(changes)
             log.error("not stored, it is tried again: %s", error)

@@ -27,15 +27,26 @@ def registry_site(service: RegistryService) -> Starlette:
 
     async def health(_: Request) -> Response:
         members = service.hierarchy.members.values()
-        body = {"status": "ready", "nodes": len(members), "live": sum(member.live for member in members)}
-        return Response(json.dumps(body) + "\n", media_type="application/json")
+        body = {
+            "status": "ready" if service.problem is None else "not ready",
+            "problems": {"disk": service.problem} if service.problem is not None else {},
+            "nodes": len(members),
+            "live": sum(member.live for member in members),
+        }
+        status = HTTPStatus.OK if service.problem is None else HTTPStatus.SERVICE_UNAVAILABLE
+        return Response(json.dumps(body) + "\n", status_code=status, media_type="application/json")
+
+    async def live(_: Request) -> Response:
+        return Response('{"status": "live"}\n', media_type="application/json")
 
     async def page(_: Request) -> Response:
         return Response(generate_latest(metrics), media_type=CONTENT_TYPE)
 
     return Starlette(
         routes=[
-            *(Route(path, health) for path in ("/health", "/health/live", "/health/ready")),
+            Route("/health", health),
+            Route("/health/ready", health),
+            Route("/health/live", live),
             Route("/metrics", page),
             Mount(PREFIX, registry_app(service)),
         ],
