@@ -36,6 +36,7 @@ COMMANDS = {
     "client-metrics": "penstock.cli.client_metrics:app",
     "quota": "penstock.cli.quota:app",
     "registry": "penstock.cli.registry:app",
+    "edge": "penstock.cli.edge:edge",
     "log": "penstock.cli.log:app",
     "config": "penstock.cli.config:app",
 }

@@ -15,6 +15,7 @@ from penstock.client.push.async_client import AsyncBrokerClient
 from penstock.client.push.errors import BrokerRefused
 from penstock.client.push.memberships import Membership, start_of
 from penstock.client.push.message import Message
+from penstock.client.push.targets import Target
 from penstock.consumers.calling import Caller, Outcome, is_final
 from penstock.consumers.dead_letters import DeadLetters
 from penstock.consumers.definition import Definition
@@ -24,6 +25,8 @@ from penstock.consumers.policy import ErrorAction
 from penstock.protocol.push.messages import Delivery, Reset
 
 log = logging.getLogger(__name__)
+
+DRAIN_LOOK_S = 0.01
 
 
 class Worker:
@@ -49,20 +52,29 @@ class Worker:
         self._caller = Caller(definition, probe, self._stopping.is_set)
         self._dead_letters = DeadLetters(client, definition.mark.topic, definition.mark.group, definition.name)
 
-    async def start(self) -> None:
-        """Join the group, and create it if it is new."""
+    async def start(self, target: Target | None = None) -> None:
+        """Join the group, and create it if it is new.
+
+        With a `target` messages go there first: it passes them on to `deliver`, and answers resets itself.
+        """
         mark = self.definition.mark
         membership = Membership(
-            target=self,
+            target=target or self,
             topic=mark.topic,
             group=mark.group,
             credit=mark.credit,
             start=start_of(mark.start),
             delivery=Delivery[mark.delivery.upper()],
-            is_ready_by_itself=True,
+            is_ready_by_itself=target is None,
         )
         self._name = await self._client.join(membership)
         log.info("consuming", extra={"handler": self.definition.name, "topic": mark.topic, "group": mark.group})
+
+    async def drain(self, timeout_s: float) -> None:
+        """Until nothing is in hand, or the time is over."""
+        until = time.monotonic() + timeout_s
+        while any(map(len, self._lanes.values())) and time.monotonic() < until:  # noqa: ASYNC110 - the end, not a wait for long
+            await asyncio.sleep(DRAIN_LOOK_S)
 
     async def stop(self, timeout_s: float) -> None:
         """Finish the calls that are under way and acknowledge them. What waits for another attempt is left."""

@@ -76,8 +76,8 @@ class WebServer:
         return Server(config)
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """A listening socket; what goes wrong is told with its remedy."""
+def bind(host: str, port: int, flag: str = "--http-port") -> socket.socket:
+    """A listening socket; what goes wrong is told with its remedy. `flag` is what sets the port."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
@@ -91,7 +91,7 @@ def bind(host: str, port: int) -> socket.socket:
         listening.close()
         raise StartError(
             f"HTTP port {port} on {host} cannot be opened ({error.strerror});"
-            " stop what uses it, or choose another with --http-port"
+            f" stop what uses it, or choose another with {flag}"
         ) from error
     listening.setblocking(False)
     return listening

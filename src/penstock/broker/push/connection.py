@@ -38,6 +38,7 @@ _LATER: Final = frozenset(
         FrameType.SUBSCRIBE,
         FrameType.COMMIT_OFFSET,
         FrameType.READY,
+        FrameType.RESET,
         FrameType.CREATE_TOPIC,
         FrameType.CREATE_SUBSCRIPTION,
         FrameType.DELETE_SUBSCRIPTION,

@@ -49,6 +49,12 @@ class Requests:
         elif isinstance(request, m.CommitOffset):
             await self._commit_offset(connection, request)
             answer = m.PlainAck(FrameType.COMMIT_OFFSET)
+        elif isinstance(request, m.Reset):
+            if request.refresh_id != m.ASKED_REFRESH or request.topics:
+                text = "a client asks for a refresh with RESET of refresh id 0 and no topics"
+                raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+            await self._subscriptions.reset(request.subscription)
+            answer = m.PlainAck(FrameType.RESET)
         else:
             assert isinstance(request, m.Ready)
             membership = connection.memberships.get(request.subscription)

@@ -234,6 +234,10 @@ class AsyncBrokerClient:
         """Answer a reset: everything up to its ends is durably here."""
         await self._request(wire.Ready(name, refresh_id))
 
+    async def ask_refresh(self, name: str) -> None:
+        """Have the broker send everything of a subscription once more: a RESET comes to each of its members."""
+        await self._request(wire.Reset(name, wire.ASKED_REFRESH, ()))
+
     async def join(self, membership: Membership) -> str:
         """For those who acknowledge by themselves: the membership's target gets what comes. Returns the name."""
         core = self._running()

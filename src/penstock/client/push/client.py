@@ -261,6 +261,10 @@ class BrokerClient:
         """Answer a reset: everything up to its ends is durably here."""
         self._request(wire.Ready(name, refresh_id))
 
+    def ask_refresh(self, name: str) -> None:
+        """Have the broker send everything of a subscription once more: a RESET comes to each of its members."""
+        self._request(wire.Reset(name, wire.ASKED_REFRESH, ()))
+
     def _join(self, membership: Membership, handler: Handler, on_reset: ResetHandler | None) -> str:
         if not callable(handler):
             raise TypeError("handler is called with each message: give a function")

@@ -144,7 +144,17 @@ Payload = (
     | DeleteSubscription | Disconnect | Error | Heartbeat | PlainAck | Publish | PublishAck | Ready | Reset | Subscribe
     | SubscribeAck | Unsubscribe
 )  # fmt: skip
-PLAIN_ACKS = frozenset((FrameType.COMMIT_OFFSET, FrameType.READY, FrameType.DELETE_SUBSCRIPTION, FrameType.UNSUBSCRIBE))
+PLAIN_ACKS = frozenset(
+    (
+        FrameType.COMMIT_OFFSET,
+        FrameType.READY,
+        FrameType.RESET,
+        FrameType.DELETE_SUBSCRIPTION,
+        FrameType.UNSUBSCRIBE,
+    )
+)
+ASKED_REFRESH = 0
+"""The refresh id of a RESET with which a client asks for one: the broker gives it its number."""
 
 
 def encode(value: Any, message_id: int = NO_ID) -> bytes:

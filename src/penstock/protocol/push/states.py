@@ -37,6 +37,7 @@ _REQUESTS = (
     FrameType.UNSUBSCRIBE,
     FrameType.COMMIT_OFFSET,
     FrameType.READY,
+    FrameType.RESET,
 )
 _CLIENT_ALWAYS = (*_REQUESTS, FrameType.ACK, FrameType.ERROR, FrameType.HEARTBEAT)
 _BROKER_ALWAYS = (FrameType.ACK, FrameType.ERROR, FrameType.HEARTBEAT)

@@ -1,0 +1,79 @@
+"""`penstock edge`: the consumer application in the foreground, until SIGTERM or Ctrl-C."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.cli.errors import CommandError
+from penstock.cli.settings_flags import split_log_level
+
+Type = Annotated[
+    str, typer.Option("--type", envvar="CONSUMER_TYPE", metavar="TYPE", help="price, plain, or what a package adds.")
+]
+Topic = Annotated[str, typer.Option("--topic", envvar="CONSUMER_TOPIC", metavar="TOPIC", help="What is consumed.")]
+Group = Annotated[
+    str, typer.Option("--group", envvar="CONSUMER_GROUP", metavar="GROUP", help="Whose position the broker keeps.")
+]
+Host = Annotated[str, typer.Option("--host", envvar="CONSUMER_HOST", metavar="ADDR", help="Address to listen on.")]
+Port = Annotated[
+    int, typer.Option("--port", envvar="CONSUMER_PORT", min=0, max=65535, help="Port of the REST; 0 takes a free one.")
+]
+BrokerHost = Annotated[str, typer.Option("--broker-host", envvar="BROKER_HOST", metavar="HOST", help="The broker.")]
+BrokerPort = Annotated[
+    int,
+    typer.Option("--broker-port", envvar="BROKER_PORT", min=1, max=65535, help="Its push port, or its Kafka port."),
+]
+DataDir = Annotated[
+    Path, typer.Option("--data-dir", envvar="STORAGE_DATA_DIR", metavar="DIR", help="Where everything is stored.")
+]
+LogLevel = Annotated[
+    str | None, typer.Option("--log-level", metavar="LEVEL|MODULE=LEVEL,…", help="INFO, or edge=DEBUG.")
+]
+
+
+def edge(
+    consumer_type: Type = "price",
+    topic: Topic = "price-topic",
+    group: Group = "price-group",
+    host: Host = "127.0.0.1",
+    port: Port = 8082,
+    broker_host: BrokerHost = "localhost",
+    broker_port: BrokerPort = 9999,
+    data_dir: DataDir = Path("./consumer-data"),
+    log_level: LogLevel = None,
+) -> None:
+    """Keep a copy of a topic, and serve it over HTTP.
+
+    Messages come over the push door and are acknowledged when they are on disk. What is stored is served whether the
+    broker is there or not. It stops cleanly on SIGTERM or Ctrl-C.
+    """
+    from penstock.edge.settings import EdgeSettings
+    from penstock.node.errors import StartError
+    from penstock.observability.logs import configure_logs
+
+    level, modules = split_log_level(log_level)
+    configure_logs(level or "INFO", modules or {})
+    settings = EdgeSettings(
+        type=consumer_type,
+        topic=topic,
+        group=group,
+        host=host,
+        port=port,
+        broker_host=broker_host,
+        broker_port=broker_port,
+        data_dir=data_dir,
+    )
+    # kio loads hypothesis wherever it is installed, for strategies that nobody needs here: 0.3 s of the start.
+    sys.modules.setdefault("hypothesis", None)  # type: ignore[arg-type]
+    from penstock.node.edge_server import serve_edge
+
+    try:
+        code = serve_edge(settings)
+    except StartError as error:
+        raise CommandError(str(error)) from error
+    sys.stderr.flush()
+    raise typer.Exit(code)

@@ -1,0 +1,138 @@
+"""The application as a whole: store, handler, feed and what they tell of themselves; up in order, down in reverse.
+
+The port is somebody else's: `node.edge_server` serves what `api` makes of this.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from penstock.consumers.metrics import ConsumerMetrics
+from penstock.edge.bodies import HealthBody, RefreshBody, StatsBody
+from penstock.edge.errors import EdgeError
+from penstock.edge.feed import Feed
+from penstock.edge.handlers import Handler
+from penstock.edge.metrics import EdgeMetrics
+from penstock.edge.reading import Reader
+from penstock.edge.settings import EdgeSettings
+from penstock.edge.shown import shown_time
+from penstock.edge.store import Store
+from penstock.observability.metrics import BrokerMetrics
+
+log = logging.getLogger(__name__)
+
+KEYS_MAX = 100_000
+"""As many last messages are given to a handler that begins anew."""
+
+
+class Application:
+    """Implements `api.Told`."""
+
+    def __init__(self, settings: EdgeSettings, store: Store, handler: Handler, shared: BrokerMetrics) -> None:
+        self.settings = settings
+        self.store = store
+        self._handler = handler
+        self._shared = shared
+        handlers = ConsumerMetrics()
+        self._feed = Feed(settings, store, handler, handlers, self._restore)
+        self._metrics = EdgeMetrics(settings.type, store, self._feed, shared, handlers)
+        self._running: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Returns when it can be asked; the index may still be built, and the broker be away."""
+        await self.store.start()
+        self._shared.loop_lag.start(asyncio.get_running_loop())
+        self._running = asyncio.create_task(self._run(), name="feed")
+
+    async def stop(self) -> None:
+        """Finish what is in hand, acknowledge it, leave; then the store."""
+        self._feed.stop()
+        if self._running is not None:
+            await asyncio.wait([self._running])
+        self._shared.loop_lag.stop()
+        await self.store.close()
+
+    async def _run(self) -> None:
+        try:
+            await self._restore()
+            await self._feed.run()
+        except Exception:
+            log.exception("the feed ended in an unforeseen way")
+
+    async def _restore(self) -> None:
+        if not self._handler.can_restore:
+            return
+        try:
+            await self._handler.restore(await Reader(self.store).latest_of_each_key(KEYS_MAX))
+        except EdgeError as error:
+            log.warning("the handler begins without what is stored: %s", error)
+
+    # --- what it tells ---------------------------------------------------------------------------------------------
+
+    def ask_refresh(self) -> str:
+        return self._feed.ask_refresh()
+
+    def metrics(self) -> bytes:
+        return self._metrics.page()
+
+    def health(self) -> HealthBody:
+        active = self.store.active
+        problems = [problem for problem in (self._feed.problem(), active.problem) if problem is not None]
+        if self._running is not None and self._running.done() and not problems:
+            problems.append("the feed has ended; start the application again")
+        is_ready = active.is_indexed
+        if not is_ready:
+            problems.append(f"the index is being built: {active.covered} of {active.end} messages")
+        return HealthBody(
+            status="ready" if is_ready else "not ready",
+            live=True,
+            ready=is_ready,
+            connected=self._feed.is_connected,
+            broker=self.settings.broker,
+            feed=self._feed.state,
+            last_message=self._last_message(),
+            problems=list(dict.fromkeys(problems)),
+        )
+
+    def stats(self) -> StatsBody:
+        store, counts = self.store, self._feed.counts
+        active = store.active
+        return StatsBody(
+            type=self.settings.type,
+            topic=self.settings.topic,
+            group=self.settings.group,
+            generation=active.identity.number,
+            messages=active.end - active.data.log_start,
+            log_start=active.data.log_start,
+            log_end=active.end,
+            positions={partition: offset + 1 for partition, offset in sorted(active.highest.items())},
+            size_bytes=active.data.size_bytes,
+            segments=active.data.segment_count,
+            indexed=active.covered,
+            index_bytes=0 if active.index is None else active.index.size_bytes(),
+            received=counts.received,
+            stored=counts.stored,
+            duplicates=counts.duplicates,
+            last_message=self._last_message(),
+            refreshes=counts.refreshes,
+            refresh=self._refresh(),
+            handler=self._handler.stats(),
+        )
+
+    def _refresh(self) -> RefreshBody | None:
+        refresh = self.store.state.refresh
+        if refresh is None:
+            return None
+        target = self.store.target
+        return RefreshBody(
+            id=refresh.id,
+            generation=target.identity.number,
+            messages=target.end,
+            positions={partition: offset + 1 for partition, offset in sorted(target.highest.items())},
+            ends=dict(refresh.ends),
+        )
+
+    def _last_message(self) -> str | None:
+        last = self._feed.counts.last_message_ms
+        return None if last is None else shown_time(last)
