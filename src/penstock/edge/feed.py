@@ -29,6 +29,7 @@ from penstock.edge.refreshing import Refreshing
 from penstock.edge.settings import EdgeSettings
 from penstock.edge.store import Store
 from penstock.protocol.push.messages import Reset
+from penstock.runtime.pauses import pause_at
 
 log = logging.getLogger(__name__)
 
@@ -208,6 +209,7 @@ class Feed:
                 self._inbox.popleft()
             refreshing.came(time.monotonic())
             await self._store_all(messages)
+            pause_at("edge-stored")
             worker.deliver(messages)
 
     async def _store_all(self, messages: list[Message]) -> None:

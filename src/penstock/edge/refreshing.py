@@ -1,9 +1,12 @@
-"""The application's part in a refresh, on one connection: RESET, the switch, READY.
+"""The application's part in a refresh, on one connection: RESET, READY, the switch.
 
-READY is owed from the switch on, until the broker has taken it; it refuses it while it waits for acknowledgements.
-Where the last messages below the ends do not exist any more (expired, compacted away, given to another member), none
-comes that is at or past the ends. So when nothing has come for a while READY is tried before the switch: the broker
-takes it only if nothing is left to be sent, and says so again however often it is asked.
+Only the broker knows when nothing below the ends is left to come: messages may come out of order (one that another
+member gave back), and those just below an end may not exist any more (expired, compacted away, another member's). So
+READY is said first, and the switch follows when the broker has taken it, which it does only if everything that it has
+sent below the ends is acknowledged, and therefore on disk here. It takes READY again however often it is said: killed
+between READY and the switch, the application says it once more and switches.
+
+READY is tried when there is something at or past all ends, and otherwise when nothing has come for a while.
 """
 
 from __future__ import annotations
@@ -16,11 +19,12 @@ from penstock.client.push.async_client import AsyncBrokerClient
 from penstock.client.push.errors import BrokerClientError, BrokerRefused
 from penstock.edge.store import Store
 from penstock.protocol.push.messages import Reset
+from penstock.runtime.pauses import pause_at
 
 log = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 5.0
-OWED_PAUSE_SECONDS = 0.05
+PAUSE_SECONDS = 0.05
 QUIET_SECONDS = 1.0
 QUIET_SECONDS_MAX = 30.0
 
@@ -58,29 +62,36 @@ class Refreshing:
 
     def next_look(self, now: float) -> float | None:
         """When `advance` has something to do by itself."""
-        if self._owed is not None:
+        if self._owed is not None or self._store.is_refreshed():
             return max(self._not_before, now)
         if self._store.state.refresh is not None:
             return max(now, self._last_message + self._quiet)
         return None
 
     async def advance(self, now: float) -> None:
-        """Switch, say READY, or try it."""
-        if self._store.is_refreshed():
-            self._owed = await self._store.complete_refresh()
-            await self._switched()
-        refresh = self._store.state.refresh
-        if self._owed is not None:
-            if now >= self._not_before and await self._ready(self._owed):
+        """Say READY if that may be right, and switch if it is."""
+        if self._owed is not None and now >= self._not_before:
+            if await self._ready(self._owed):
                 self._owed = None
-            self._not_before = now + OWED_PAUSE_SECONDS
-        elif refresh is not None and now >= self._last_message + self._quiet:
-            self._quiet = min(2 * self._quiet, QUIET_SECONDS_MAX)
-            self._last_message = now
-            if await self._ready(refresh.id):
-                log.info("nothing is left below the ends of the refresh", extra={"refresh": refresh.id})
-                await self._store.complete_refresh()
-                await self._switched()
+            self._not_before = now + PAUSE_SECONDS
+        refresh = self._store.state.refresh
+        if refresh is None or not self._is_due(now):
+            return
+        pause_at("edge-filled")
+        if await self._ready(refresh.id):
+            await self._store.complete_refresh()
+            await self._switched()
+
+    def _is_due(self, now: float) -> bool:
+        if self._store.is_refreshed():
+            is_due = now >= self._not_before
+            self._not_before = max(self._not_before, now + PAUSE_SECONDS if is_due else 0)
+            return is_due
+        if now < self._last_message + self._quiet:
+            return False
+        self._quiet = min(2 * self._quiet, QUIET_SECONDS_MAX)
+        self._last_message = now
+        return True
 
     async def _ready(self, refresh_id: int) -> bool:
         try:

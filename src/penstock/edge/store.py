@@ -7,7 +7,7 @@
 A refresh, step by step; whatever step it dies at, the same RESET brings it on:
 
     begin     the new generation exists; edge.json names it; from now on messages go there, and the old one is read
-    store     … until it is durably at or past the ends
+    store     … until the broker takes READY for it (`refreshing`)
     complete  its index is complete; edge.json names it as the one that is read; the old one is removed
 """
 
@@ -30,6 +30,7 @@ from penstock.edge.state import GenerationId, Refresh, State, first_generation, 
 from penstock.model.errors import KafkaError
 from penstock.runtime.clock import Clock, SystemClock
 from penstock.runtime.files import Files, RealFiles
+from penstock.runtime.pauses import pause_at
 from penstock.storage.data_directory import DataDirectoryError
 from penstock.storage.interface import Log, LogConfig
 from penstock.storage.manager import DiskEngine
@@ -143,11 +144,13 @@ class Store:
     async def _begin(self, refresh: Refresh) -> None:
         abandoned, generation = self.state.refresh, refresh.generation
         await _durably(_create, self.engine, generation)
+        pause_at("edge-created")
         try:
             await self._save(replace(self.state, refresh=refresh))
         except Unstorable:
             await _durably(self.engine.metadata.delete_topic, generation.id)
             raise
+        pause_at("edge-begun")
         self.engine.declare(generation.topic, generation.partition, self._config, 0)
         self._start(generation)
         if abandoned is not None:
@@ -155,23 +158,25 @@ class Store:
         logger.info("refresh begun", extra={"refresh": refresh.id, "generation": generation.number})
 
     def is_refreshed(self) -> bool:
-        """Whether the refresh under way is at or past its ends."""
+        """Whether something is stored at or past all ends of the refresh under way; before them some may be missing."""
         refresh = self.state.refresh
         return refresh is not None and all(
             self.target.highest.get(partition, -1) + 1 >= end for partition, end in refresh.ends.items()
         )
 
-    async def complete_refresh(self) -> int:
-        """Switch to the new generation; the refresh's id, for READY. Only when `is_refreshed`."""
+    async def complete_refresh(self) -> None:
+        """Switch to the new generation, which the broker has taken READY for."""
         async with self._storing:
             state = self.state
             refresh = state.refresh
             assert refresh is not None
             await self.target.until_indexed()
+            pause_at("edge-ready")
             await self._save(State(topic=state.topic, active=refresh.generation, refresh=None, completed=refresh.id))
+            pause_at("edge-switched")
             await self._remove(state.active)
+            pause_at("edge-removed")
             logger.info("refresh complete", extra={"refresh": refresh.id, "messages": self.active.end})
-            return refresh.id
 
     # --- internals -------------------------------------------------------------------------------------------------
 

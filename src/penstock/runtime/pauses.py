@@ -8,6 +8,16 @@ those of the windows in the end of a transaction:
     marker      some markers are written, others are not
     marked      all markers are flushed, the complete record is not written yet
 
+and of those in the consumer application:
+
+    edge-stored      messages are on disk, and not acknowledged
+    edge-created     the generation of a refresh exists, and no state names it
+    edge-begun       the state names it; it is empty
+    edge-filled      it is complete, and READY is not said
+    edge-ready       the broker has taken READY, and the old one is read
+    edge-switched    it is read, and the old one is still there
+    edge-removed     the old one is gone
+
 It is not a setting: nobody but tests sets it. Without it a call costs a comparison.
 """
 
@@ -19,6 +29,14 @@ from typing import Final
 
 VARIABLE: Final = "PENSTOCK_PAUSE_AT"
 PAUSES: Final = ("prepared", "marker", "marked")
+EDGE_REFRESH_PAUSES: Final = (
+    "edge-created",
+    "edge-begun",
+    "edge-filled",
+    "edge-ready",
+    "edge-switched",
+    "edge-removed",
+)
 
 _wanted: str | None = os.environ.get(VARIABLE)
 

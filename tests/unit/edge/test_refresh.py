@@ -22,7 +22,7 @@ def test_the_old_data_are_read_until_the_new_ones_are_complete(tmp_path: Path) -
             assert len(places(store.active)) == 5
             await store.store(messages([0], partition=1))
             assert store.is_refreshed()
-            assert await store.complete_refresh() == 7
+            await store.complete_refresh()
             assert places(store.active) == [*((0, offset) for offset in range(8)), (1, 0)]
             assert store.state.refresh is None
             assert await store.begin_refresh(7, {0: 8, 1: 1}), "complete already"
