@@ -93,7 +93,14 @@ def test_where_the_last_messages_are_gone_a_refresh_ends_all_the_same(
     edge.stop()
 
 
-@pytest.mark.parametrize("pause", EDGE_REFRESH_PAUSES)
+QUICK_PAUSES = ("edge-begun", "edge-ready")
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize(
+    "pause",
+    [pytest.param(name, marks=() if name in QUICK_PAUSES else pytest.mark.slow) for name in EDGE_REFRESH_PAUSES],
+)
 def test_a_refresh_that_is_killed_goes_on(push_broker: PenstockProcess, new_edge: NewEdge, pause: str) -> None:
     topic, group = unique_name("refreshed"), unique_name("group")
     inject(push_broker, topic, [{"key": str(number % 2), "body": {"number": number}} for number in range(7)])
