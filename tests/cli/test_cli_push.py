@@ -105,3 +105,35 @@ def test_help_lists_the_commands(alone: CommandLine) -> None:
     listed = alone("push", "--help").out
     for command in ("create-topic", "create-subscription", "publish", "join-subscription", "subscribe"):
         assert command in listed
+
+
+@pytest.mark.feature("P-13")
+def test_subscriptions_are_listed_and_reset_over_http(
+    penstock: CommandLine, push: Push, node: PenstockProcess, name: str
+) -> None:
+    url = ("--url", f"http://{node.host}:{node.http_port}")
+    push("create-topic", name)
+    push("publish", name, "one")
+    push("create-subscription", f"s-{name}", name)
+    listed = {row["name"]: row for row in penstock("push", "list", *url, "-o", "json").json}
+    assert listed[f"s-{name}"] == {
+        "name": f"s-{name}", "topic": name, "delivery": "message", "members": 0, "unacknowledged": 0, "refresh": None,
+    }  # fmt: skip
+    assert f"s-{name}" in penstock("push", "list", *url).out
+    told = penstock("push", "reset", f"s-{name}", *url).err
+    assert told == f"refresh 1 of s-{name} has begun: partition 0 up to 1\n"
+    again = penstock("push", "reset", f"s-{name}", *url, "-o", "json").json
+    assert again == {"subscription": f"s-{name}", "refresh_id": 2, "end_offsets": {"0": 1}}
+    assert "no subscription" in penstock("push", "reset", "nobody", *url, code=4).err
+
+
+@pytest.mark.feature("P-09")
+def test_subscriptions_are_groups_to_the_group_command(penstock: CommandLine, push: Push, name: str) -> None:
+    push("create-topic", name)
+    push("publish", name, "one")
+    push("create-subscription", f"g-{name}", name)
+    push("join-subscription", f"g-{name}", "--count", 1)
+    push("publish", name, "two")
+    assert f"g-{name}" in penstock("group", "list").out
+    (row,) = penstock("group", "describe", f"g-{name}", "-o", "json").json
+    assert (row["topic"], row["committed"], row["lag"]) == (name, 1, 1)

@@ -129,4 +129,3 @@ def test_the_examples_run_as_they_stand(fresh: PenstockProcess, tmp_path: Path) 
             thread, told = line.split()
             by_thread.setdefault(thread, []).append(int(told))
         assert sorted(by_thread.values()) == [[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]]
-

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penstock.cli import push_reset
 from penstock.cli.client import parse_repeated
 from penstock.cli.errors import CommandError, ExitCode
 from penstock.cli.message_text import INT32_MAX
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 DEFAULT_HOST, DEFAULT_PORT = "localhost", 9999
 
 app = typer.Typer(no_args_is_help=True, help="Publish and subscribe over the push protocol.")
+push_reset.register(app)
 
 Host = Annotated[str, typer.Option("--host", metavar="ADDR", help="Broker to talk to.")]
 Port = Annotated[int, typer.Option("--port", min=1, max=65535, help="Its push port; its Kafka port will do, too.")]

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "operations.md"
 ALERTS = ROOT / "deploy" / "prometheus" / "alerts.yml"
 # Gauges that the node adds to the metrics.
-NODE_PROBES = ROOT / "src" / "penstock" / "node" / "probes.py"
+NODE_PROBES = [ROOT / "src" / "penstock" / "node" / name for name in ("probes.py", "push_door.py")]
 # Families of parts that a node may have or not; their counters are written without _total.
 PART_PROBES = [
     ROOT / "src" / "penstock" / "node" / "topology.py",
@@ -43,7 +43,9 @@ def exposed_metrics() -> set[str]:
     for probe in PART_PROBES:
         families = re.findall(r'(counter|gauge)\(\s*"(penstock_\w+)"', probe.read_text(encoding="utf-8"))
         names |= {name + "_total" * (kind == "counter") for kind, name in families}
-    return names | set(re.findall(r'"(penstock_\w+)"', NODE_PROBES.read_text(encoding="utf-8")))
+    for probe in NODE_PROBES:
+        names |= set(re.findall(r'"(penstock_\w+)"', probe.read_text(encoding="utf-8")))
+    return names
 
 
 def test_every_setting_is_in_the_table() -> None:
