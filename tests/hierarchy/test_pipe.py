@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -13,8 +16,10 @@ from typing import NamedTuple
 import pytest
 from confluent_kafka import Producer
 
+from penstock.protocol.push import messages as push
 from tests.support import batches
 from tests.support.hierarchy import HierarchyNode, Line
+from tests.support.push_client import PushClient, PushRefused
 from tests.support.raw_client import RawClient
 from tests.support.topic_contents import topic_contents
 from tests.support.waiting import wait_until
@@ -295,3 +300,53 @@ def test_bad_questions_are_refused(levels: Levels) -> None:
             urllib.request.urlopen(request, timeout=5)
         assert refused.value.code == 400
         assert says in refused.value.read()
+
+
+@pytest.mark.feature("P-13")
+def test_subscriptions_of_a_mirror_are_refreshed_when_it_was_reset(levels: Levels) -> None:
+    root, child, _ = levels
+    topic = new_topic(root, 3)
+    child.wait_for_ends(topic, [3])
+    with PushClient(child.push_port) as reader:
+        reader.ask(push.Subscribe("", topic, "fresh"))
+        assert [item.offset for item in reader.items(3)] == [0, 1, 2]
+        with pytest.raises(PushRefused, match="mirror"):
+            reader.publish(topic, b"no")
+        child.reset(topic)
+        reader.ends()  # the topic is gone for a moment
+    wait_until(lambda: "refresh 1 of subscription fresh" in child.log_file.read_text(), what="the refresh")
+    with PushClient(child.push_port) as reader:
+        wait_until(lambda: joins(reader, "fresh"), what="a member")
+        seen = reader.receive()
+        assert seen == push.Reset("fresh", 1, (push.TopicEnds(topic, ((0, 3),)),))
+        assert [item.offset for item in reader.items(3)] == [0, 1, 2]
+        reader.ask(push.Ready("fresh", 1))
+
+
+def joins(client: PushClient, name: str) -> bool:
+    try:
+        client.ask(push.Subscribe(name))
+    except PushRefused:
+        return False
+    return True
+
+
+@pytest.mark.feature("P-16")
+def test_the_command_shows_and_resets(levels: Levels) -> None:
+    root, child, _ = levels
+    topic = new_topic(root, 2)
+    child.wait_for_ends(topic, [2])
+
+    def penstock(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "penstock", "pipe", *arguments, "--url", child.url]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+    shown = penstock("status")
+    assert (shown.returncode, "HEALTHY" in shown.stdout, topic in shown.stdout) == (0, True, True)
+    told = json.loads(penstock("status", "--output", "json").stdout)
+    assert told["parentUrl"] == root.url
+    missing = penstock("reset", "nothing")
+    assert (missing.returncode, "no mirror nothing" in missing.stderr) == (4, True)
+    again = penstock("reset", topic)
+    assert (again.returncode, again.stderr.strip()) == (0, f"pulled again: {topic}")
+    child.wait_for_ends(topic, [2])

@@ -249,6 +249,7 @@ class Node:
             return None
         self._push = PushDoor(broker, storage.metadata, outbox)
         connect_push_probes(self._push, self.metrics)
+        self.pipe.refresh(self._push.subscriptions)
         return self._push
 
     async def _open_push_door(self, push: PushDoor, push_socket: socket.socket) -> None:

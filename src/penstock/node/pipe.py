@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.broker.broker import Broker
+from penstock.broker.subscriptions.subscriptions import Subscriptions
 from penstock.node.errors import StartError
 from penstock.observability.health import Health
 from penstock.runtime.plugins import UnknownImplementation, load_implementation
@@ -39,6 +40,16 @@ class PipePart:
         self.server = PipeServer(broker)
         self.pipe = Pipe(broker, connect, topology)
         connect_pipe(self.pipe, self.server, broker.metrics, health)
+
+    def refresh(self, subscriptions: Subscriptions) -> None:
+        """Have the subscriptions of a mirror refreshed after it was reset."""
+
+        async def refresh_all(topics: Sequence[str]) -> None:
+            for row in tuple(subscriptions.all()):
+                if row.topic in topics:
+                    await subscriptions.reset(row.name)
+
+        self.pipe.refreshes.listeners.append(refresh_all)
 
     def routes(self) -> Callable[[], Iterable[BaseRoute]]:
         return pipe_routes(self.server, self.pipe)

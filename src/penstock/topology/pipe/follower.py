@@ -138,6 +138,7 @@ class Follower:
     def _take(self, one: Followed, pulled: Pulled, batches: list[Batch], now_ms: int) -> Iterator[Step]:
         status = pulled.status
         one.trouble = pulled.reason
+        one.ask_again_ms = 0
         if status is Status.DIVERGED:
             self.partitions.pop(one.place, None)
             yield Diverge(one.place, pulled.reason)
@@ -146,6 +147,7 @@ class Follower:
             yield Lose(one.place)
         elif status in (Status.UNAVAILABLE, Status.BEHIND):
             one.ask_again_ms = now_ms + self._pause_ms
+            return
         elif status is Status.BELOW_START:
             yield self._restart(one, pulled.log_start)
         else:

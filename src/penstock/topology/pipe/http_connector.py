@@ -84,6 +84,7 @@ def _parent_topics(body: bytes) -> ParentTopics:
             topic_id=uuid.UUID(each["id"]),
             partition_count=len(each["partitions"]),
             configs={str(name): str(value) for name, value in each["configs"].items()},
+            ends=[int(partition.get("logEnd", -1)) for partition in each["partitions"]],
         )
         for each in told["topics"]
     ]

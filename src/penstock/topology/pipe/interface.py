@@ -21,12 +21,16 @@ class ParentUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParentTopic:
-    """A topic of the parent. `configs` are those that were set for it, by Kafka's names."""
+    """A topic of the parent. `configs` are those that were set for it, by Kafka's names.
+
+    `ends` are the high watermarks of its partitions, as far as they are known: -1, or fewer of them, if not.
+    """
 
     name: str
     topic_id: UUID
     partition_count: int
     configs: Mapping[str, str] = field(default_factory=dict)
+    ends: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,7 +85,9 @@ class Keeper:
                 if topic is not None:
                     for index in range(topic.partition_count):
                         if Place(topic.topic_id.bytes, index) not in follower.partitions:
-                            follower.follow(await self._followed(topic, index))
+                            followed = await self._followed(topic, index)
+                            followed.high_watermark = wanted.ends[index] if index < len(wanted.ends) else -1
+                            follower.follow(followed)
                         await turns.pause()
             except KafkaError as error:
                 self.refused[wanted.name] = str(error)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from penstock.broker.broker import Broker
@@ -22,14 +22,12 @@ from penstock.topology.pipe.health import PipeHealth, PipeState
 from penstock.topology.pipe.interface import Connect, ParentUnavailable, PipeConnector
 from penstock.topology.pipe.keeper import Keeper, LocalTrouble
 from penstock.topology.pipe.parents import Parents
+from penstock.topology.pipe.refreshes import Refreshes, is_complete
 from penstock.topology.pipe.wire import PullAnswer, PullRequest
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-OnReset = Callable[[Sequence[str]], Awaitable[None]]
-"""Told of the topics that were reset, whose records come anew."""
-
 RETRY_MS = 250  # where mirrors could not be arranged for a reason that passes
 
 
@@ -53,7 +51,7 @@ class Pipe:
         self.keeper = Keeper(broker, self._settings)
         self.health = PipeHealth(self._settings)
         self.follower = self._new_follower()
-        self.on_reset: list[OnReset] = []
+        self.refreshes = Refreshes(broker.controller)
         self.failure_count = 0
         self.last_failure = ""
         self._away_since_ms: int | None = self._clock.monotonic_ms()  # since when nothing has been heard of the parent
@@ -132,12 +130,23 @@ class Pipe:
                 if steps:
                     await self.keeper.take(steps, follower)
                 self._note_success()
+                if self.refreshes.pending:
+                    await self._tell_refreshed(follower, nothing_came=not steps)
                 if not is_current:
                     is_complete = await self.keeper.arrange(await self._unless_changed(connector.topics()), follower)
         finally:
             if ahead is not None:
                 ahead.cancel()
                 await asyncio.gather(ahead, return_exceptions=True)
+
+    async def _tell_refreshed(self, follower: Follower, *, nothing_came: bool) -> None:
+        mirrors = self.keeper.mirrors()
+        complete = [
+            topic.name for topic in mirrors if is_complete(follower, topic.topic_id.bytes, nothing_came=nothing_came)
+        ]
+        if complete:
+            await self.keeper.settle()  # what they are told of can be read
+            await self.refreshes.tell(complete)
 
     def _request(self, follower: Follower, is_complete: bool) -> PullRequest:
         return follower.request(self._clock.monotonic_ms(), wait_ms_max=None if is_complete else RETRY_MS)
@@ -218,7 +227,10 @@ class Pipe:
     # --- for people --------------------------------------------------------------------------------------------------
 
     async def reset(self, name: str | None = None) -> list[str]:
-        """Drop a mirror, or every one that has diverged, and pull it again. LookupError if there is no such mirror."""
+        """Drop a mirror, or every one that has diverged, and pull it again; its readers are told when it is complete.
+
+        LookupError if there is no such mirror.
+        """
         if name is None:
             chosen = [topic for topic in self.keeper.mirrors() if topic.diverged]
         else:
@@ -227,13 +239,11 @@ class Pipe:
                 raise LookupError(f"there is no mirror {name} here; `penstock pipe status` lists them")
         self._changed.set()  # nothing may be appended to what goes
         for topic in chosen:
+            await self.refreshes.begin(topic.name)
             await self._broker.controller.drop_mirror(topic)
             log.info("dropped the mirror %s, to be pulled again", topic.name)
-        names = [topic.name for topic in chosen]
         self._changed.set()
-        for told in self.on_reset:
-            await told(names)
-        return names
+        return [topic.name for topic in chosen]
 
     def status(self) -> dict[str, Any]:
         """As JSON has it."""

@@ -1,0 +1,50 @@
+"""Mirrors that were reset and whose readers have not been told yet: they are when the mirror is complete again.
+
+Kept in the metadata store, so that a node that dies between the two still tells them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+from penstock.cluster.controller import Controller
+from penstock.topology.pipe.follower import Follower
+
+SCOPE, KEY = "pipe", "refresh"
+OnReset = Callable[[Sequence[str]], Awaitable[None]]
+"""Told of topics that were reset and are complete again."""
+
+
+class Refreshes:
+    def __init__(self, controller: Controller) -> None:
+        self._controller = controller
+        self.listeners: list[OnReset] = []
+
+    @property
+    def pending(self) -> list[str]:
+        return self._controller.configured(SCOPE)
+
+    async def begin(self, name: str) -> None:
+        """Durable before the mirror goes."""
+        await self._controller.alter_configs(SCOPE, name, lambda _: {KEY: "true"})
+
+    async def tell(self, complete: Iterable[str]) -> None:
+        """Those of the pending ones whose mirrors are complete."""
+        names = sorted(set(self.pending).intersection(complete))
+        if not names:
+            return
+        for listener in self.listeners:
+            await listener(names)
+        for name in names:
+            await self._controller.alter_configs(SCOPE, name, lambda _: {})
+
+
+def is_complete(follower: Follower, topic_id: bytes, *, nothing_came: bool) -> bool:
+    """Whether a mirror has everything that the parent had when it was last heard of.
+
+    Where the parent has not told its ends, an answer without records says so.
+    """
+    followed = [one for place, one in follower.partitions.items() if place.topic == topic_id]
+    return bool(followed) and all(
+        one.lag == 0 and (one.high_watermark >= 0 or nothing_came) and not one.ask_again_ms for one in followed
+    )
