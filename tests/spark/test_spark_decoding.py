@@ -17,7 +17,8 @@ from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.control_record import Marker, build_marker
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.reading.records.batches import Batches, DamagedBatch, RecordBatch
-from penstock_spark.reading.records.columns import FIELDS, ColumnBuilder
+from penstock_spark.reading.records.columns import ColumnBuilder
+from penstock_spark.reading.records.fields import FIELDS
 
 PLACE = TopicPartition("prices", 3)
 TIME = 1_700_000_000_000

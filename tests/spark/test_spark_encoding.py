@@ -20,7 +20,7 @@ from penstock.model.record import Record
 from penstock.model.records import batch_records
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.problems import BadOption, BadRow
-from penstock_spark.reading.records.columns import HEADERS
+from penstock_spark.reading.records.fields import HEADERS
 from penstock_spark.writing.encoding.avro_fields import avro_fields
 from penstock_spark.writing.encoding.avro_values import avro_values
 from penstock_spark.writing.encoding.encoder import BATCH_BYTES, Encoder, chunks

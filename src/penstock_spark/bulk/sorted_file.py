@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from penstock_spark.bulk.manifest import ArchiveFile, Span
-from penstock_spark.reading.records.columns import arrow_schema
+from penstock_spark.reading.records.fields import arrow_schema
 
 COLUMNS = ("key", "value", "partition", "offset", "timestamp", "timestampType", "headers")
 """The topic is in the path, where readers find it as a column."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from penstock.client.offsets import LATEST, list_offsets
@@ -12,7 +12,9 @@ from penstock_spark.problems import BadOption
 from penstock_spark.reading.options import ReadOptions
 from penstock_spark.reading.planning.positions import Edge
 from penstock_spark.reading.planning.ranges import OffsetRange, split
-from penstock_spark.reading.rows import read_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class BatchReader(DataSourceReader):
@@ -38,6 +40,8 @@ class BatchReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not isinstance(partition, OffsetRange):  # Spark makes up one partition if there is none
             return
+        from penstock_spark.reading.rows import read_rows  # compiled loops: not for the driver
+
         options = self._options
         with options.broker.connect() as cluster:
             end = partition.end

@@ -17,7 +17,7 @@ from penstock_spark.given import Broker, Given, parse_broker
 from penstock_spark.problems import BadOption
 from penstock_spark.reading.planning.positions import Edge, Position, parse_offsets, parse_time, parse_times
 from penstock_spark.reading.planning.selection import Selection, parse_selection
-from penstock_spark.reading.records.columns import FIELDS, arrow_schema
+from penstock_spark.reading.records.fields import FIELDS, arrow_schema
 from penstock_spark.reading.tables.options import parse_table, table_schema, value_format
 from penstock_spark.reading.tables.table import Table
 

@@ -14,9 +14,8 @@ import logging
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
@@ -36,7 +35,9 @@ from penstock_spark.reading.options import ReadOptions
 from penstock_spark.reading.planning.admission import Offsets, available, limited
 from penstock_spark.reading.planning.progress import Progress
 from penstock_spark.reading.planning.ranges import OffsetRange, split
-from penstock_spark.reading.rows import read_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 log = logging.getLogger(__name__)
 
@@ -194,6 +195,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return split(ranges, least_count=until.least_count, most_records=until.most_records)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        from penstock_spark.reading.rows import read_rows  # compiled loops: not for the driver
+
         assert isinstance(partition, OffsetRange)
         with self._options.broker.connect() as cluster:
             yield from read_rows(cluster, self._options, partition.place, partition.first, partition.end)

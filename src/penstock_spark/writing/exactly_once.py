@@ -7,6 +7,9 @@
 
 The transactional id, and the marker's name, belong to the query, or to a task's place in it; work has a number that
 grows. No transaction is open while tasks compute.
+
+Whoever has written the work before and does the next one leaves out the first two steps: had anybody else begun under
+this name since, the broker would refuse the first write, and then everything is done from the start.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from penstock.client.cluster import Cluster
+from penstock.client.connection import BrokerUnavailable
 from penstock.client.markers import Found, Markers
 from penstock.client.retries import persist
 from penstock.client.transactions import TransactionalProducer, is_fenced
@@ -33,23 +37,37 @@ class ExactlyOnce:
     """Under one name. `write` may be called again for work of which nobody knows whether it was done."""
 
     def __init__(self, cluster: Cluster, name: str, timeout_ms: int) -> None:
-        self._cluster, self._name = cluster, name
+        self.cluster, self._name = cluster, name
         self._markers = Markers(cluster)
         self._producer = TransactionalProducer(cluster, name, timeout_ms=timeout_ms)
         self._fenced = 0
+        self._last: int | None = None  # the work that was done last, by this object
+
+    def close(self) -> None:
+        self.cluster.close()
 
     def begin(self) -> Found | None:
         """Shut out whoever wrote under this name; the marker of what was written last."""
-        self._producer.init()
+        self._init()
         return self._markers.latest(self._name)
 
     def write(self, number: int, batches: Callable[[], Batches], about: dict[str, Any] | None = None) -> bool:
         """False if the work of this number was done before. `batches` may be asked for again."""
+        self._fenced = 0
+        if self._last is not None:
+            try:
+                return self._go_on(number, self._last, batches, about or {})
+            except (BrokerUnavailable, KafkaError) as error:
+                log.info("%s: batch %d begins again: %s", self._name, number, error)
+                self.cluster.forget()
         return persist(
             lambda: self._attempt(number, batches, about or {}),
-            timeout_s=self._cluster.timeout_s,
-            before_next=self._cluster.forget,
+            timeout_s=self.cluster.timeout_s,
+            before_next=self.cluster.forget,
         )
+
+    def _go_on(self, number: int, last: int, batches: Callable[[], Batches], about: dict[str, Any]) -> bool:
+        return number > last and self._do(number, batches, about)
 
     def _attempt(self, number: int, batches: Callable[[], Batches], about: dict[str, Any]) -> bool:
         try:
@@ -57,13 +75,17 @@ class ExactlyOnce:
             if found is not None and found.content["batch"] >= number:
                 log.info("%s: batch %d was written before", self._name, number)
                 return False
-            self.send(batches())
-            self.finish({"batch": number, **about})
+            return self._do(number, batches, about)
         except KafkaError as error:
             if is_fenced(error) and self._fenced < FENCED_MAX:
                 self._fenced += 1
                 raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS, f"{self._name}: {error}") from error
             raise
+
+    def _do(self, number: int, batches: Callable[[], Batches], about: dict[str, Any]) -> bool:
+        self.send(batches())
+        self.finish({"batch": number, **about})
+        self._last = number
         return True
 
     def send(self, batches: Batches) -> None:
@@ -77,6 +99,10 @@ class ExactlyOnce:
 
     def abort(self) -> None:
         """What is open under this name. Spark asks for it also when a commit failed that took effect: nothing is."""
+        self._init()
+
+    def _init(self) -> None:
+        self._last = None  # others may have written before: from here on the broker would not refuse us
         self._producer.init()
 
 

@@ -8,6 +8,7 @@ begin with an underscore: `_key`, `_topic`, `_partition`, `_headers`, `_timestam
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pyspark.sql.types import (
     ArrayType,
@@ -21,8 +22,10 @@ from pyspark.sql.types import (
 )
 
 from penstock_spark.problems import BadOption
-from penstock_spark.writing.encoding.avro_fields import AvroField, avro_fields
 from penstock_spark.writing.options import WriteOptions
+
+if TYPE_CHECKING:
+    from penstock_spark.writing.encoding.avro_fields import AvroField
 
 _TEXT: tuple[type[DataType], ...] = (StringType, BinaryType)
 _TYPES: dict[str, tuple[type[DataType], ...]] = {
@@ -119,6 +122,8 @@ def _value_columns(schema: StructType) -> tuple[str, ...]:
 
 def _avro(schema: StructType, names: tuple[str, ...], options: WriteOptions) -> tuple[AvroField, ...] | None:
     if options.value_format == "avro":
+        from penstock_spark.writing.encoding.avro_fields import avro_fields  # with what few writes need
+
         return avro_fields(StructType([schema[name] for name in names]), options.value_schema)
     if options.value_schema is not None:
         raise BadOption("valueSchema is for valueFormat=avro")

@@ -17,6 +17,7 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 from penstock.client.cluster import Cluster
 from penstock_spark.problems import OutputChanged
 from penstock_spark.writing.exactly_once import ExactlyOnce
+from penstock_spark.writing.kept import writer
 from penstock_spark.writing.options import Delivery, WriteOptions
 from penstock_spark.writing.record_columns import RecordColumns
 from penstock_spark.writing.task_output import TaskOutput, gathered
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
-    """Made anew for every call, in a process of its own: it keeps nothing, and imports what encodes only to encode."""
+    """Made anew for every call, in processes that do nothing else: what encodes is imported only to encode."""
 
     def __init__(self, options: WriteOptions, columns: RecordColumns) -> None:
         self._options, self._columns = options, columns
@@ -53,17 +54,15 @@ class StreamWriter(DataSourceStreamArrowWriter):
         outputs = [each for each in messages if isinstance(each, TaskOutput)]
         if self._options.delivery is not Delivery.BY_BATCH or not any(each.rows for each in outputs):
             return
-        with self._options.broker.connect() as cluster:
-            self._once(cluster, outputs).write(batchId, lambda: gathered(cluster, outputs))
+        options = self._options
+        with writer(options.broker, _name(outputs), options.transaction_timeout_ms) as once:
+            once.write(batchId, lambda: gathered(once.cluster, outputs))
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         outputs = [each for each in messages if isinstance(each, TaskOutput) and each.rows]
         if self._options.delivery is Delivery.BY_BATCH and outputs:
             with self._options.broker.connect() as cluster:
-                self._once(cluster, outputs).abort()
-
-    def _once(self, cluster: Cluster, outputs: Sequence[TaskOutput]) -> ExactlyOnce:
-        return ExactlyOnce(cluster, f"penstock-{outputs[0].query}", self._options.transaction_timeout_ms)
+                ExactlyOnce(cluster, _name(outputs), self._options.transaction_timeout_ms).abort()
 
     def _write_own(self, cluster: Cluster, batches: Iterator[Encoded], output: TaskOutput) -> int:
         """Of this task. What was written before is only counted, and must be the same."""
@@ -88,6 +87,11 @@ class StreamWriter(DataSourceStreamArrowWriter):
         elif rows:
             once.finish({"batch": number, "rows": rows, "checksum": checksum})
         return rows
+
+
+def _name(outputs: Sequence[TaskOutput]) -> str:
+    """Under which the batches of a query are written."""
+    return f"penstock-{outputs[0].query}"
 
 
 def _check_same(name: str, number: int, marker: dict[str, int], rows: int, checksum: int) -> None:

@@ -10,34 +10,11 @@ import pyarrow as pa
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.arrays import Bytes, Ints, Longs
 from penstock_spark.reading.records.batches import DamagedBatch, RecordBatch
+from penstock_spark.reading.records.fields import FIELDS, HEADERS, arrow_schema
 from penstock_spark.reading.records.kernels import decode, decode_headers
 
 CREATE_TIME, LOG_APPEND_TIME = 0, 1
 RECORD_BYTES_MIN = 7
-
-HEADERS = pa.list_(
-    pa.field("element", pa.struct([pa.field("key", pa.string(), False), pa.field("value", pa.binary())]))
-)
-FIELDS: dict[str, pa.Field] = {
-    field.name: field
-    for field in (
-        pa.field("key", pa.binary()),
-        pa.field("value", pa.binary()),
-        pa.field("topic", pa.string()),
-        pa.field("partition", pa.int32()),
-        pa.field("offset", pa.int64()),
-        pa.field("timestamp", pa.timestamp("us", tz="UTC")),
-        pa.field("timestampType", pa.int32()),
-        pa.field("headers", HEADERS),
-        pa.field("_corrupt", pa.string()),
-    )
-}
-"""In the order of Spark's own source, which has all but the last: why a batch could not be decoded."""
-
-
-def arrow_schema(names: Sequence[str]) -> pa.Schema:
-    return pa.schema([FIELDS[name] for name in names])
-
 
 _WITHOUT_RECORDS = frozenset({"topic", "partition", "offset"})
 

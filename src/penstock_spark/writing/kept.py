@@ -1,0 +1,34 @@
+"""Writers that wait for the next batch of their query.
+
+Spark gives the batches of a query to the same process as a rule, one after the other. A writer that has committed one
+is ready for the next: connected, and known to the broker. One that failed is never kept, and a process that dies takes
+nothing with it but time: the next one begins from the start.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from penstock_spark.given import Broker
+from penstock_spark.writing.exactly_once import ExactlyOnce
+
+MOST = 8
+
+_waiting: OrderedDict[tuple[Broker, str, int], ExactlyOnce] = OrderedDict()
+
+
+@contextmanager
+def writer(broker: Broker, name: str, timeout_ms: int) -> Iterator[ExactlyOnce]:
+    """The one of this name that waits, or a new one. Nobody else has it meanwhile."""
+    key = (broker, name, timeout_ms)
+    once = _waiting.pop(key, None) or ExactlyOnce(broker.connect(), name, timeout_ms)
+    try:
+        yield once
+    except BaseException:
+        once.close()
+        raise
+    _waiting[key] = once
+    while len(_waiting) > MOST:
+        _waiting.popitem(last=False)[1].close()
