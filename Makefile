@@ -22,6 +22,7 @@ $(STAMP): requirements/runtime.txt requirements/spark.txt requirements/dev.txt p
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	tools/java.sh
+	$(BIN)/python -m penstock_spark.precompile
 	@touch $@
 
 demo: setup ## a broker, a stream of stock prices, a pipeline on Spark, bars as a table and as demo/bars.html

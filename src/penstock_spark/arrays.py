@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,7 @@ Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+Array = TypeVar("Array", bound=NDArray[Any])
 
 NO_INTS: Ints = np.empty(0, dtype=np.int32)
 NO_LONGS: Longs = np.empty(0, dtype=np.int64)
@@ -27,6 +28,17 @@ class Binary(NamedTuple):
 
 
 NO_BINARY = Binary(NO_INTS, NO_BYTES, NO_BYTES)
+
+
+def sealed(array: Array) -> Array:
+    """The same, not to be written. Compiled loops exist once for each kind of their arguments: let there be one."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def sealed_binary(column: Binary) -> Binary:
+    return Binary(sealed(column.ends), sealed(column.data), sealed(column.valid))
 
 
 def binary(array: pa.Array) -> Binary:

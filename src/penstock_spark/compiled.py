@@ -1,11 +1,19 @@
-"""Functions that numba compiles. Machine code is kept beside the sources: compiling takes longer than most queries."""
+"""Functions that numba compiles. Machine code is kept beside the sources: compiling takes longer than most queries.
+
+`python -m penstock_spark.precompile` compiles everything beforehand; `make setup` does that.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
+from numba.core import event
+
+log = logging.getLogger(__name__)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -19,3 +27,28 @@ def inlined(function: Function) -> Function:
     """A small part of compiled functions, put into each: a call costs more than that, for every array it takes."""
     result: Any = numba.njit(cache=True, nogil=True, inline="always")(function)
     return cast(Function, result)
+
+
+@inlined
+def wide(number: int) -> int:
+    """As 64 bits: a loop is compiled for each width that it is called with."""
+    return np.int64(number)  # type: ignore[return-value]
+
+
+class _FirstTime(event.Listener):
+    """Says once why a query begins so slowly. What is kept from before is not compiled, and nothing is said."""
+
+    def __init__(self) -> None:
+        self._is_said = False
+
+    def on_start(self, _event: Any) -> None:
+        if not self._is_said:
+            self._is_said = True
+            remedy = "`python -m penstock_spark.precompile` does it beforehand"
+            log.warning("loops are being compiled, once for this installation: up to half a minute; %s", remedy)
+
+    def on_end(self, _event: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _FirstTime())  # type: ignore[no-untyped-call]

@@ -17,7 +17,7 @@ from penstock.model.compression import decompress
 from penstock.model.control_record import parse_marker
 from penstock.model.errors import KafkaError
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.arrays import Bytes, Longs
+from penstock_spark.arrays import Bytes, Longs, sealed
 
 UNPACKED_BYTES_MAX = 1 << 30
 
@@ -108,4 +108,4 @@ class Batches:
             payload = decompress(header.codec, batch[HEADER_BYTES:], UNPACKED_BYTES_MAX)
         except KafkaError as error:
             return DamagedBatch(self.place, header.base_offset, str(error))
-        return RecordBatch(header, np.frombuffer(payload, dtype=np.uint8))
+        return RecordBatch(header, sealed(np.frombuffer(payload, dtype=np.uint8)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock_spark.arrays import Bytes, Flags, Ints
-from penstock_spark.compiled import compiled, inlined
+from penstock_spark.compiled import compiled, inlined, wide
 from penstock_spark.reading.values.spans import (
     ARRAY,
     ESCAPED,
@@ -252,7 +252,7 @@ def _members(
             for index in range(name_at, after - 1):
                 if data[index] == 92:
                     room = np.empty(after - name_at, dtype=np.uint8)
-                    size = unescape(data, name_at, after - 1, room, 0)
+                    size = unescape(data, name_at, after - 1, room, wide(0))
                     field = _field(room, 0, size, names, name_ends, guess)
                     break
         value_at = at
@@ -283,8 +283,8 @@ def scan_values(
         problems[row] = RIGHT
         if not valid[row]:
             continue
-        end = ends[row]
-        at = _space(data, starts[row], end)
+        end = wide(ends[row])
+        at = _space(data, wide(starts[row]), end)
         if at >= end:
             problems[row] = EMPTY
         elif data[at] != 123:
@@ -306,7 +306,8 @@ def scan_objects(
     """Objects inside values; they were found right."""
     for row in range(len(starts)):
         if kinds[row] == OBJECT:
-            _members(data, starts[row], ends[row], row, names, name_ends, field_starts, field_ends, field_kinds)
+            at, end = wide(starts[row]), wide(ends[row])
+            _members(data, at, end, row, names, name_ends, field_starts, field_ends, field_kinds)
 
 
 @compiled
@@ -322,8 +323,8 @@ def scan_items(
     has_room = len(item_starts) > 0
     for row in range(len(starts)):
         if kinds[row] == wanted:
-            end = ends[row] - 1
-            at = _space(data, starts[row] + 1, end)
+            end = wide(ends[row]) - 1
+            at = _space(data, wide(starts[row]) + 1, end)
             while at < end:
                 if wanted == OBJECT:
                     name_at = at

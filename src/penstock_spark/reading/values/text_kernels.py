@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock_spark.arrays import Bytes, Ints
-from penstock_spark.compiled import compiled, inlined
+from penstock_spark.compiled import compiled, inlined, wide
 from penstock_spark.reading.values.spans import DOUBLED, ESCAPED, NULL
 
 _ESCAPES = np.zeros(128, dtype=np.uint8)
@@ -92,9 +92,9 @@ def unescape(data: Bytes, at: int, end: int, out: Bytes, to: int) -> int:
 @compiled
 def copy_texts(data: Bytes, starts: Ints, ends: Ints, kinds: Bytes, out_ends: Ints, out: Bytes) -> None:
     """`out` has room for all spans; `out_ends` begins with a 0."""
-    to = 0
+    to = wide(0)
     for row in range(len(starts)):
-        kind, at, end = kinds[row], starts[row], ends[row]
+        kind, at, end = kinds[row], wide(starts[row]), wide(ends[row])
         if kind == ESCAPED:
             to = unescape(data, at, end, out, to)
         elif kind == DOUBLED:

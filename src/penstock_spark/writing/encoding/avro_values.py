@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock_spark.arrays import binary
+from penstock_spark.arrays import binary, sealed_binary
 from penstock_spark.avro import KINDS, VARINT
 from penstock_spark.problems import BadRow
 from penstock_spark.writing.encoding.avro_fields import AvroField
@@ -40,7 +40,7 @@ def _bytes(kind: str, column: pa.Array) -> pa.Array:
     count = len(column)
     match kind:
         case "string" | "bytes":
-            source = binary(column)
+            source = sealed_binary(binary(column))
             ends = np.zeros(count + 1, dtype=np.int32)
             data = np.empty(int(source.ends[-1] - source.ends[0]) + 5 * count, dtype=np.uint8)
             size = sized_bytes(*source, ends, data)

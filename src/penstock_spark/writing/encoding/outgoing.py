@@ -8,7 +8,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock_spark.arrays import NO_BINARY, NO_INTS, NO_LONGS, Binary, Ints, Longs, binary, nulls
+from penstock_spark.arrays import (
+    NO_BINARY,
+    NO_INTS,
+    NO_LONGS,
+    Binary,
+    Ints,
+    Longs,
+    binary,
+    nulls,
+    sealed,
+    sealed_binary,
+)
 from penstock_spark.problems import BadRow
 
 
@@ -20,7 +31,7 @@ class HeaderColumns(NamedTuple):
     values: Binary
 
 
-NO_HEADERS = HeaderColumns(NO_INTS, NO_BINARY, NO_BINARY)
+NO_HEADERS = HeaderColumns(sealed(NO_INTS), sealed_binary(NO_BINARY), sealed_binary(NO_BINARY))
 
 
 class Outgoing(NamedTuple):
@@ -43,8 +54,8 @@ def outgoing(columns: dict[str, pa.Array], count: int, topic: str | None) -> Out
     times = columns.get("timestamp")
     return Outgoing(
         row_count=count,
-        key=nulls(count) if "key" not in columns else binary(columns["key"]),
-        value=nulls(count) if "value" not in columns else binary(columns["value"]),
+        key=sealed_binary(nulls(count) if "key" not in columns else binary(columns["key"])),
+        value=sealed_binary(nulls(count) if "value" not in columns else binary(columns["value"])),
         headers=NO_HEADERS if headers is None else _headers(headers),
         topic_names=names,
         topics=topics,
@@ -61,7 +72,7 @@ def _topics(column: pa.Array | None, count: int, topic: str | None) -> tuple[tup
     if column.null_count:
         raise BadRow("a row has null in the column topic, and there is no option topic")
     encoded = column.dictionary_encode()
-    return tuple(encoded.dictionary.to_pylist()), np.asarray(encoded.indices.to_numpy(), dtype=np.int32)
+    return tuple(encoded.dictionary.to_pylist()), np.array(encoded.indices.to_numpy(), dtype=np.int32)
 
 
 def _partitions(column: pa.Array | None, count: int) -> Ints:
@@ -88,4 +99,4 @@ def _headers(column: pa.ListArray) -> HeaderColumns:
     np.cumsum(column.value_lengths().to_numpy(zero_copy_only=False), out=ends[1:])
     if names.null_count:
         raise BadRow("a header has no key")
-    return HeaderColumns(ends, binary(names), binary(values))
+    return HeaderColumns(sealed(ends), sealed_binary(binary(names)), sealed_binary(binary(values)))
