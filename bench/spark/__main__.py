@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from bench import store
 from bench.rivals import Penstock, end_in_order_on_sigterm
+from bench.spark.growth import growth
 from bench.spark.stream import stream
 from bench.spark.topics import fill
 from bench.spark.works import OURS, TARGETS, THEIRS, WORKS, World, rows_per_second
@@ -33,7 +34,11 @@ def main() -> int:
         broker.start()
         spark = _session(Path(directory))
         try:
-            results = _measure(spark, Address(*broker.address), arguments, Path(directory))
+            address = Address(*broker.address)
+            if arguments.growth:
+                results = growth(spark, address)
+            else:
+                results = _measure(spark, address, arguments, Path(directory))
         finally:
             spark.stop()
             broker.stop()
@@ -50,6 +55,7 @@ def _arguments() -> argparse.Namespace:
         "--rows", type=int, default=2_000_000, help="of each topic but the largest, which has five times as many"
     )
     parser.add_argument("--stream-seconds", type=float, default=60.0)
+    parser.add_argument("--growth", action="store_true", help="1, 10 and 50 million rows instead, on 7 GB of disk")
     return parser.parse_args()
 
 
@@ -79,6 +85,8 @@ def _measure(
     spark: SparkSession, address: Address, arguments: argparse.Namespace, directory: Path
 ) -> dict[str, dict[str, float]]:
     rows = arguments.rows
+    if arguments.only == [STREAM]:
+        return {STREAM: stream(spark, address, arguments.stream_seconds, directory)}
     fill(address, "one", rows, partitions=1)
     apart_ms = 10
     first_ms = fill(address, "two", rows, partitions=2, apart_ms=apart_ms)
