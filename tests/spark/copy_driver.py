@@ -8,8 +8,26 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
+import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import SparkSession
+
+SLOW_S = 30.0
+
+
+def slowly(directory: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The first attempt of the first task takes its time, after its rows have gone on."""
+    context = TaskContext.get()
+    assert context is not None
+    (Path(directory) / f"{context.partitionId()}-{context.attemptNumber()}").touch()
+    yield from batches
+    if context.partitionId() == 0 and context.attemptNumber() == 0:
+        time.sleep(SLOW_S)
 
 
 def main() -> None:
@@ -28,6 +46,8 @@ def main() -> None:
         .load()
         .select("key", "value")
     )
+    if given["slow"]:
+        frame = frame.mapInArrow(partial(slowly, given["slow"]), frame.schema)
     writer = frame.writeStream.format("penstock").options(**broker).options(topic=given["target"], **given["options"])
     query = writer.option("checkpointLocation", given["checkpoint"]).trigger(availableNow=True).start()
     print("started", flush=True)

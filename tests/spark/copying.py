@@ -38,6 +38,8 @@ class CopyWorld:
     options: dict[str, Any] = field(default_factory=dict)
     timeouts: dict[str, int] = field(default_factory=dict)
     batch: int = 60
+    slow: str = ""
+    """A directory: the first task is slow, and each attempt leaves a file there."""
 
     def __post_init__(self) -> None:
         self.expected = 0
@@ -60,6 +62,7 @@ class CopyWorld:
         given = {
             "master": self.master, "conf": self.conf, "bootstrap": self.address, "timeouts": self.timeouts,
             "source": self.source, "target": self.target, "options": self.options, "batch": self.batch,
+            "slow": self.slow,
             "checkpoint": str(self.directory / checkpoint),
         }  # fmt: skip
         return Driver(given, self.directory / "driver.log")

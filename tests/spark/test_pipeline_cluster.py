@@ -25,7 +25,7 @@ def test_the_example_runs_unchanged_on_a_cluster(broker: BrokerProcess, client: 
     publish(client, topic, values[::2])
     publish(client, topic, values[1::2], partition=1)
     copy_example("prices", tmp_path / "prices")
-    with spark_cluster(tmp_path / "cluster", workers=2) as master:
+    with spark_cluster(tmp_path / "cluster") as master:
         conf = {
             "prices.topic": topic,
             "prices.alerts.topic": alert_topic,

@@ -152,6 +152,21 @@ def test_records_that_are_gone(read: Read, topic: str, client: RawClient) -> Non
     assert values(read(subscribe=topic, startingOffsets=start, failOnDataLoss=False)) == ["c"]
 
 
+@pytest.mark.parametrize(
+    ("edges", "told"),
+    [
+        ({"endingOffsets": 9}, "ends at 3, and offsets up to 9 were asked for"),
+        ({"startingOffsets": 9, "endingOffsets": 12}, "is shorter than 9"),
+        ({"startingOffsets": 3, "endingOffsets": 1}, "the start 3 is behind the end 1"),
+    ],
+)
+def test_offsets_beyond_the_end(read: Read, topic: str, client: RawClient, edges: dict[str, int], told: str) -> None:
+    put(client, topic, "a", "b", "c")
+    given = {name: f'{{"{topic}": {{"0": {offset}}}}}' for name, offset in edges.items()}
+    with pytest.raises(Exception, match=told):
+        read(subscribe=topic, **given).count()
+
+
 # --- streams ---------------------------------------------------------------------------------------------------------
 
 
@@ -161,10 +176,10 @@ class Stream:
     def __init__(self, spark: SparkSession, broker: BrokerProcess, directory: Path) -> None:
         self._spark, self._address, self._directory = spark, f"{broker.host}:{broker.port}", directory
 
-    def run(self, **options: Any) -> list[int]:
+    def run(self, source: str = "penstock", **options: Any) -> list[int]:
         """Everything there is now; how many rows each batch had."""
         given = {"kafka.bootstrap.servers": self._address, "startingOffsets": "earliest", **options}
-        frame = self._spark.readStream.format("penstock").options(**given).load().select("value", "offset", "partition")
+        frame = self._spark.readStream.format(source).options(**given).load().select("value", "offset", "partition")
         writer = frame.writeStream.format("parquet").option("checkpointLocation", str(self._directory / "checkpoint"))
         query = writer.option("path", str(self._directory / "out")).trigger(availableNow=True).start()
         assert query.awaitTermination(100)
@@ -224,4 +239,27 @@ def test_a_topic_that_was_made_anew(stream: Stream, client: RawClient) -> None:
     client.create_topic(topic)
     put(client, topic, "c")
     with pytest.raises(Exception, match="made anew"):
+        stream.run(subscribe=topic)
+
+
+def test_a_stream_that_starts_beyond_the_end(stream: Stream, topic: str, client: RawClient) -> None:
+    put(client, topic, "a")
+    with pytest.raises(Exception, match="ends at 1 and was read up to 9"):
+        stream.run(subscribe=topic, startingOffsets=f'{{"{topic}": {{"0": 9}}}}')
+
+
+def test_a_checkpoint_of_another_query(stream: Stream, client: RawClient) -> None:
+    """Of another topic, and of Spark's own connector."""
+    one, other = client.create_topic(), client.create_topic()
+    put(client, one, "a")
+    put(client, other, "b")
+    stream.run(subscribe=one)
+    with pytest.raises(Exception, match=f"{one}-0 has gone"):
+        stream.run(subscribe=other)
+
+
+def test_a_checkpoint_of_another_source(stream: Stream, topic: str, client: RawClient) -> None:
+    put(client, topic, "a")
+    stream.run(source="kafka", subscribe=topic)
+    with pytest.raises(Exception, match="no progress of this source: use another directory"):
         stream.run(subscribe=topic)

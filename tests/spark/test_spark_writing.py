@@ -201,3 +201,32 @@ def test_a_new_topic_in_a_stream(copy: Copy, read: Read, client: RawClient) -> N
     put(client, source, "a")
     copy.run(source, target)
     assert read(subscribe=target).count() == 1
+
+
+def test_for_each_batch(
+    spark: SparkSession, broker: BrokerProcess, write: Write, read: Read, client: RawClient, tmp_path: Path
+) -> None:
+    """A batch write inside a stream, as people do who write to several places."""
+    source, target = client.create_topic(), client.create_topic()
+    put(client, source, "a", "b", "c")
+    frame = spark.readStream.format("penstock").option("kafka.bootstrap.servers", broker.bootstrap)
+    rows = frame.options(subscribe=source, startingOffsets="earliest").load().select("key", "value")
+
+    def each(batch: DataFrame, _number: int) -> None:
+        write(batch, topic=target, delivery="exactly-once")
+
+    writer = rows.writeStream.foreachBatch(each).option("checkpointLocation", str(tmp_path / "checkpoint"))
+    assert writer.trigger(availableNow=True).start().awaitTermination(100)
+    assert sorted(bytes(row.value).decode() for row in read(subscribe=target).collect()) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(("mode", "told"), [(None, "[Aa]ppend"), ("overwrite", "append"), ("ignore", "[Aa]ppend")])
+def test_a_write_that_does_not_append(
+    spark: SparkSession, broker: BrokerProcess, topic: str, read: Read, mode: str | None, told: str
+) -> None:
+    """Without a mode Spark means "error if it exists"; what is told names the one that works."""
+    writer = spark.range(1).selectExpr("'v' AS value").write.format("penstock").option("topic", topic)
+    writer = writer.option("kafka.bootstrap.servers", broker.bootstrap)
+    with pytest.raises(Exception, match=told):
+        (writer if mode is None else writer.mode(mode)).save()
+    assert read(subscribe=topic).count() == 0

@@ -2,7 +2,7 @@
 
 import contextlib
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from penstock.cli.spark_environment import spark_environ
@@ -16,8 +16,8 @@ WORKER = "org.apache.spark.deploy.worker.Worker"
 
 
 @contextlib.contextmanager
-def spark_cluster(directory: Path, *, workers: int = 2) -> Iterator[str]:
-    """Its address: spark://…, once every worker is registered."""
+def spark_cluster(directory: Path, *, hosts: Sequence[str] = (HOST, HOST)) -> Iterator[str]:
+    """Its address: spark://…, once there is a worker on each of the hosts, with one core."""
     environ = spark_environ()
     address = f"spark://{HOST}:{free_port()}"
     port = address.rpartition(":")[2]
@@ -30,13 +30,13 @@ def spark_cluster(directory: Path, *, workers: int = 2) -> Iterator[str]:
             what="the master leads",
             within_s=START_DEADLINE_S,
         )
-        for number in range(workers):
+        for number, host in enumerate(hosts):
             home = directory / f"worker-{number}"
-            flags = ["--host", HOST, "--port", str(free_port()), "--webui-port", str(free_port())]
+            flags = ["--host", host, "--port", str(free_port()), "--webui-port", str(free_port())]
             flags += ["--cores", "1", "--memory", "1g", "--work-dir", str(home / "work")]
             running.enter_context(_process(home, environ, WORKER, *flags, address))
         wait_until(
-            lambda: _log(directory / "master").count("Registering worker") == workers,
+            lambda: _log(directory / "master").count("Registering worker") == len(hosts),
             what="the workers are registered",
             within_s=START_DEADLINE_S,
         )

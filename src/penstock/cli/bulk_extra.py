@@ -5,12 +5,14 @@ The package is an extra. It is imported when a job needs it and not before, and 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.cli.errors import CommandError
+from penstock.cli.spark_environment import check_java, worker_python
 
 if TYPE_CHECKING:
     from penstock.bulk.load_job import LoadRequest
@@ -30,6 +32,12 @@ def _needed(what: str) -> Iterator[None]:
         raise CommandError(f"{what} needs the package {error.name}, which is not here", hint=EXTRA_HINT) from error
 
 
+def _check_spark() -> None:
+    """What Spark would say late and in its own words."""
+    check_java()
+    os.environ["PYSPARK_PYTHON"] = worker_python()
+
+
 def open_parquet(path: Path) -> Source:
     with _needed("reading Parquet"):
         from penstock_spark.bulk.parquet_source import ParquetSource
@@ -44,6 +52,7 @@ def load_on_spark(
         from penstock_spark.bulk.on_spark import session
     from penstock.bulk.load_job import target_topic
 
+    _check_spark()
     target_topic(cluster, request, progress)
     with session(master, f"load {request.path}") as spark:
         wanted = SparkLoad(load=request, bootstrap=bootstrap, checkpoint=checkpoint)
@@ -61,6 +70,7 @@ def archive(
         return run_archive(cluster, topic, directory, ArchiveSettings(**settings), progress)
     with _needed("--spark"):
         from penstock_spark.bulk.on_spark import archive_executor, session
+    _check_spark()
     with session(spark_master, f"archive {topic}") as spark:
         return run_archive(cluster, topic, directory, ArchiveSettings(**settings), progress, archive_executor(spark))
 
