@@ -24,9 +24,11 @@ class World:
         self.done: set[Place] = set()  # answered, and the core knows
         self.durable: set[Place] = set()  # … and it is stored
         self.dead: set[Place] = set()
+        self.committed_by_hand: set[Place] = set()
         self.deliveries: Counter[Place] = Counter()
         self.received: list[tuple[str, Place]] = []
         self.at: dict[Place, Member] = {}
+        self.late: dict[Place, Member] = {}  # whose time was over
         self._next_member = 0
         self.restart()
 
@@ -35,6 +37,7 @@ class World:
         positions = {index: decode_position(*stored)[0] for index, stored in self.stored.items()}
         self.core = Core(self.rules, positions, by_key=self.by_key)
         self.at.clear()
+        self.late.clear()
         self.done = set(self.durable)
         self.deliveries.clear()
 
@@ -65,11 +68,35 @@ class World:
                 self.done.add(place)
         self.pump()
 
+    def answer_late(self) -> None:
+        """A member answers for what was taken from it: that counts until it has been at somebody else and back."""
+        for place, member in list(self.late.items()):
+            del self.late[place]
+            flight = self.core.progress[place[0]].unacked.get(place[1])
+            if member.member_id in self.core.members and flight is not None and flight.previous is member:
+                self.core.acknowledge(member, [AckRange(*place, place[1])], self.now_ms)
+                self.at.pop(place, None)
+                self.done.add(place)
+                self._send()  # what was on its way when the next answer came is not called back
+        self.pump()
+
+    def commit(self, partition: int, offset: int) -> None:
+        """The position is set by hand, forwards only: going back would make done what is not, here."""
+        progress = self.core.progress[partition]
+        offset = max(offset, progress.committed)
+        self.core.commit(partition, offset, self.now_ms)
+        below = {(partition, one) for one in range(offset)}
+        self.committed_by_hand |= below
+        self.done |= below
+        for place in [place for place in self.at if place in self.done]:
+            del self.at[place]
+        self.pump()
+
     def wait(self, ms: int) -> None:
         self.now_ms += ms
         self.core.tick(self.now_ms)
         for place in [place for place in self.at if not self.is_in_flight(place)]:
-            del self.at[place]
+            self.late[place] = self.at.pop(place)
         self.pump()
 
     def is_in_flight(self, place: Place) -> bool:
@@ -132,7 +159,7 @@ class World:
         core = self.core
         for member in core.members.values():
             mine = [place for place, holder in self.at.items() if holder is member and self.is_in_flight(place)]
-            assert len(mine) == member.in_flight <= member.credit
+            assert len(mine) == member.in_flight <= member.credit, (mine, member.in_flight, member.credit)
         for partition, progress in core.progress.items():
             undone = [offset for offset in range(progress.next_offset) if (partition, offset) not in self.done]
             assert progress.committed == (undone[0] if undone else progress.next_offset)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.groups.offsets import OffsetChange
@@ -61,11 +61,11 @@ class Commits:
             self._commit(live)
         await done
 
-    def stop(self) -> None:
+    def stop(self, lives: Iterable[LiveSubscription]) -> None:
         """Write what has changed; the flush at the end of the node makes it durable."""
-        if self._timer is not None:
-            self._timer.cancel()
-        self._tick()
+        for live in lives:
+            if live.core.dirty:
+                self._commit(live)
         if self._timer is not None:
             self._timer.cancel()
 
@@ -79,33 +79,31 @@ class Commits:
     def _commit(self, live: LiveSubscription) -> None:
         positions = live.core.take_positions()
         changes = self.changes(live.name, live.topic, positions)
+        waiting = self._waiting.pop(live, [])  # whoever comes later waits for the next one
         if not changes:
-            self._ended(live, ErrorCode.NONE, positions)
+            _tell(waiting, ErrorCode.NONE)
             return
         live.is_commit_under_way = True
-        try:
-            self._groups.commit_held(live.name, changes, lambda code: self._ended(live, code, positions))
-        except KafkaError as error:
-            self._ended(live, error.code, positions)
 
-    def _ended(self, live: LiveSubscription, code: ErrorCode, positions: dict[int, Position]) -> None:
-        live.is_commit_under_way = False
+        def ended(code: ErrorCode) -> None:
+            live.is_commit_under_way = False
+            _tell(waiting, code)
+            self._go_on(live, code, positions)
+
+        try:
+            self._groups.commit_held(live.name, changes, ended)
+        except KafkaError as error:
+            ended(error.code)
+
+    def _go_on(self, live: LiveSubscription, code: ErrorCode, positions: dict[int, Position]) -> None:
         if code is not ErrorCode.NONE:
             log.warning("positions of %s are not stored: %s", live.name, code.name)
             live.core.dirty.update(positions)
             asyncio.get_running_loop().call_later(RETRY_SECONDS, self.soon, live)
+        elif live in self._waiting:
+            self._commit(live)
         elif live.core.dirty:
-            if live in self._waiting:
-                self._commit(live)
-                return
             self.soon(live)
-        for done in self._waiting.pop(live, ()):
-            if done.done():
-                continue
-            if code is ErrorCode.NONE:
-                done.set_result(None)
-            else:
-                done.set_exception(KafkaError(code, "the position could not be stored"))
 
     def changes(self, name: str, topic_name: str, positions: dict[int, Position]) -> list[OffsetChange]:
         topic = self._topics.get(topic_name)
@@ -122,3 +120,13 @@ class Commits:
             )
             for partition, position in positions.items()
         ]
+
+
+def _tell(waiting: list[asyncio.Future[None]], code: ErrorCode) -> None:
+    for done in waiting:
+        if done.done():
+            continue
+        if code is ErrorCode.NONE:
+            done.set_result(None)
+        else:
+            done.set_exception(KafkaError(code, "the position could not be stored"))

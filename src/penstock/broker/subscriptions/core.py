@@ -82,6 +82,7 @@ class Core:
         self._rewind_to: dict[int, int] | None = None  # a refresh waits until nothing is in flight
         self._turns: deque[Member] = deque()
         self._flights: deque[Flight] = deque()
+        self._flights_max = _FLIGHTS_KEPT
         self._returned: list[tuple[int, int, int]] = []  # when, partition, offset: a heap
         self._dead: list[Dead] = []
         self._owners = KeyOwners()
@@ -109,7 +110,8 @@ class Core:
                 self._give_back(flight, now_ms)
         for waiting in member.waiting:
             self._waiting_count -= 1
-            self._return(waiting.flight, waiting.offset, now_ms)
+            if self.progress[waiting.flight.partition].unacked.get(waiting.offset) is waiting.flight:
+                self._return(waiting.flight, waiting.offset, now_ms)
         member.waiting.clear()
         self._rewind_if_idle(now_ms)
 
@@ -381,8 +383,9 @@ class Core:
         flights = self._flights
         while flights and not flights[0].left:
             flights.popleft()
-        if len(flights) > _FLIGHTS_KEPT + 2 * sum(member.in_flight for member in self.members.values()):
+        if len(flights) > self._flights_max:  # those behind one that is not answered
             self._flights = deque(flight for flight in flights if flight.left)
+            self._flights_max = _FLIGHTS_KEPT + 2 * len(self._flights)
 
     def commit(self, partition: int, offset: int, now_ms: int) -> None:
         """Set the position: everything below is done, delivery goes on from it."""

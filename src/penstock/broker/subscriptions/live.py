@@ -20,6 +20,7 @@ from penstock.broker.groups.group import PUSH
 from penstock.broker.subscriptions.core import Core, Dead, Rules
 from penstock.broker.subscriptions.feed import Feed, Found, find
 from penstock.broker.subscriptions.member import Member
+from penstock.broker.subscriptions.progress import Progress
 from penstock.broker.subscriptions.pumps import Pumps
 from penstock.broker.subscriptions.reading import Chunk
 from penstock.cluster.partition import Partition
@@ -349,20 +350,24 @@ class LiveSubscription:
         due = self.core.due(now_ms, AGAIN_AT_ONCE)
         if due:
             self._is_reading_again = True
-            self._start(self._deal_again(due, self.core.rewinds))
+            by_partition: dict[int, list[int]] = {}
+            for index, offset in due:
+                by_partition.setdefault(index, []).append(offset)
+            self._start(self._deal_again([(self.core.progress[index], by_partition[index]) for index in by_partition]))
 
-    async def _deal_again(self, due: list[tuple[int, int]], rewinds: int) -> None:
-        by_partition: dict[int, list[int]] = {}
-        for index, offset in due:
-            by_partition.setdefault(index, []).append(offset)
+    async def _deal_again(self, due: list[tuple[Progress, list[int]]]) -> None:
         try:
-            for index, offsets in by_partition.items():
-                found = await self._find(index, offsets)
-                if rewinds == self.core.rewinds and found is not None:
-                    self._bring(index, offsets, found)
+            for progress, offsets in due:
+                found = await self._find(progress.partition, offsets)
+                if found is not None and self._is_current(progress):
+                    self._bring(progress.partition, offsets, found)
         finally:
             self._is_reading_again = False
             self.wake()
+
+    def _is_current(self, progress: Progress) -> bool:
+        """Whether the partition has not been set back meanwhile."""
+        return self.core.progress.get(progress.partition) is progress
 
     async def _find(self, index: int, offsets: list[int]) -> Found | None:
         """None if they cannot be read now; they come back later."""
@@ -393,11 +398,11 @@ class LiveSubscription:
 
     def _bury(self) -> None:
         for dead in self.core.take_dead():
-            self._start(self._bury_one(dead, self.core.rewinds))
+            self._start(self._bury_one(dead, self.core.progress[dead.partition]))
 
-    async def _bury_one(self, dead: Dead, rewinds: int) -> None:
+    async def _bury_one(self, dead: Dead, progress: Progress) -> None:
         found = await self._find(dead.partition, [dead.offset])
-        if found is None or rewinds != self.core.rewinds:
+        if found is None or not self._is_current(progress):
             return
         try:
             if found.messages:

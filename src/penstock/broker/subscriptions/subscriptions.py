@@ -92,7 +92,7 @@ class Subscriptions:
 
     def stop(self) -> None:
         self._broker.topics.unsubscribe(self._topic_changed)
-        self.commits.stop()
+        self.commits.stop((*self._live.values(), *self._ending.values()))
         for live in self._live.values():
             live.stop()
         for task in self._tasks:
@@ -279,6 +279,7 @@ class Subscriptions:
     def _topic_changed(self, change: TopicChange) -> None:
         if change.deleted is not None:
             for live in [one for one in self._live.values() if one.topic == change.deleted.name]:
+                live.core.dirty.clear()  # a topic of the same name has other offsets
                 live.evict_all(f"topic {live.topic} was deleted")
                 if self._live.get(live.name) is live:
                     self._end(live)
