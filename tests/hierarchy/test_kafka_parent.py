@@ -14,7 +14,6 @@ from tests.support.hierarchy import HierarchyNode
 from tests.support.kafka_process import KafkaProcess
 from tests.support.raw_client import RawClient
 from tests.support.topic_contents import topic_contents
-from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.feature("P-01", "P-12")
 
@@ -63,7 +62,7 @@ def test_a_topic_of_a_kafka_broker_is_mirrored(parent: BrokerProcess, tmp_path: 
 
 def commit_and_abort(bootstrap: str, topic: str) -> None:
     producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": "t", "enable.metrics.push": False})
-    wait_until(lambda: producer.init_transactions(30) is None, what="a transactional producer")
+    producer.init_transactions(30)
     for ends in (producer.commit_transaction, producer.abort_transaction):
         producer.begin_transaction()
         producer.produce(topic, b"in a transaction", partition=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ import pytest
 from confluent_kafka import Producer
 
 from penstock.protocol.push import messages as push
+from penstock.topology.pipe.wire import PullRequest, encode_request
 from tests.support import batches
 from tests.support.hierarchy import HierarchyNode, Line
 from tests.support.push_client import PushClient, PushRefused
@@ -270,6 +272,9 @@ def test_a_topic_made_at_the_child_is_not_touched(levels: Levels, make: Make) ->
     wait_until(lambda: child.mirror(topic).get("state") == "REFUSED", what="refused")
     assert "made here" in child.mirror(topic)["reason"]
     assert child.ends(topic) == [1]
+    with client(child) as owner:
+        owner.delete_topic(topic)
+    child.wait_for_ends(topic, [2])
     line.close()
 
 
@@ -290,6 +295,25 @@ def test_health_goes_down_with_the_line_and_comes_back(levels: Levels, make: Mak
     child.wait_for_ends(topic, [2])
     wait_until(lambda: child.pipe["health"] == "HEALTHY", what="HEALTHY")
     line.close()
+
+
+def test_children_that_leave_are_forgotten_and_too_many_are_refused(make: Make) -> None:
+    root = make("root", config="pipe:\n  pulls_max: 10\n  wait_ms: 30000\n")
+    version = root.get("/pipe/topics")["version"]
+    body = encode_request(PullRequest(version, 30_000, 1_000, 10, []))
+    head = f"POST /pipe/records HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    waiting = []
+    for _ in range(10):
+        waiting.append(socket.create_connection((root.host, root.http_port), timeout=10))
+        waiting[-1].sendall(head + body)
+    wait_until(lambda: "penstock_pipe_pulls 10.0" in root.text("/metrics"), what="ten wait")
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(urllib.request.Request(f"{root.url}/pipe/records", data=body), timeout=5)
+    assert refused.value.code == 503
+    for each in waiting:
+        each.close()
+    wait_until(lambda: "penstock_pipe_pulls 0.0" in root.text("/metrics"), what="nobody waits")
+    root.stop()  # in order, and at once
 
 
 def test_bad_questions_are_refused(levels: Levels) -> None:

@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 RETRY_MS = 250  # where mirrors could not be arranged for a reason that passes
+REFUSED_RETRY_MS = 5_000  # where they are refused: somebody may have made room meanwhile
 
 
 class Interrupted(Exception):
@@ -118,6 +119,7 @@ class Pipe:
     async def _pull(self, connector: PipeConnector, follower: Follower, *, is_complete: bool) -> None:
         """Until something goes wrong. While records are stored, the next ones are on their way already."""
         ahead: asyncio.Future[PullAnswer] | None = None
+        arranged_ms = self._clock.monotonic_ms()
         try:
             while True:
                 answer = await self._unless_changed(ahead or connector.pull(self._request(follower, is_complete)))
@@ -125,15 +127,17 @@ class Pipe:
                 self._note_contact()
                 steps = follower.digest(answer, self._clock.monotonic_ms())
                 is_current = is_complete and answer.topics_version == follower.topics_version
-                if is_current and all(isinstance(step, Store) for step in steps):
+                if steps and is_current and all(isinstance(step, Store) for step in steps):
                     ahead = asyncio.ensure_future(connector.pull(self._request(follower, is_complete)))
                 if steps:
                     await self.keeper.take(steps, follower)
                 self._note_success()
                 if self.refreshes.pending:
                     await self._tell_refreshed(follower, nothing_came=not steps)
-                if not is_current:
+                waited_ms = self._clock.monotonic_ms() - arranged_ms
+                if not is_current or (self.keeper.refused and ahead is None and waited_ms >= REFUSED_RETRY_MS):
                     is_complete = await self.keeper.arrange(await self._unless_changed(connector.topics()), follower)
+                    arranged_ms = self._clock.monotonic_ms()
         finally:
             if ahead is not None:
                 ahead.cancel()
