@@ -261,14 +261,18 @@ def test_a_compacted_parent(levels: Levels) -> None:
     assert child.mirror(topic)["state"] == "FOLLOWING"
 
 
-def test_a_topic_made_at_the_child_is_not_touched(levels: Levels, make: Make) -> None:
+def test_a_topic_made_at_the_child_is_not_touched_unless_it_is_empty(levels: Levels, make: Make) -> None:
     root = levels.root
     topic = new_topic(root, 2, name="mine")
     line = Line(root)
     line.cut()
     child = make("child", line.url)
     new_topic(child, 1, name="mine")
+    early = new_topic(child, name="asked-for-too-early")
+    new_topic(root, 2, name=early)
     line.mend()
+    child.wait_for_ends(early, [2])
+    assert child.mirror(early)["state"] == "FOLLOWING"
     wait_until(lambda: child.mirror(topic).get("state") == "REFUSED", what="refused")
     assert "made here" in child.mirror(topic)["reason"]
     assert child.ends(topic) == [1]

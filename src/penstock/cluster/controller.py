@@ -250,6 +250,8 @@ class Controller:
         configs = new.known_configs()
         if topic is None:
             return await self._create_mirror(new, configs)
+        if not topic.mirror and await self._remove_unused(topic):
+            return await self._create_mirror(new, configs)
         if not topic.mirror or topic.topic_id != new.topic_id:
             raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"there is another topic {new.name} here")
         before = topic
@@ -259,6 +261,27 @@ class Controller:
             topic = replace(topic, partition_count=new.partition_count, encodings={})
             await self._publish(topic, Turns(), first=before.partition_count)
         return await self._set_topic_configs(topic, configs)
+
+    async def _remove_unused(self, topic: Topic) -> bool:
+        """Make way for a mirror: a client that asked too early has made an empty topic of its name. False if it is not.
+
+        It is invisible before it is deleted, so that nobody can write to it in between.
+        """
+        places = [PartitionId(topic.topic_id, index) for index in range(topic.partition_count)]
+        try:
+            if topic.internal or any(self._engine.log(place).log_end for place in places):
+                return False
+        except OSError:
+            return False
+        self._topics.remove(topic.topic_id)
+        try:
+            await self._durably(self._store.delete_topic, topic.topic_id)
+        except KafkaError:
+            self._topics.put(topic)
+            raise
+        for place in places:
+            self._engine.remove(place)
+        return True
 
     async def _create_mirror(self, new: NewMirror, configs: dict[str, str]) -> Topic:
         if self._engine.is_leaving(new.topic_id):

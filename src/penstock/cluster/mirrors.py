@@ -14,6 +14,8 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import TopicId
 from penstock.storage.interface import Appended
 
+REMOTE = "remote."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMirror:
@@ -25,10 +27,10 @@ class NewMirror:
     configs: Mapping[str, str]
 
     def known_configs(self) -> dict[str, str]:
-        """Those that mean something here: a parent of another version may have more."""
+        """Those that mean something here: a parent of another kind may have more, and tiers of storage."""
         known = {}
         for name, value in self.configs.items():
-            if name in TOPIC_CONFIGS:
+            if name in TOPIC_CONFIGS and not name.startswith(REMOTE):
                 try:
                     known[name] = normalize(name, value)
                 except KafkaError:

@@ -59,10 +59,28 @@ def test_nobody_else_changes_it(node: AdminBroker) -> None:
     assert node.run(controller.put_mirror(new_mirror())).topic_id == ORIGINAL
 
 
-def test_a_topic_of_that_name_is_in_the_way(node: AdminBroker) -> None:
+def test_a_topic_of_that_name_is_in_the_way_if_it_has_records(node: AdminBroker) -> None:
     (made,) = node.run(node.controller.create_topics([NewTopic(name="prices")]))
     assert isinstance(made, Topic)
+    log = node.engine.log(PartitionId(made.topic_id, 0))
+    log.grow(1)
     assert refusal(node, node.controller.put_mirror(new_mirror())) is ErrorCode.TOPIC_ALREADY_EXISTS
+    log.log_end = 0
+    assert node.run(node.controller.put_mirror(new_mirror())).mirror
+    assert PartitionId(made.topic_id, 0) in node.engine.removed
+
+
+def test_an_empty_topic_stays_if_its_deletion_cannot_be_stored(node: AdminBroker) -> None:
+    (made,) = node.run(node.controller.create_topics([NewTopic(name="prices")]))
+    node.store._database.execute("PRAGMA query_only = 1")
+    assert refusal(node, node.controller.put_mirror(new_mirror())) is ErrorCode.KAFKA_STORAGE_ERROR
+    node.store._database.execute("PRAGMA query_only = 0")
+    assert node.topics.get("prices") is made
+
+
+def test_tiers_of_storage_are_left_out(node: AdminBroker) -> None:
+    topic = node.run(node.controller.put_mirror(new_mirror(remote_storage_enable="true", retention_ms="5")))
+    assert topic.configs == {"retention.ms": "5"}
 
 
 def test_what_it_is_survives_a_restart(node: AdminBroker) -> None:

@@ -104,18 +104,19 @@ class Keeper:
                 reason = f"the parent's topic is another one: its id is {wanted.topic_id}, here it was {topic.topic_id}"
                 await self._diverge(topic, reason)
                 return None
-        elif topic is not None:
-            raise KafkaError(
-                ErrorCode.TOPIC_ALREADY_EXISTS,
-                "a topic of this name was made here; delete it, or leave it out with pipe.exclude",
-            )
         new = NewMirror(
             name=wanted.name,
             topic_id=wanted.topic_id,
             partition_count=wanted.partition_count,
             configs=wanted.configs,
         )
-        return await self.broker.controller.put_mirror(new)
+        try:
+            return await self.broker.controller.put_mirror(new)
+        except KafkaError as error:
+            if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+                raise
+            text = "a topic of this name was made here and has records; delete it, or leave it out with pipe.exclude"
+            raise KafkaError(error.code, text) from error
 
     async def _followed(self, topic: Topic, index: int) -> Followed:
         partition = self._partition(Place(topic.topic_id.bytes, index))
