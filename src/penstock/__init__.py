@@ -3,12 +3,12 @@
 One log engine holds Kafka record batches byte for byte as they travel on the wire, and every door of the
 broker reads and writes the same partitions. The packages below are layers; imports only point down:
 
-    testing > cli > node > gateways, edge, consumers, console > topology > broker > cluster > client > net
+    testing > cli > sdk > node > gateways, edge, consumers, console > topology > broker > cluster > client > net
     > protocol, storage, security > config, runtime, observability > model
 
-`lint-imports` checks that order. What programs import from here, the push clients and the consumer framework
-(docs/push-clients.md), is loaded when it is first asked for, so that `import penstock` costs nothing;
-`__init__.pyi` tells its types.
+`lint-imports` checks that order. What programs import from here, the SDK (docs/sdk.md), the push clients and the
+consumer framework (docs/push-clients.md), is loaded when it is first asked for, so that `import penstock` costs
+nothing; `__init__.pyi` tells its types.
 """
 
 from __future__ import annotations
@@ -18,10 +18,16 @@ from typing import Any
 __version__ = "0.1.0"
 
 _LOADED_LATER = {
+    "Admin": "penstock.sdk.admin.client",
+    "AsyncAdmin": "penstock.sdk.admin.async_client",
     "AsyncBrokerClient": "penstock.client.push.async_client",
+    "AsyncConsumer": "penstock.sdk.async_consumer",
+    "AsyncProducer": "penstock.sdk.async_producer",
     "BrokerClient": "penstock.client.push.client",
+    "Consumer": "penstock.sdk.consumer",
     "ErrorAction": "penstock.consumers.policy",
     "Message": "penstock.client.push.message",
+    "Producer": "penstock.sdk.producer",
     "consumer": "penstock.consumers.decorators",
     "error_handler": "penstock.consumers.decorators",
     "message_handler": "penstock.consumers.decorators",

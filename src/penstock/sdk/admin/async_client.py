@@ -1,0 +1,99 @@
+"""`penstock.AsyncAdmin`: the twin of `Admin` for asyncio, whose texts hold here too. Each call waits in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, Self, Unpack
+
+from penstock.model.topic_partition import TopicPartition
+from penstock.sdk.admin.client import Admin
+from penstock.sdk.admin.values import (
+    ConfigValue,
+    GroupInfo,
+    GroupListing,
+    TopicInfo,
+    TransactionInfo,
+    TransactionListing,
+)
+from penstock.sdk.options import ClientOptions, Start
+
+
+class AsyncAdmin:
+    """As `Admin`, with `async with` and `await`."""
+
+    def __init__(self, bootstrap: str, **options: Unpack[ClientOptions]) -> None:
+        self._admin = Admin(bootstrap, **options)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        self._admin.close()
+
+    async def create_topic(
+        self,
+        name: str,
+        *,
+        partitions: int | None = None,
+        replication: int | None = None,
+        config: Mapping[str, object] | None = None,
+    ) -> None:
+        await asyncio.to_thread(
+            self._admin.create_topic, name, partitions=partitions, replication=replication, config=config
+        )
+
+    async def delete_topic(self, name: str) -> None:
+        await asyncio.to_thread(self._admin.delete_topic, name)
+
+    async def list_topics(self, *, internal: bool = False) -> list[str]:
+        return await asyncio.to_thread(self._admin.list_topics, internal=internal)
+
+    async def describe_topic(self, name: str) -> TopicInfo:
+        return await asyncio.to_thread(self._admin.describe_topic, name)
+
+    async def add_partitions(self, name: str, total: int) -> None:
+        await asyncio.to_thread(self._admin.add_partitions, name, total)
+
+    async def topic_config(self, name: str) -> dict[str, ConfigValue]:
+        return await asyncio.to_thread(self._admin.topic_config, name)
+
+    async def broker_config(self, broker_id: int) -> dict[str, ConfigValue]:
+        return await asyncio.to_thread(self._admin.broker_config, broker_id)
+
+    async def alter_topic_config(
+        self, name: str, values: Mapping[str, object] | None = None, *, remove: Iterable[str] = ()
+    ) -> None:
+        await asyncio.to_thread(self._admin.alter_topic_config, name, values, remove=remove)
+
+    async def delete_records(self, topic: str, before: Mapping[int, int | Literal["end"]]) -> dict[int, int]:
+        return await asyncio.to_thread(self._admin.delete_records, topic, before)
+
+    async def list_groups(self) -> list[GroupListing]:
+        return await asyncio.to_thread(self._admin.list_groups)
+
+    async def describe_group(self, name: str) -> GroupInfo:
+        return await asyncio.to_thread(self._admin.describe_group, name)
+
+    async def group_lag(self, name: str) -> dict[TopicPartition, int]:
+        return await asyncio.to_thread(self._admin.group_lag, name)
+
+    async def reset_offsets(
+        self, group: str, to: Start, *, topic: str | None = None, partitions: Sequence[int] | None = None
+    ) -> dict[TopicPartition, int]:
+        return await asyncio.to_thread(self._admin.reset_offsets, group, to, topic=topic, partitions=partitions)
+
+    async def delete_group(self, name: str) -> None:
+        await asyncio.to_thread(self._admin.delete_group, name)
+
+    async def list_transactions(self, *, states: Sequence[str] = ()) -> list[TransactionListing]:
+        return await asyncio.to_thread(self._admin.list_transactions, states=states)
+
+    async def describe_transaction(self, transactional_id: str) -> TransactionInfo:
+        return await asyncio.to_thread(self._admin.describe_transaction, transactional_id)
+
+    async def abort_transaction(self, transactional_id: str) -> None:
+        await asyncio.to_thread(self._admin.abort_transaction, transactional_id)

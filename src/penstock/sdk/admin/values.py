@@ -1,0 +1,96 @@
+"""What the admin client returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.model.topic_partition import TopicPartition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionInfo:
+    """`start` and `end` are the offsets of the first record and of the next one to be written."""
+
+    partition: int
+    leader: int
+    replicas: tuple[int, ...]
+    in_sync: tuple[int, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicInfo:
+    name: str
+    is_internal: bool
+    partitions: tuple[PartitionInfo, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigValue:
+    """`source` says who set it, such as dynamic_topic_config; a sensitive value is None."""
+
+    name: str
+    value: str | None
+    source: str
+    is_default: bool
+    is_read_only: bool
+    is_sensitive: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupListing:
+    name: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupMember:
+    member_id: str
+    client_id: str
+    host: str
+    instance_id: str | None
+    partitions: tuple[TopicPartition, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupOffset:
+    """Where a group stands in a partition. Without a committed offset, `committed` and `lag` are None."""
+
+    place: TopicPartition
+    committed: int | None
+    end: int
+    lag: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupInfo:
+    name: str
+    state: str
+    assignor: str
+    members: tuple[GroupMember, ...]
+    offsets: tuple[GroupOffset, ...]
+
+    @property
+    def lag(self) -> int:
+        return sum(each.lag or 0 for each in self.offsets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionListing:
+    transactional_id: str
+    producer_id: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionInfo:
+    """`started_ms` is None unless a transaction is open."""
+
+    transactional_id: str
+    state: str
+    producer_id: int
+    producer_epoch: int
+    timeout_ms: int
+    started_ms: int | None
+    partitions: tuple[TopicPartition, ...]

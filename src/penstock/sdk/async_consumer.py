@@ -1,0 +1,204 @@
+"""`penstock.AsyncConsumer`: the twin of `Consumer` for asyncio. What waits, waits in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Generic, Self, TypeVar, Unpack
+
+from confluent_kafka import TopicPartition as LibraryPlace
+
+from penstock.model.topic_partition import TopicPartition
+from penstock.sdk.async_producer import AsyncProducer
+from penstock.sdk.consumer import check_polled, has_transactions
+from penstock.sdk.errors import SettingsError, StateError
+from penstock.sdk.formats import DeserializerChoice, Value
+from penstock.sdk.options import ConsumerOptions, Start
+from penstock.sdk.receiving import Receiving
+from penstock.sdk.record import Record
+from penstock.sdk.transaction import Work
+
+_POLL_S = 1.0
+
+Result = TypeVar("Result")
+
+
+class AsyncConsumer(Generic[Value]):
+    """Reads topics from coroutines. To be made within a running event loop, and used by one task at a time.
+
+        async with AsyncConsumer("127.0.0.1:9092", "orders", group="billing", value_deserializer="json") as consumer:
+            async for record in consumer:
+                print(record.key, record.value)
+
+    Everything else is as with `Consumer`. `on_assign`, `on_revoke` and `on_lost` may be coroutine functions.
+    """
+
+    def __init__(
+        self,
+        bootstrap: str,
+        topics: str | Sequence[str],
+        *,
+        value_deserializer: DeserializerChoice[Value] = "bytes",
+        key_deserializer: DeserializerChoice[Any] = "bytes",
+        producer: AsyncProducer[Any] | None = None,
+        **options: Unpack[ConsumerOptions],
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        has_producer = has_transactions(producer)
+        given = self._waiting_for_coroutines({**options})
+        self._receiving: Receiving[Value] = Receiving(
+            bootstrap, topics, key_deserializer, value_deserializer, given, has_producer=has_producer
+        )
+        self._producer = producer
+        self._idle_s = self._receiving.options.get("idle_timeout_s")
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="penstock-consumer")
+        self._under_way: asyncio.Future[Any] | None = None
+
+    def _waiting_for_coroutines(self, given: dict[str, Any]) -> dict[str, Any]:
+        if inspect.iscoroutinefunction(given.get("on_bad_record")):
+            raise SettingsError("on_bad_record is a coroutine function", hint="give a plain one; it may create a task")
+        for name in ("on_assign", "on_revoke", "on_lost"):
+            if inspect.iscoroutinefunction(given.get(name)):
+                given[name] = self._waiting(given[name])
+        return given
+
+    def _waiting(self, function: Callable[[list[TopicPartition]], Any]) -> Callable[[list[TopicPartition]], None]:
+        def call(places: list[TopicPartition]) -> None:
+            asyncio.run_coroutine_threadsafe(function(places), self._loop).result()
+
+        return call
+
+    async def _wait(self, call: Callable[..., Result], *arguments: Any) -> Result:
+        """In the thread. Of a task that is cancelled the call goes on, and the next one waits for its end."""
+        await self._rest()
+        self._under_way = self._loop.run_in_executor(self._thread, call, *arguments)
+        result: Result = await asyncio.shield(self._under_way)
+        return result
+
+    async def _rest(self) -> None:
+        if self._under_way is not None and not self._under_way.done():
+            await asyncio.wait([self._under_way])
+        if self._under_way is not None and not self._under_way.cancelled():
+            self._under_way.exception()  # somebody else's
+        self._under_way = None
+
+    @property
+    def options(self) -> ConsumerOptions:
+        """The settings, with their defaults."""
+        return self._receiving.options
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    # --- records -----------------------------------------------------------------------------------------------------
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Record[Value]:
+        deadline = None if self._idle_s is None else self._loop.time() + self._idle_s
+        while not self._receiving.is_stopped.is_set():
+            wait_s = _POLL_S if deadline is None else min(_POLL_S, deadline - self._loop.time())
+            record = await self.poll(max(0.0, wait_s))
+            if record is not None:
+                return record
+            if deadline is not None and self._loop.time() >= deadline:
+                break
+        raise StopAsyncIteration
+
+    async def poll(self, timeout_s: float = _POLL_S) -> Record[Value] | None:
+        """The next record, or None if none comes in time. What was given out before counts as handled."""
+        await self._ready(timeout_s)
+        return self._receiving.take()
+
+    async def poll_batch(self, max_records: int | None = None, timeout_s: float = _POLL_S) -> list[Record[Value]]:
+        """Several at once, none if none come in time. All that were given out before count as handled."""
+        await self._ready(timeout_s)
+        return self._receiving.take_many(max_records or self._receiving.options["max_poll_records"])[0]
+
+    async def _ready(self, timeout_s: float) -> None:
+        check_polled(self._receiving)
+        await self._rest()
+        self._receiving.finish()
+        if not self._receiving.is_ready:
+            await self._wait(self._receiving.fill, timeout_s)
+
+    def transaction(self, max_records: int | None = None, timeout_s: float = _POLL_S) -> AsyncTransaction[Value]:
+        """As `Consumer.transaction`: `async with consumer.transaction() as records`."""
+        if self._producer is None:
+            raise StateError("this consumer has no transactions", hint="make it with delivery='exactly-once'")
+        work = Work(self._receiving, self._producer.transactional, max_records, timeout_s)
+        return AsyncTransaction(work, self._wait)
+
+    @property
+    def skipped_count(self) -> int:
+        """Records that `on_bad_record` has dealt with."""
+        return self._receiving.reading.skipped_count
+
+    # --- offsets and partitions --------------------------------------------------------------------------------------
+
+    async def commit(self, record: Record[Value] | None = None) -> None:
+        """Commit everything that was given out, or all of a partition up to this record, and wait for it."""
+        await self._wait(self._receiving.commit, record)
+
+    async def seek(self, topic: str, partition: int, to: Start) -> None:
+        """Go on from an offset, a time, "earliest" or "latest", in a partition that is ours."""
+        await self._wait(self._receiving.seek, TopicPartition(topic, partition), to)
+
+    def assignment(self) -> list[TopicPartition]:
+        """The partitions that are ours now; none before the first poll."""
+        self._receiving.check_open()
+        return sorted(self._receiving.membership.owned)
+
+    async def pause(self, *places: TopicPartition) -> None:
+        """Take nothing more from these, and stay in the group. What was taken already still comes."""
+        self._receiving.check_open()
+        await self._wait(self._receiving.library.pause, [LibraryPlace(*place) for place in places])
+
+    async def resume(self, *places: TopicPartition) -> None:
+        self._receiving.check_open()
+        await self._wait(self._receiving.library.resume, [LibraryPlace(*place) for place in places])
+
+    # --- the end -----------------------------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """End the iteration soon, from wherever this is called."""
+        self._receiving.is_stopped.set()
+
+    async def close(self) -> None:
+        """Commit what was handled and leave the group. Closing twice is no error."""
+        if self._receiving.is_closed:
+            return
+        self.stop()
+        await self._wait(self._receiving.close)
+        self._thread.shutdown(wait=False)
+
+
+class AsyncTransaction(Generic[Value]):
+    """The records of one transaction, to be iterated over within `async with`."""
+
+    def __init__(self, work: Work[Value], wait: Callable[..., Any]) -> None:
+        self._work = work
+        self._wait = wait
+
+    async def __aenter__(self) -> Self:
+        await self._wait(self._work.begin)
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        await self._wait(self._work.commit if kind is None else self._work.abort)
+
+    def __iter__(self) -> Iterator[Record[Value]]:
+        return iter(self._work.records)
+
+    def __len__(self) -> int:
+        return len(self._work.records)
+
+    @property
+    def is_committed(self) -> bool:
+        return self._work.is_committed

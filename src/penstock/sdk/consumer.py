@@ -1,0 +1,162 @@
+"""`penstock.Consumer`: records in, one after the other. `AsyncConsumer` is its twin for asyncio."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, Generic, Self, Unpack
+
+from confluent_kafka import TopicPartition as LibraryPlace
+
+from penstock.model.topic_partition import TopicPartition
+from penstock.sdk.errors import ClosedError, SettingsError, StateError
+from penstock.sdk.formats import DeserializerChoice, Value
+from penstock.sdk.options import ConsumerOptions, Start
+from penstock.sdk.producer import Producer
+from penstock.sdk.receiving import Receiving
+from penstock.sdk.record import Record
+from penstock.sdk.transaction import Transaction, Work
+
+_POLL_S = 1.0
+
+
+class Consumer(Generic[Value]):
+    """Reads topics, as a member of a group or all of them alone.
+
+        with Consumer("127.0.0.1:9092", "orders", group="billing", value_deserializer="json") as consumer:
+            for record in consumer:
+                print(record.key, record.value)
+
+    By default at least once: a record counts as handled when the next one is asked for, and what was handled is
+    committed every five seconds and at the end. `ConsumerOptions` lists the settings. For one thread; `stop` alone may
+    be called from others and from signal handlers.
+    """
+
+    def __init__(
+        self,
+        bootstrap: str,
+        topics: str | Sequence[str],
+        *,
+        value_deserializer: DeserializerChoice[Value] = "bytes",
+        key_deserializer: DeserializerChoice[Any] = "bytes",
+        producer: Producer[Any] | None = None,
+        **options: Unpack[ConsumerOptions],
+    ) -> None:
+        has_producer = has_transactions(producer)
+        self._receiving: Receiving[Value] = Receiving(
+            bootstrap, topics, key_deserializer, value_deserializer, {**options}, has_producer=has_producer
+        )
+        self._producer = producer
+        self._idle_s = self._receiving.options.get("idle_timeout_s")
+
+    @property
+    def options(self) -> ConsumerOptions:
+        """The settings, with their defaults."""
+        return self._receiving.options
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- records -----------------------------------------------------------------------------------------------------
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Record[Value]:
+        deadline = None if self._idle_s is None else time.monotonic() + self._idle_s
+        while not self._receiving.is_stopped.is_set():
+            wait_s = _POLL_S if deadline is None else min(_POLL_S, deadline - time.monotonic())
+            record = self.poll(max(0.0, wait_s))
+            if record is not None:
+                return record
+            if deadline is not None and time.monotonic() >= deadline:
+                break
+        raise StopIteration
+
+    def poll(self, timeout_s: float = _POLL_S) -> Record[Value] | None:
+        """The next record, or None if none comes in time. What was given out before counts as handled."""
+        check_polled(self._receiving)
+        self._receiving.finish()
+        if not self._receiving.is_ready:
+            self._receiving.fill(timeout_s)
+        return self._receiving.take()
+
+    def poll_batch(self, max_records: int | None = None, timeout_s: float = _POLL_S) -> list[Record[Value]]:
+        """Several at once, none if none come in time. All that were given out before count as handled."""
+        check_polled(self._receiving)
+        self._receiving.finish()
+        if not self._receiving.is_ready:
+            self._receiving.fill(timeout_s)
+        return self._receiving.take_many(max_records or self._receiving.options["max_poll_records"])[0]
+
+    def transaction(self, max_records: int | None = None, timeout_s: float = _POLL_S) -> Transaction[Value]:
+        """With delivery="exactly-once": records, what the producer sends meanwhile and their offsets, all or nothing.
+
+            with consumer.transaction() as records:
+                for record in records:
+                    producer.send("invoices", invoice(record.value))
+
+        After an exception within, nothing of it has happened, and the records come again with the next transaction. So
+        it is after TransactionAborted, which the end of the block raises when the group was rebalanced meanwhile.
+        """
+        if self._producer is None:
+            raise StateError("this consumer has no transactions", hint="make it with delivery='exactly-once'")
+        return Transaction(Work(self._receiving, self._producer.transactional, max_records, timeout_s))
+
+    @property
+    def skipped_count(self) -> int:
+        """Records that `on_bad_record` has dealt with."""
+        return self._receiving.reading.skipped_count
+
+    # --- offsets and partitions --------------------------------------------------------------------------------------
+
+    def commit(self, record: Record[Value] | None = None) -> None:
+        """Commit everything that was given out, or all of a partition up to this record, and wait for it."""
+        self._receiving.commit(record)
+
+    def seek(self, topic: str, partition: int, to: Start) -> None:
+        """Go on from an offset, a time, "earliest" or "latest", in a partition that is ours."""
+        self._receiving.seek(TopicPartition(topic, partition), to)
+
+    def assignment(self) -> list[TopicPartition]:
+        """The partitions that are ours now; none before the first poll."""
+        self._receiving.check_open()
+        return sorted(self._receiving.membership.owned)
+
+    def pause(self, *places: TopicPartition) -> None:
+        """Take nothing more from these, and stay in the group. What was taken already still comes."""
+        self._receiving.check_open()
+        self._receiving.library.pause([LibraryPlace(*place) for place in places])
+
+    def resume(self, *places: TopicPartition) -> None:
+        self._receiving.check_open()
+        self._receiving.library.resume([LibraryPlace(*place) for place in places])
+
+    # --- the end -----------------------------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """End the iteration soon, from wherever this is called."""
+        self._receiving.is_stopped.set()
+
+    def close(self) -> None:
+        """Commit what was handled and leave the group. Closing twice is no error."""
+        self._receiving.close()
+
+
+def has_transactions(producer: Any) -> bool:
+    if producer is None:
+        return False
+    if not producer.transactional.is_possible:
+        hint = "make it with Producer(…, transactional_id='…')"
+        raise SettingsError("the producer of this consumer has no transactional_id", hint=hint)
+    return True
+
+
+def check_polled(receiving: Receiving[Any]) -> None:
+    if receiving.is_closed:
+        raise ClosedError("this consumer is closed", hint="make a new one")
+    if receiving.delivery == "exactly-once":
+        raise StateError("with exactly-once, records come in transactions", hint="use `with consumer.transaction():`")

@@ -1,0 +1,124 @@
+"""What the SDK raises. Every text says what was wrong and how to put it right; `hint` is the second half alone.
+
+`BrokerError` and its children carry what a broker, or librdkafka on its behalf, has answered; `kafka_errors` makes
+them. The others are found out on this side of the wire, before anything was sent.
+"""
+
+from __future__ import annotations
+
+
+class ClientError(Exception):
+    """The root of all of them."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(f"{message}: {hint}" if hint else message)
+        self.hint = hint
+
+
+class SettingsError(ClientError, ValueError):
+    """Settings that are unknown, wrong or contradict each other."""
+
+
+class ClosedError(ClientError):
+    """The client was closed before."""
+
+
+class StateError(ClientError):
+    """Not now: outside of a transaction, or for a partition that belongs to somebody else."""
+
+
+class QueueFull(ClientError):
+    """The producer's queue had no room for as long as `queue_timeout_ms` allows. The message was not taken."""
+
+
+class Undelivered(ClientError):
+    """Messages were not delivered, and nobody had looked at their futures. `errors` has the reasons of some."""
+
+    def __init__(self, message: str, *, hint: str, errors: tuple[Exception, ...] = ()) -> None:
+        super().__init__(message, hint=hint)
+        self.errors = errors
+
+
+class SerializationError(ClientError, ValueError):
+    """A key, value or header that cannot be turned into bytes. The message was not sent."""
+
+    def __init__(self, message: str, *, hint: str, topic: str, part: str) -> None:
+        super().__init__(message, hint=hint)
+        self.topic = topic
+        self.part = part
+
+
+class DeserializationError(ClientError, ValueError):
+    """A key or value that is not what the deserializer reads, with its place and its bytes."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str,
+        topic: str,
+        partition: int,
+        offset: int,
+        part: str,
+        key: bytes | None,
+        value: bytes | None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.part = part
+        self.key = key
+        self.value = value
+
+
+class BrokerError(ClientError):
+    """Refused by a broker, or not answered. `code` is Kafka's name of the error, such as TOPIC_ALREADY_EXISTS."""
+
+    def __init__(self, message: str, *, hint: str = "", code: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+
+
+class Unreachable(BrokerError):
+    """No answer in time, or nobody there."""
+
+
+class NotFound(BrokerError):
+    """No such topic, partition, group or transactional id."""
+
+
+class AlreadyExists(BrokerError):
+    pass
+
+
+class NotAllowed(BrokerError):
+    """Authentication or authorisation failed."""
+
+
+class InvalidRequest(BrokerError):
+    """The broker does not take these values."""
+
+
+class MessageTooLarge(BrokerError):
+    pass
+
+
+class GroupInUse(BrokerError):
+    """The group has members."""
+
+
+class CommitFailed(BrokerError):
+    """Offsets were not committed: the partitions belong to another member of the group by now."""
+
+
+class TransactionAborted(BrokerError):
+    """Nothing of the transaction took effect. Go on with the next one: its records come again."""
+
+
+class TransactionUnknown(BrokerError):
+    """The end of the transaction was not answered. A new producer of the same transactional id settles it."""
+
+
+class Fenced(BrokerError):
+    """Another client with the same transactional id or instance id has taken over. This one is of no more use."""

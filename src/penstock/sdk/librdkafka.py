@@ -1,0 +1,72 @@
+"""What all of the SDK's clients tell librdkafka: the brokers, who we are, where its log goes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.client.address import parse_addresses
+from penstock.sdk.errors import SettingsError
+from penstock.sdk.options import ClientOptions
+
+LOGGER = logging.getLogger("penstock.sdk")
+
+_WITH_A_NAME = {
+    "acks": "acks",
+    "auto.offset.reset": "start",
+    "batch.size": "batch_size",
+    "bootstrap.servers": "the first argument",
+    "client.id": "client_id",
+    "compression.codec": "compression",
+    "compression.type": "compression",
+    "delivery.timeout.ms": "delivery_timeout_ms",
+    "enable.auto.commit": "auto_commit",
+    "enable.auto.offset.store": "delivery",
+    "enable.idempotence": "idempotent",
+    "group.id": "group",
+    "group.instance.id": "instance_id",
+    "heartbeat.interval.ms": "heartbeat_interval_ms",
+    "isolation.level": "isolation",
+    "linger.ms": "linger_ms",
+    "max.poll.interval.ms": "max_poll_interval_ms",
+    "message.max.bytes": "max_message_bytes",
+    "message.send.max.retries": "retries",
+    "message.timeout.ms": "delivery_timeout_ms",
+    "partition.assignment.strategy": "assignor",
+    "partitioner": "partitioner",
+    "queue.buffering.max.kbytes": "queue_bytes",
+    "queue.buffering.max.messages": "queue_messages",
+    "queue.buffering.max.ms": "linger_ms",
+    "request.required.acks": "acks",
+    "retries": "retries",
+    "retry.backoff.max.ms": "retry_backoff_max_ms",
+    "retry.backoff.ms": "retry_backoff_ms",
+    "session.timeout.ms": "session_timeout_ms",
+    "transaction.timeout.ms": "transaction_timeout_ms",
+    "transactional.id": "transactional_id",
+}
+
+
+def common_config(bootstrap: str, options: ClientOptions) -> dict[str, Any]:
+    try:
+        parse_addresses(bootstrap)
+    except (ValueError, AttributeError) as error:
+        raise SettingsError(f"bootstrap={bootstrap!r}: {error}") from None
+    return {
+        "bootstrap.servers": bootstrap,
+        "client.id": options["client_id"],
+        "log.connection.close": False,
+        "reconnect.backoff.max.ms": 1_000,
+        # librdkafka 2.16 otherwise makes its brokers anew when the last one is gone, still has the group's coordinator
+        # as one of the old ones, and waits for that in vain.
+        "metadata.recovery.strategy": "none",
+        **_checked(options["config"]),
+    }
+
+
+def _checked(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    for name in config:
+        if name in _WITH_A_NAME:
+            raise SettingsError(f"config[{name!r}] has a name of its own", hint=f"use {_WITH_A_NAME[name]}")
+    return config

@@ -1,0 +1,98 @@
+"""Which partitions are ours: a subscription with its rebalances, or all partitions of topics for good.
+
+Rebalances happen within a poll of librdkafka. Whoever holds something of a partition is told when it goes (`forget`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from confluent_kafka import Consumer
+from confluent_kafka import TopicPartition as LibraryPlace
+
+from penstock.model.topic_partition import TopicPartition
+from penstock.sdk.errors import NotFound, SettingsError
+from penstock.sdk.kafka_errors import translate, translated
+from penstock.sdk.options import ConsumerOptions
+from penstock.sdk.starting import at, uncommitted_at
+
+
+class Membership:
+    def __init__(
+        self,
+        library: Consumer,
+        topics: str | Sequence[str],
+        options: ConsumerOptions,
+        forget: Callable[[set[TopicPartition]], None],
+    ) -> None:
+        self.topics = _names(topics)
+        self._library = library
+        self._options = options
+        self._forget = forget
+        self._timeout_s = options["request_timeout_ms"] / 1000
+        self._is_started = False
+        self.owned: set[TopicPartition] = set()
+
+    def start(self) -> None:
+        """Once. Unreachable if no broker answers, which librdkafka would not tell."""
+        if self._is_started:
+            return
+        with translated("brokers"):
+            known: Any = self._library.list_topics(timeout=self._timeout_s).topics
+        if "group" in self._options:
+            with translated(f"subscription to {', '.join(self.topics)}"):
+                self._library.subscribe(
+                    self.topics, on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
+                )
+        else:
+            places = [place for topic in self.topics for place in _partitions(known, topic)]
+            self._library.assign(at(self._library, places, self._options["start"], self._timeout_s))
+            self.owned = set(ours(places))
+        self._is_started = True
+
+    def _assigned(self, library: Consumer, places: list[LibraryPlace]) -> None:
+        started = uncommitted_at(library, places, self._options["start"], self._timeout_s)
+        if self._options["assignor"] in ("sticky", "cooperative-sticky"):
+            library.incremental_assign(started)
+        else:
+            library.assign(started)
+        self.owned |= set(ours(places))
+        self._tell("on_assign", places)
+
+    def _revoked(self, _: Consumer, places: list[LibraryPlace]) -> None:
+        self._tell("on_revoke", places)  # first: it may commit
+        self._gone(places)
+
+    def _lost(self, _: Consumer, places: list[LibraryPlace]) -> None:
+        self._gone(places)
+        self._tell("on_lost", places)
+
+    def _gone(self, places: list[LibraryPlace]) -> None:
+        self.owned -= set(ours(places))
+        self._forget(set(ours(places)))
+
+    def _tell(self, which: str, places: list[LibraryPlace]) -> None:
+        callback: Any = self._options.get(which)
+        if callback is not None:
+            callback(ours(places))
+
+
+def _partitions(known: Any, topic: str) -> list[LibraryPlace]:
+    if topic not in known:
+        hint = "create it with `Admin.create_topic`, or correct the name"
+        raise NotFound(f"topic {topic} does not exist", hint=hint, code="UNKNOWN_TOPIC_OR_PART")
+    if known[topic].error is not None:
+        raise translate(known[topic].error, f"topic {topic}")
+    return [LibraryPlace(topic, index) for index in sorted(known[topic].partitions)]
+
+
+def ours(places: Iterable[LibraryPlace]) -> list[TopicPartition]:
+    return sorted(TopicPartition(place.topic, place.partition) for place in places)
+
+
+def _names(topics: Any) -> list[str]:
+    found = [topics] if isinstance(topics, str) else list(topics or ())
+    if not found or not all(isinstance(name, str) and name for name in found):
+        raise SettingsError(f"topics={topics!r}", hint="name a topic, or several in a list")
+    return found

@@ -1,0 +1,67 @@
+"""Which partition a message goes to, where librdkafka does not choose it itself.
+
+By key it does (murmur2, as Java). Round-robin and a user's own callable need to know how many partitions a topic has;
+the number is asked for once and then every `REFRESH_S`, since partitions may be added.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from confluent_kafka import Producer
+
+from penstock.sdk.errors import SettingsError
+from penstock.sdk.kafka_errors import translate, translated
+from penstock.sdk.options import Partitioner
+
+REFRESH_S = 60.0
+_PAUSE_S = 0.1
+BY_LIBRARY = -1
+
+
+class PartitionCounts:
+    """Of topics that messages were sent to."""
+
+    def __init__(self, producer: Producer, timeout_s: float) -> None:
+        self._producer = producer
+        self._timeout_s = timeout_s
+        self._known: dict[str, tuple[int, float]] = {}
+
+    def known(self, topic: str) -> int | None:
+        """Without asking."""
+        count, until = self._known.get(topic, (0, 0.0))
+        return count if time.monotonic() < until else None
+
+    def ask(self, topic: str) -> int:
+        """May wait, for a topic that is being created as well."""
+        deadline = time.monotonic() + self._timeout_s
+        while True:
+            with translated(f"partitions of {topic}"):
+                found: Any = self._producer.list_topics(topic, self._timeout_s).topics[topic]
+            if found.error is None and found.partitions:
+                self._known[topic] = (len(found.partitions), time.monotonic() + REFRESH_S)
+                return len(found.partitions)
+            if time.monotonic() > deadline or not found.error.retriable():
+                raise translate(found.error, f"partitions of {topic}")
+            time.sleep(_PAUSE_S)
+
+
+class RoundRobin:
+    """One after the other, for each topic by itself."""
+
+    def __init__(self) -> None:
+        self._next: dict[str, int] = {}
+
+    def __call__(self, topic: str, _: bytes | None, partition_count: int) -> int:
+        number = self._next.get(topic, 0)
+        self._next[topic] = number + 1
+        return number % partition_count
+
+
+def checked_partition(partitioner: Partitioner, topic: str, key: bytes | None, partition_count: int) -> int:
+    found: Any = partitioner(topic, key, partition_count)
+    if not isinstance(found, int) or not 0 <= found < partition_count:
+        hint = f"return a number from 0 to {partition_count - 1}"
+        raise SettingsError(f"the partitioner chose {found!r} for topic {topic}", hint=hint)
+    return found

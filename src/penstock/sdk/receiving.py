@@ -1,0 +1,256 @@
+"""What both consumers are made of: librdkafka's, and messages that were taken from it and not yet given out.
+
+    fill ──▶ buffer ──take──▶ handed out ──finish──▶ done (stored, to be committed)
+
+A rebalance happens within `fill` and nowhere else. What is in the buffer of a partition that goes is dropped: its next
+owner reads it again. Deserializing happens when a message is taken, so one that fails is at its place in the order.
+
+Not for several threads at once, but for `is_stopped`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, Generic
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message
+from confluent_kafka import TopicPartition as LibraryPlace
+
+from penstock.model.topic_partition import TopicPartition
+from penstock.sdk.consumer_config import consumer_config
+from penstock.sdk.errors import ClosedError, DeserializationError, StateError
+from penstock.sdk.formats import Value
+from penstock.sdk.kafka_errors import GONE, accepted_settings, cause, translate, translated
+from penstock.sdk.librdkafka import LOGGER
+from penstock.sdk.membership import Membership
+from penstock.sdk.options import CONSUMER_DEFAULTS, ConsumerOptions, Start, checked
+from penstock.sdk.reading import Reading, place_of
+from penstock.sdk.record import Record
+from penstock.sdk.starting import at
+
+_SLICE_S = 0.2
+"""How soon a stop is noticed."""
+_COMMIT_PAUSE_S = 0.1
+_SEEK_S, _SEEK_PAUSE_S = 10.0, 0.02
+_HARMLESS = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT)
+
+
+class Receiving(Generic[Value]):
+    def __init__(
+        self, bootstrap: str, topics: Any, key: Any, value: Any, given: dict[str, Any], *, has_producer: bool
+    ) -> None:
+        self.is_closed = True  # until everything below has worked
+        self.options: ConsumerOptions = checked(ConsumerOptions, given, CONSUMER_DEFAULTS)
+        self.reading: Reading[Value] = Reading(key, value, self.options)
+        config = consumer_config(bootstrap, self.options, set(given), has_producer=has_producer)
+        self.delivery = self.options["delivery"]
+        self._stores = bool(config["enable.auto.commit"])
+        with accepted_settings():
+            self.library = Consumer(config, logger=LOGGER)
+        self.membership = Membership(self.library, topics, self.options, self._forget)
+        self.is_stopped = threading.Event()
+        self._buffer: deque[Message] = deque()
+        self._is_committed = True  # whether the buffer is, with at-most-once
+        self._handed: dict[TopicPartition, int] = {}
+        self._done: dict[TopicPartition, int] = {}
+        self.is_closed = False
+
+    def check_open(self) -> None:
+        if self.is_closed:
+            raise ClosedError("this consumer is closed", hint="make a new one")
+
+    def _forget(self, gone: set[TopicPartition]) -> None:
+        self._buffer = deque(message for message in self._buffer if place_of(message) not in gone)
+        for place in gone:
+            self._handed.pop(place, None)
+            self._done.pop(place, None)
+
+    # --- from librdkafka ---------------------------------------------------------------------------------------------
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether `take` has something."""
+        return bool(self._buffer) and self._is_committed
+
+    def fill(self, timeout_s: float, *, always: bool = False) -> None:
+        """Have something in the buffer, if anything comes in time. With `always`, poll even if there is already."""
+        self.check_open()
+        self.membership.start()
+        deadline = time.monotonic() + timeout_s
+        while not self.is_stopped.is_set() and (always or not self.is_ready):
+            left = deadline - time.monotonic()
+            self._poll_some(0.0 if self._buffer else max(0.0, min(left, _SLICE_S)))
+            if self.delivery == "at-most-once" and self._buffer:
+                self._is_committed = self._commit_buffer()
+            always = False
+            if left <= 0:
+                return
+
+    def _poll_some(self, timeout_s: float) -> None:
+        """One poll at least, since rebalances happen there; then as many as are there already."""
+        while True:
+            message = self.library.poll(timeout_s)
+            if message is None:
+                return
+            timeout_s = 0.0
+            error = message.error()
+            if error is not None:
+                self._judge(error)
+            elif len(self._buffer) < 2 * self.options["max_poll_records"]:
+                self._buffer.append(message)
+                self._is_committed = self._is_committed and self.delivery != "at-most-once"
+            else:  # what was given back again and again must not pile up
+                self.library.seek(LibraryPlace(*place_of(message), message.offset() or 0))
+            if len(self._buffer) >= self.options["max_poll_records"]:
+                return
+
+    def _judge(self, error: KafkaError) -> None:
+        if error.code() == KafkaError._MAX_POLL_EXCEEDED:
+            text = "the records of one poll took longer than max_poll_interval_ms=%d: the group has gone on without us"
+            LOGGER.warning(text, self.options["max_poll_interval_ms"])
+        elif error.code() not in _HARMLESS:
+            raise translate(error, f"topics {', '.join(self.membership.topics)}")
+
+    def _commit_buffer(self) -> bool:
+        """At most once: nothing is given out before its offset is committed. Until it is, the buffer waits."""
+        try:
+            self._commit(_next_offsets(self._buffer))
+        except KafkaException as error:
+            LOGGER.warning("offsets are not committed yet, so their records wait: %s", cause(error).str())
+            time.sleep(_COMMIT_PAUSE_S)
+            return False
+        return True
+
+    # --- to the user -------------------------------------------------------------------------------------------------
+
+    def take(self) -> Record[Value] | None:
+        """The next one of the buffer, after what was handed out before is done."""
+        self.finish()
+        while self.is_ready:
+            record = self._read(self._buffer.popleft())
+            if record is not None:
+                return record
+        return None
+
+    def take_many(self, count: int) -> tuple[list[Record[Value]], list[Message]]:
+        """Some, with the messages they were. One that cannot be read ends them, and is told of when it is the first."""
+        self.finish()
+        records: list[Record[Value]] = []
+        messages: list[Message] = []
+        while self.is_ready and len(messages) < count:
+            message = self._buffer.popleft()
+            try:
+                record = self._read(message)
+            except DeserializationError:
+                if not messages:
+                    raise
+                self._buffer.appendleft(message)
+                self._handed[place_of(message)] = message.offset() or 0
+                break
+            messages.append(message)
+            if record is not None:
+                records.append(record)
+        return records, messages
+
+    def _read(self, message: Message) -> Record[Value] | None:
+        self._handed[place_of(message)] = (message.offset() or 0) + 1
+        return self.reading.record(message)
+
+    def give_back(self, messages: Sequence[Message]) -> None:
+        """They were handed out in vain: they come again, unless their partitions go meanwhile."""
+        owned = self.membership.owned
+        self._buffer.extendleft(message for message in reversed(messages) if place_of(message) in owned)
+        for message in messages:
+            self._handed.pop(place_of(message), None)
+
+    # --- offsets -----------------------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """What was handed out counts as handled."""
+        if not self._handed:
+            return
+        handed = {place: offset for place, offset in self._handed.items() if place in self.membership.owned}
+        self._handed = {}
+        self._done.update(handed)
+        if self._stores and handed:
+            try:
+                self.library.store_offsets(offsets=library_places(handed))
+            except KafkaException as error:  # taken away at this moment: the next owner reads them again
+                LOGGER.warning("offsets were not stored: %s", cause(error).str())
+
+    def commit(self, record: Record[Value] | None) -> None:
+        """Everything that was handed out, or all up to this record of its partition."""
+        self.check_open()
+        if "group" not in self.options:
+            raise StateError("a consumer without a group commits nothing", hint="give group='…'")
+        if self.delivery != "at-least-once":
+            text = f"with delivery={self.delivery!r} offsets are committed by themselves"
+            raise StateError(text, hint="leave commit() out")
+        if record is None:
+            self.finish()
+            offsets = dict(self._done)
+        else:
+            offsets = {record.place: record.offset + 1}
+        with translated("commit"):
+            self._commit(offsets)
+
+    def _commit(self, offsets: dict[TopicPartition, int]) -> None:
+        if not offsets:
+            return
+        for place in self.library.commit(offsets=library_places(offsets), asynchronous=False):
+            if place.error is not None:
+                raise KafkaException(place.error)
+
+    def seek(self, place: TopicPartition, to: Start) -> None:
+        self.check_open()
+        if place not in self.membership.owned:
+            hint = f"it has {', '.join(map(str, sorted(self.membership.owned))) or 'none yet: poll first'}"
+            raise StateError(f"{place} is not a partition of this consumer", hint=hint)
+        (target,) = at(self.library, [LibraryPlace(*place)], to, self.options["request_timeout_ms"] / 1000)
+        deadline = time.monotonic() + _SEEK_S
+        while True:
+            try:
+                self.library.seek(target)
+                break
+            except KafkaException as error:  # not before the partition is being read
+                if cause(error).code() != KafkaError._STATE or time.monotonic() > deadline:
+                    raise translate(cause(error), f"seek in {place}") from error
+                time.sleep(_SEEK_PAUSE_S)
+        self._forget({place})
+
+    # --- the end -----------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Leave the group. What was handled is committed first; what is only in the buffer is somebody else's."""
+        if self.is_closed:
+            return
+        try:
+            if self.delivery == "at-most-once" and self._is_committed:
+                self._uncommit_buffer()
+        finally:
+            self.is_closed = True
+            self.is_stopped.set()
+            self.library.close()
+
+    def _uncommit_buffer(self) -> None:
+        """What was committed and never handed out need not be lost at a clean end."""
+        try:
+            self._commit({place_of(message): message.offset() or 0 for message in reversed(self._buffer)})
+        except KafkaException as error:
+            if cause(error).code() not in GONE:
+                LOGGER.warning("records that were never handed out are lost: %s", cause(error).str())
+
+
+def _next_offsets(messages: deque[Message] | Sequence[Message]) -> dict[TopicPartition, int]:
+    return {place_of(message): (message.offset() or 0) + 1 for message in messages}
+
+
+def library_places(offsets: dict[TopicPartition, int]) -> list[LibraryPlace]:
+    return [LibraryPlace(place.topic, place.partition, offset) for place, offset in offsets.items()]
+
+
+def offsets_after(messages: Sequence[Message]) -> list[LibraryPlace]:
+    return library_places(_next_offsets(messages))

@@ -1,0 +1,209 @@
+"""What both producers are made of: librdkafka's, a thread that hears from it, serializers and the partitioner.
+
+The thread holds librdkafka's producer and not this object, so a producer that nobody closed can still be collected,
+with a warning. Settling (`delivery.Settle`) happens in that thread, or in one that flushes.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, Message
+from confluent_kafka import Producer as LibraryProducer
+
+from penstock.sdk.delivery import Delivery, Failures, Headers, Outgoing, Settle
+from penstock.sdk.errors import ClosedError, SerializationError, StateError
+from penstock.sdk.formats import serializer
+from penstock.sdk.kafka_errors import accepted_settings, cause, translate, translated
+from penstock.sdk.librdkafka import LOGGER
+from penstock.sdk.options import PRODUCER_DEFAULTS, Partitioner, ProducerOptions, checked
+from penstock.sdk.partitioning import BY_LIBRARY, PartitionCounts, RoundRobin, checked_partition
+from penstock.sdk.producer_config import producer_config
+
+_POLL_S = 0.1
+FATAL_ERRORS_MAX = 3
+
+
+class Sending:
+    def __init__(self, bootstrap: str, key: Any, value: Any, given: dict[str, Any]) -> None:
+        self.is_closed = True  # until everything below has worked
+        self.options: ProducerOptions = checked(ProducerOptions, given, PRODUCER_DEFAULTS)
+        self._key = serializer(key, "key_serializer")
+        self._value = serializer(value, "value_serializer")
+        config = producer_config(bootstrap, self.options, set(given))
+        with accepted_settings():
+            self.library = LibraryProducer(config, logger=LOGGER)
+        self._partitioner: Partitioner | None = _partitioner(self.options)
+        self._counts = PartitionCounts(self.library, self.options["request_timeout_ms"] / 1000)
+        self.failures = Failures()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(
+            target=_listen, args=(self.library, self._stop), name="penstock-producer", daemon=True
+        )
+        self._thread.start()
+        self.is_closed = False
+
+    def __del__(self) -> None:
+        if not self.is_closed:
+            self._stop.set()
+            text = "a producer was not closed, and what it had not delivered is lost: use `with`, or close()"
+            warnings.warn(text, ResourceWarning, stacklevel=2)
+
+    @property
+    def transactional_id(self) -> str | None:
+        return self.options.get("transactional_id")
+
+    def check_open(self) -> None:
+        if self.is_closed:
+            raise ClosedError("this producer is closed", hint="make a new one")
+
+    # --- messages ----------------------------------------------------------------------------------------------------
+
+    def needs_count(self, topic: str, partition: int | None) -> bool:
+        """Whether the broker has to be asked before a message can be made."""
+        return partition is None and self._partitioner is not None and self._counts.known(topic) is None
+
+    def ask_count(self, topic: str) -> None:
+        self._counts.ask(topic)
+
+    def outgoing(
+        self, topic: str, value: Any, key: Any, headers: Headers | None, partition: int | None, timestamp_ms: int | None
+    ) -> Outgoing:
+        name: Any = topic
+        if not isinstance(name, str) or not name:
+            raise SerializationError(f"{topic!r} is no topic", hint="give its name", topic=str(topic), part="topic")
+        key_bytes = _encoded(self._key, key, topic, "key")
+        value_bytes = _encoded(self._value, value, topic, "value")
+        if partition is None:
+            partition = self._chosen(topic, key_bytes)
+        return Outgoing(
+            topic=topic,
+            partition=partition,
+            key=key_bytes,
+            value=value_bytes,
+            headers=None if headers is None else _encoded_headers(headers, topic),
+            timestamp_ms=timestamp_ms or 0,
+        )
+
+    def _chosen(self, topic: str, key: bytes | None) -> int:
+        if self._partitioner is None:
+            return BY_LIBRARY
+        count = self._counts.known(topic) or self._counts.ask(topic)
+        return checked_partition(self._partitioner, topic, key, count)
+
+    def offer(self, message: Outgoing, settle: Settle) -> bool:
+        """False if the queue is full."""
+        self.check_open()
+        try:
+            self.library.produce(
+                message.topic,
+                message.value,
+                message.key,
+                message.partition,
+                on_delivery=partial(_settle, settle),
+                timestamp=message.timestamp_ms,
+                headers=message.headers,  # type: ignore[arg-type]  # the stubs forget null
+            )
+        except BufferError:
+            return False
+        except KafkaException as error:
+            reason = cause(error)
+            if reason.code() == KafkaError._STATE and self.transactional_id:
+                hint = "send within `with producer.transaction():`"
+                raise StateError("no transaction is open", hint=hint) from error
+            raise translate(reason, f"message to {message.topic}") from error
+        return True
+
+    # --- the end -----------------------------------------------------------------------------------------------------
+
+    def flush(self, timeout_s: float | None) -> int:
+        """How many messages are left."""
+        for _ in range(FATAL_ERRORS_MAX):
+            try:
+                return self.library.flush(-1 if timeout_s is None else timeout_s)
+            except KafkaException:  # a fatal error, raised in passing: the futures have their own
+                continue
+        return len(self.library)
+
+    def wait_for_room(self, timeout_s: float) -> None:
+        with translated("queue"):
+            self.library.poll(timeout_s)
+
+    def close(self, timeout_s: float | None) -> int:
+        """Deliver what waits, then end. How many messages had to be given up."""
+        self.is_closed = True
+        left = self.flush(timeout_s)
+        if left:
+            self.library.purge()
+            self.flush(_POLL_S * 10)  # their futures hear of it
+        self._stop.set()
+        self._thread.join()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of a transaction that is lost: its end has told of it
+            self.library.close()
+        return left
+
+
+def _listen(producer: LibraryProducer, stop: threading.Event) -> None:
+    while not stop.is_set():
+        try:
+            producer.poll(_POLL_S)
+        except KafkaException:  # a fatal error: logged by the library, and told to whoever uses the producer next
+            stop.wait(_POLL_S)
+
+
+def _settle(settle: Settle, error: KafkaError | None, message: Message) -> None:
+    topic, partition = message.topic() or "", message.partition()
+    if error is not None:
+        settle(translate(error, f"message to {topic}"))
+        return
+    stored_ms = message.timestamp()[1]
+    settle(
+        Delivery(
+            topic=topic,
+            partition=-1 if partition is None else partition,
+            offset=message.offset(),
+            timestamp_ms=stored_ms if stored_ms > 0 else round(time.time() * 1000),
+        )
+    )
+
+
+def _partitioner(options: ProducerOptions) -> Partitioner | None:
+    chosen = options["partitioner"]
+    if chosen == "round-robin":
+        return RoundRobin()
+    return None if isinstance(chosen, str) else chosen
+
+
+def _encoded(serialize: Callable[[Any], bytes], value: Any, topic: str, part: str) -> bytes | None:
+    if value is None:
+        return None
+    try:
+        data: Any = serialize(value)
+    except Exception as error:  # whatever a serializer raises
+        hint = f"correct the {part}, or choose another {part}_serializer"
+        message = f"the {part} cannot be serialized for topic {topic} ({error})"
+        raise SerializationError(message, hint=hint, topic=topic, part=part) from error
+    if not isinstance(data, bytes):
+        hint = "a serializer returns bytes"
+        message = f"the {part}_serializer returned {type(data).__name__}"
+        raise SerializationError(message, hint=hint, topic=topic, part=part)
+    return data
+
+
+def _encoded_headers(headers: Headers, topic: str) -> list[tuple[str, bytes | None]]:
+    pairs = headers.items() if hasattr(headers, "items") else headers
+    found: list[tuple[str, bytes | None]] = []
+    pair: tuple[Any, Any]
+    for pair in pairs:
+        name, value = pair
+        if not isinstance(name, str) or not isinstance(value, (str, bytes, type(None))):
+            hint = "headers are names with strings, bytes or None"
+            raise SerializationError(f"header {name!r}={value!r}", hint=hint, topic=topic, part="header")
+        found.append((name, value.encode() if isinstance(value, str) else value))
+    return found

@@ -1,0 +1,147 @@
+"""Settings of the SDK: what is unknown, wrong or contradictory is refused with the fix, before anything is done."""
+
+from __future__ import annotations
+
+import datetime
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from penstock import Admin, Consumer, Producer
+from penstock.sdk import Avro, SettingsError
+from penstock.sdk.options import CONSUMER_DEFAULTS, PRODUCER_DEFAULTS, ConsumerOptions, ProducerOptions
+
+pytestmark = pytest.mark.feature("K-19")
+
+SERVER = "127.0.0.1:9"
+
+
+def refused(kind: Any, options: dict[str, Any], message: str) -> None:
+    arguments = (SERVER, "orders") if kind is Consumer else (SERVER,)
+    with pytest.raises(SettingsError, match=message):
+        kind(*arguments, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"linger": 5}, r"unknown setting linger: did you mean linger_ms\?"),
+        ({"wholly_unknown": 5}, "unknown setting wholly_unknown: there are acks, batch_size"),
+        ({"linger_ms": -1}, "linger_ms=-1 is refused: input should be greater than or equal to 0"),
+        ({"linger_ms": "5"}, "linger_ms='5' is refused: input should be a valid integer"),
+        ({"batch_size": 0, "linger": 1}, "(?s)batch_size=0 is refused.*unknown setting linger"),
+        ({"acks": "two"}, "acks='two' is refused: input should be 'none', 'leader' or 'all'"),
+        ({"acks": "none", "transactional_id": "t"}, "acks='none' with a transactional_id: transactions need acks"),
+        ({"acks": "leader", "idempotent": True}, "idempotent=True with acks='leader': it needs acks"),
+        ({"idempotent": False, "transactional_id": "t"}, "idempotent=False with a transactional_id"),
+        ({"retries": 0}, "retries=0 with an idempotent producer: say idempotent=False as well"),
+        ({"transaction_timeout_ms": 5}, "transaction_timeout_ms without a transactional_id: give a transactional_id"),
+        ({"transactional_id": ""}, "transactional_id='' is refused"),
+        (
+            {"transactional_id": "t", "transaction_timeout_ms": 1000, "delivery_timeout_ms": 2000},
+            "delivery_timeout_ms=2000 is more than transaction_timeout_ms=1000: change one of them",
+        ),
+        ({"linger_ms": 500, "delivery_timeout_ms": 100}, "linger_ms=500 is more than delivery_timeout_ms=100"),
+        ({"retry_backoff_ms": 5000}, "retry_backoff_ms=5000 is more than retry_backoff_max_ms=1000"),
+        ({"partitioner": "random"}, "partitioner='random' is refused"),
+        ({"compression": "brotli"}, "compression='brotli' is refused"),
+        ({"config": {"linger.ms": 5}}, r"config\['linger.ms'\] has a name of its own: use linger_ms"),
+        ({"config": {"no.such.thing": 5}}, r"(?i)no such configuration property"),
+        ({"value_serializer": "xml"}, "value_serializer='xml' is no format: give 'bytes', 'text', 'json', Avro"),
+        ({"key_serializer": 7}, "key_serializer=7 is no format"),
+        (
+            {"value_serializer": "avro"},
+            r"value_serializer='avro' lacks a schema: write value_serializer=Avro\(schema\)",
+        ),
+        ({"value_serializer": Avro}, "value_serializer=Avro is a class: make one of it"),
+    ],
+)
+def test_producers(options: dict[str, Any], message: str) -> None:
+    refused(Producer, options, message)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"group_id": "g"}, r"unknown setting group_id: did you mean group\?"),
+        ({"group": "g", "delivery": "exactly-once"}, "without a producer that has a transactional_id: give producer="),
+        ({"delivery": "at-most-once"}, "delivery without a group: give group='…'"),
+        ({"auto_commit": False, "assignor": "range"}, "auto_commit, assignor without a group"),
+        ({"group": "g", "delivery": "at-most-once", "auto_commit": True}, "auto_commit with delivery='at-most-once'"),
+        (
+            {"group": "g", "auto_commit": False, "auto_commit_interval_ms": 9},
+            "auto_commit_interval_ms with auto",
+        ),
+        (
+            {"group": "g", "heartbeat_interval_ms": 10_000},
+            "heartbeat_interval_ms=10000 is not less than session",
+        ),
+        ({"group": "g", "max_poll_interval_ms": 5}, "max_poll_interval_ms=5 is less than session_timeout_ms=10000"),
+        ({"group": "g", "assignor": "fair"}, "assignor='fair' is refused: input should be 'range', 'round-robin'"),
+        ({"start": "middle"}, "start='middle' is refused"),
+        ({"start": -1}, "start=-1 is refused"),
+        ({"start": datetime.datetime(2026, 1, 1)}, "start is a time without a zone: write datetime"),  # noqa: DTZ001
+        ({"on_bad_record": "ignore"}, "on_bad_record='ignore' is refused"),
+        ({"value_deserializer": "xml"}, "value_deserializer='xml' is no format"),
+    ],
+)
+def test_consumers(options: dict[str, Any], message: str) -> None:
+    refused(Consumer, options, message)
+
+
+def test_a_producer_that_does_not_fit() -> None:
+    with Producer(SERVER) as plain:
+        options = {"group": "g", "delivery": "exactly-once", "producer": plain}
+        refused(Consumer, options, r"no transactional_id: make it with Producer\(…, transactional_id='…'\)")
+    with Producer(SERVER, transactional_id="t") as producer:
+        refused(
+            Consumer, {"group": "g", "producer": producer}, "producer= with delivery='at-least-once': say delivery="
+        )
+        options = {"group": "g", "producer": producer, "delivery": "exactly-once", "isolation": "uncommitted"}
+        refused(Consumer, options, "leave isolation out")
+
+
+@pytest.mark.parametrize("topics", ["", [], [""], [7], None])
+def test_topics(topics: Any) -> None:
+    with pytest.raises(SettingsError, match="name a topic, or several in a list"):
+        Consumer(SERVER, topics)
+
+
+@pytest.mark.parametrize("server", ["", "nowhere", "host:port", "host:99999", None, 7])
+def test_addresses(server: Any) -> None:
+    for make in (Producer, Admin, lambda name: Consumer(name, "t")):
+        with pytest.raises(SettingsError, match="bootstrap="):
+            make(server)
+
+
+def test_admin() -> None:
+    refused(Admin, {"timeout": 5}, "unknown setting timeout")
+
+
+@pytest.mark.parametrize("schema", ["{", {"type": "record"}, {"type": "no such type"}, 7])
+def test_schemas_of_avro(schema: Any) -> None:
+    with pytest.raises(SettingsError, match="not a schema of Avro"):
+        Avro(schema)
+
+
+def test_avro_without_fastavro(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fastavro", None)
+    with pytest.raises(SettingsError, match=r"Avro needs fastavro: pip install 'penstock\[avro\]'"):
+        Avro({"type": "string"})
+
+
+def test_defaults_have_a_name() -> None:
+    assert set(PRODUCER_DEFAULTS) == set(ProducerOptions.__annotations__) - {"idempotent", "transactional_id"}
+    optional = {"group", "instance_id", "idle_timeout_s", "on_assign", "on_revoke", "on_lost"}
+    assert set(CONSUMER_DEFAULTS) == set(ConsumerOptions.__annotations__) - optional
+
+
+@pytest.mark.feature("K-19")
+def test_importing_penstock_loads_nothing() -> None:
+    code = (
+        "import sys, penstock; print(any(name in sys.modules for name in ('confluent_kafka', 'pydantic', 'asyncio')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "False\n"
