@@ -29,10 +29,22 @@ NOT_THERE: Mapping[int, str] = {  # API key: the line of docs/compatibility.md t
 WHOLE_BATCHES = "an answer may end with a part of a batch"
 UNKNOWN_BROKER_CONFIG = "a broker takes configs that nobody knows"
 NOT_A_NUMBER = "`NaN` is a ratio"
+OUR_CONFIG = "one more: `message.ttl.ms`"
 OTHER_SEGMENTS = "an answer ends with a segment"
 
 
 SCENARIOS: tuple[Known, ...] = (
+    *(
+        Known(
+            script="*",
+            step=f"{api} v*",
+            path=f"{rows}*.configs[name=message.ttl.ms]",
+            kafka=ABSENT,
+            penstock=Holding(value="-1"),
+            row=OUR_CONFIG,
+        )
+        for api, rows in (("create_topics", "topics"), ("describe_configs", "results"))
+    ),
     Known(
         script="*",
         step="fetch v*",

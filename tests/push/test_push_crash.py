@@ -124,9 +124,9 @@ def run(directory: Path, kills: int) -> None:
             killed_at.append(time.monotonic())
             node.start()
         time.sleep(1.0)
-        for publisher in publishers:
-            publisher.stopping.set()
-            publisher.join(20)
+        for worker in workers:
+            worker.stopping.set()
+            worker.join(20)
         acked = {body: offset for publisher in publishers for body, offset in publisher.acked.items()}
         check_log(node, acked)
         check_deliveries(subscribers, acked, killed_at)
