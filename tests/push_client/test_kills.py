@@ -83,6 +83,7 @@ def test_nothing_is_published_twice_or_lost_when_the_broker_is_killed(mortal: Pe
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_the_same_with_many_kills(mortal: PenstockProcess) -> None:
     publish_through_kills(mortal, kills=10, messages=2000)
 
@@ -195,5 +196,6 @@ def test_a_consumer_that_is_killed_loses_nothing_and_keeps_the_order(mortal: Pen
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_the_same_with_many_kills_of_both(mortal: PenstockProcess, tmp_path: Path) -> None:
     consume_through_kills(mortal, tmp_path, kills=10, messages=1000)

@@ -5,24 +5,34 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
 
 from penstock.client.push.message import Message
 from penstock.consumers.definition import Definition
 from penstock.consumers.errors import PayloadError
 from penstock.consumers.metrics import HandlerProbe
 from penstock.consumers.policy import ErrorAction
+from penstock.consumers.threads import HandlerThreads
 
 SLICE_S = 0.05
-"""A run of calls in a thread is reported after so long, so that what is done gets acknowledged."""
+"""A run of calls is reported after so long, so that what is done gets acknowledged."""
 
 
-class Outcome(NamedTuple):
+@dataclass(slots=True)
+class Outcome:
     """The first `done` messages are done; the call for what follows failed with `error`, if there is one."""
 
-    done: int
+    done: int = 0
     error: Exception | None = None
+    durations: list[float] = field(default_factory=list)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether another attempt would only repeat the failure."""
+        return isinstance(self.error, PayloadError)
+
+    def took(self, started: float) -> None:
+        self.durations.append(time.monotonic() - started)
 
 
 class Caller:
@@ -34,79 +44,80 @@ class Caller:
         self._is_stopping = is_stopping
         concurrency = definition.mark.concurrency
         self._turns = asyncio.Semaphore(concurrency)
-        self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix=f"handler-{definition.name}")
+        self._threads = HandlerThreads(concurrency, f"handler-{definition.name}")
 
     async def call(self, messages: Sequence[Message]) -> Outcome:
         """In their order, until one fails or it is time to stop."""
         async with self._turns:
             if self._is_stopping():
-                return Outcome(0)
+                return Outcome()
             if self._definition.is_async:
-                return await self._call_on_loop(messages)
-            return await asyncio.get_running_loop().run_in_executor(self._threads, self._call_in_thread, messages)
+                outcome = await self._call_on_loop(messages)
+            else:
+                outcome = await self._threads.run(lambda: self._call_in_thread(messages))
+        self._measure(outcome)
+        return outcome
 
     async def report(self, message: Message, error: Exception) -> ErrorAction:
         """What the error handler says. Without one: a dead letter."""
-        definition = self._definition
-        if definition.on_error is None:
+        on_error = self._definition.on_error
+        if on_error is None:
             return ErrorAction.DEAD_LETTER
-        arguments = (message, error)[: definition.on_error_arguments]
+        arguments = (message, error)[: self._definition.on_error_arguments]
         async with self._turns:
-            if definition.on_error_is_async:
-                answer = await definition.on_error(*arguments)
+            if self._definition.on_error_is_async:
+                answer = await on_error(*arguments)
             else:
-                loop = asyncio.get_running_loop()
-                answer = await loop.run_in_executor(self._threads, definition.on_error, *arguments)
+                answer = await self._threads.run(lambda: on_error(*arguments))
         return answer if isinstance(answer, ErrorAction) else ErrorAction.DEAD_LETTER
 
     def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.close()
 
     def _steps(self, messages: Sequence[Message]) -> list[Sequence[Message]]:
         return [messages] if self._definition.batch is not None else [[message] for message in messages]
 
     def _call_in_thread(self, messages: Sequence[Message]) -> Outcome:
-        done, until = 0, time.monotonic() + SLICE_S
+        outcome, until = Outcome(), time.monotonic() + SLICE_S
         for step in self._steps(messages):
             started = time.monotonic()
-            if done and (started >= until or self._is_stopping()):
+            if outcome.done and (started >= until or self._is_stopping()):
                 break
             try:
-                self._definition.call(*self._definition.arguments(step))
+                arguments = self._definition.arguments(step)
+                try:
+                    self._definition.call(*arguments)
+                finally:
+                    outcome.took(started)
             except Exception as error:
-                return self._failed(done, error, started)
-            self._succeeded(len(step), started)
-            done += len(step)
-        return Outcome(done)
+                outcome.error = error
+                break
+            outcome.done += len(step)
+        return outcome
 
     async def _call_on_loop(self, messages: Sequence[Message]) -> Outcome:
-        done, until = 0, time.monotonic() + SLICE_S
+        outcome, until = Outcome(), time.monotonic() + SLICE_S
         for step in self._steps(messages):
             started = time.monotonic()
-            if done and (started >= until or self._is_stopping()):
+            if outcome.done and (started >= until or self._is_stopping()):
                 break
             try:
-                await self._definition.call(*self._definition.arguments(step))
+                arguments = self._definition.arguments(step)
+                try:
+                    await self._definition.call(*arguments)
+                finally:
+                    outcome.took(started)
             except Exception as error:
-                return self._failed(done, error, started)
-            self._succeeded(len(step), started)
-            done += len(step)
-        return Outcome(done)
+                outcome.error = error
+                break
+            outcome.done += len(step)
+        return outcome
 
-    def _succeeded(self, messages: int, started: float) -> None:
+    def _measure(self, outcome: Outcome) -> None:
+        """Here and not where it is called: the figures belong to the loop."""
         probe = self._probe
-        probe.calls += 1
-        probe.messages += messages
-        probe.duration.observe(time.monotonic() - started)
-
-    def _failed(self, done: int, error: Exception, started: float) -> Outcome:
-        self._probe.failures += 1
-        if not isinstance(error, PayloadError):  # otherwise it was never called
-            self._probe.calls += 1
-            self._probe.duration.observe(time.monotonic() - started)
-        return Outcome(done, error)
-
-
-def is_final(error: Any) -> bool:
-    """Whether another attempt would only repeat it."""
-    return isinstance(error, PayloadError)
+        probe.messages += outcome.done
+        probe.failures += outcome.error is not None
+        probe.calls += len(outcome.durations)
+        for seconds in outcome.durations:
+            probe.duration.observe(seconds)

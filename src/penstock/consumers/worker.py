@@ -16,7 +16,7 @@ from penstock.client.push.errors import BrokerRefused
 from penstock.client.push.memberships import Membership, start_of
 from penstock.client.push.message import Message
 from penstock.client.push.targets import Target
-from penstock.consumers.calling import Caller, Outcome, is_final
+from penstock.consumers.calling import Caller, Outcome
 from penstock.consumers.dead_letters import DeadLetters
 from penstock.consumers.definition import Definition
 from penstock.consumers.lane import GiveUp, Lane, Pause, Work
@@ -112,8 +112,16 @@ class Worker:
         if partition not in self._lanes:
             lane = self._lanes[partition] = Lane(self.definition.policy, batch=self.definition.batch)
             self._wakes[partition] = asyncio.Event()
-            self._tasks[partition] = asyncio.create_task(self._work(partition, lane))
+            task = self._tasks[partition] = asyncio.create_task(self._work(partition, lane))
+            task.add_done_callback(self._ended)
         return self._lanes[partition]
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Before it was asked to: with what no handler may raise. The rest of its partition must not wait for ever."""
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            log.error("%s cannot go on", self.definition.name, exc_info=error)
+            self._on_lost(error if isinstance(error, Exception) else RuntimeError(repr(error)))
 
     # --- one lane --------------------------------------------------------------------------------------------------
 
@@ -126,8 +134,13 @@ class Worker:
                     await wake.wait()
                 case Pause(until=until):
                     await self._pause(until)
+                case Work(messages=messages) if not self._is_current(messages[0]):
+                    lane.clear()  # its connection has gone: whatever is in hand comes again
                 case Work(messages=messages):
                     await self._do(lane, messages, await self._caller.call(messages))
+
+    def _is_current(self, message: Message) -> bool:
+        return self._client.is_connected and message.generation == self._client.generation
 
     async def _pause(self, until: float) -> None:
         try:
@@ -144,7 +157,7 @@ class Worker:
             return
         error = outcome.error
         size = len(messages) if self.definition.batch is not None else 1
-        verdict = lane.failed(time.monotonic(), size=size, final=is_final(error))
+        verdict = lane.failed(time.monotonic(), size=size, final=outcome.is_final)
         if isinstance(verdict, GiveUp):
             await self._give_up(lane, verdict, error)
         else:

@@ -343,6 +343,8 @@ class AsyncBrokerClient:
         except OSError as error:  # a timeout is one
             raise unreachable(self.host, self.port, error) from error
         self._transport = transport
+        if core.is_connected:  # the one before ended before it was in use
+            core.disconnected()
         core.connected(time.monotonic())
         self._flush(core)
 
@@ -378,6 +380,7 @@ class AsyncBrokerClient:
     async def _keep(self, core: ClientCore) -> None:
         """Heartbeats while there is a connection, attempts while there is none."""
         tick_s = min(TICK_S, self.heartbeat_interval / 4)
+        backoff = Backoff()
         while True:
             try:
                 async with asyncio.timeout(tick_s):
@@ -390,10 +393,11 @@ class AsyncBrokerClient:
                 self._abort()
                 await self._gone.wait()
             log.warning("connection to %s:%d lost; connecting again", self.host, self.port)
-            await self._reconnect(core)
+            if core.has_heard:
+                backoff.reset()
+            await self._reconnect(core, backoff)
 
-    async def _reconnect(self, core: ClientCore) -> None:
-        backoff = Backoff()
+    async def _reconnect(self, core: ClientCore, backoff: Backoff) -> None:
         while True:
             await asyncio.sleep(backoff.next_s())
             try:

@@ -89,11 +89,12 @@ class BrokerClient:
             opened = self._open()
             core = ClientCore(client_id=self.client_id, epoch=new_epoch(), heartbeat_interval_s=self.heartbeat_interval)
             core.connected(time.monotonic())
-            self._closing = threading.Event()
+            closing = self._closing = threading.Event()
             with self._lock:
                 self._core, self._socket = core, opened
-            self._receiver = threading.Thread(target=self._receive, args=(core,), name="push-receiver", daemon=True)
-            self._receiver.start()
+            receiver = threading.Thread(target=self._receive, args=(core, closing), name="push-receiver", daemon=True)
+            self._receiver = receiver
+            receiver.start()
 
     def disconnect(self) -> None:
         """Let handlers finish what they have in hand, acknowledge it, and leave. A second time nothing happens."""
@@ -356,23 +357,20 @@ class BrokerClient:
                 except OSError:
                     _shut(opened, socket.SHUT_RDWR)  # the receiver notices
 
-    def _receive(self, core: ClientCore) -> None:
-        while True:
-            reason = self._receive_from(core)
-            if self._closing.is_set():
-                break
+    def _receive(self, core: ClientCore, closing: threading.Event) -> None:
+        """The receiving thread, from `connect` to `disconnect`; what belongs to a later `connect` is not its own."""
+        opened, backoff = self._socket, Backoff()
+        while opened is not None:
+            reason = self._receive_from(opened, core, closing)
+            if closing.is_set():
+                return
             log.warning("connection to %s:%d lost (%s); connecting again", self.host, self.port, reason)
-            if not self._reconnect(core):
-                break
-        with self._lock:
-            opened, self._socket = self._socket, None
-        if opened is not None:
-            opened.close()
+            if core.has_heard:
+                backoff.reset()
+            opened = self._reconnect(core, closing, backoff)
 
-    def _receive_from(self, core: ClientCore) -> str:
+    def _receive_from(self, opened: socket.socket, core: ClientCore, closing: threading.Event) -> str:
         """Until the connection ends; returns why."""
-        opened = self._socket
-        assert opened is not None
         ends_by: float | None = None
         try:
             while True:
@@ -385,7 +383,7 @@ class BrokerClient:
                     return "closed by the broker"
                 if not self._take(core, data, now):
                     return f"silent for {3 * self.heartbeat_interval:.0f} s"
-                if self._closing.is_set():
+                if closing.is_set():
                     ends_by = ends_by or now + 1.0
                     if now >= ends_by:
                         return "left"
@@ -398,7 +396,8 @@ class BrokerClient:
         finally:
             with self._lock:
                 core.disconnected()
-                self._socket = None
+                if self._socket is opened:
+                    self._socket = None
             _shut(opened, socket.SHUT_RDWR)  # wakes whoever is sending
             with self._sending:
                 opened.close()
@@ -414,21 +413,23 @@ class BrokerClient:
             self._flush(core)
         return is_alive
 
-    def _reconnect(self, core: ClientCore) -> bool:
-        """False: the client is being disconnected."""
-        backoff = Backoff()
-        while not self._closing.wait(backoff.next_s()):
+    def _reconnect(self, core: ClientCore, closing: threading.Event, backoff: Backoff) -> socket.socket | None:
+        """None: the client is being disconnected."""
+        while not closing.wait(backoff.next_s()):
             try:
                 opened = self._open()
             except NotConnected as error:
                 log.debug("%s", error)
                 continue
             with self._sending, self._lock:
+                if closing.is_set():
+                    opened.close()
+                    return None
                 self._socket = opened
                 core.connected(time.monotonic())
             self._flush(core)
-            return True
-        return False
+            return opened
+        return None
 
 
 class _Waiter:

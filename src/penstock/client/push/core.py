@@ -95,6 +95,8 @@ class ClientCore:
         self.client_id = client_id
         self.generation = 0
         self.is_connected = False
+        self.has_heard = False
+        """Whether the broker has said anything on this connection, or the last one."""
         self.memberships: dict[str, Membership] = {}
         self.partition_counts: dict[str, int] = {}
         self._heartbeat_interval_s = heartbeat_interval_s
@@ -115,6 +117,7 @@ class ClientCore:
     def connected(self, now: float) -> None:
         """Join again, ask again, publish again, in this order."""
         self.is_connected = True
+        self.has_heard = False
         self.generation += 1
         self._last_sent = self._last_received = now
         self._splitter = FrameSplitter(FRAME_BYTES_MAX)
@@ -143,6 +146,7 @@ class ClientCore:
     def received(self, data: bytes, now: float) -> list[Event]:
         """Raises ProtocolError: the connection is of no more use."""
         self._last_received = now
+        self.has_heard = True
         try:
             for frame in self._splitter.feed(data):
                 if frame.type is FrameType.DATA:
