@@ -75,13 +75,15 @@ class Lane:
                 place -= 1
             self._line.insert(place, message)
 
-    def clear(self) -> None:
-        """Forget everything: the connection is gone, and whatever was not acknowledged comes again."""
-        self._line.clear()
-        self._at_work = 0
-        self._offsets.clear()
+    def keep(self, generation: int | None) -> None:
+        """Forget what came on other connections than this one: it was not acknowledged, so it comes again."""
+        kept = [message for message in self._line if message.generation == generation]
+        if len(kept) == len(self._line):
+            return
+        self._line = deque(kept)
+        self._offsets = {message.sequence_number for message in kept}
+        self._at_work = self._apart = 0
         self._settled()
-        self._apart = 0
 
     def next(self, now: float) -> Work | Pause | None:
         """None: nothing is in hand."""
@@ -132,7 +134,7 @@ class Lane:
         self._not_before = now + pause_s
 
     def holds(self, message: Message) -> bool:
-        """Whether it is still the head: not after `clear`, even if it has come again."""
+        """Whether it is still the head: not after `keep`, even if it has come again."""
         return bool(self._line) and self._line[0] is message
 
     def dropped(self) -> Message:

@@ -91,13 +91,15 @@ class Worker:
     # --- the target ------------------------------------------------------------------------------------------------
 
     def deliver(self, messages: list[Message]) -> None:
-        if messages[0].generation != self._generation:
-            self._generation = messages[0].generation
+        generation = messages[-1].generation
+        if generation != self._generation:
+            self._generation = generation
             for lane in self._lanes.values():
-                lane.clear()
+                lane.keep(generation)
         by_partition: dict[int, list[Message]] = {}
         for message in messages:
-            by_partition.setdefault(message.partition, []).append(message)
+            if message.generation == generation:
+                by_partition.setdefault(message.partition, []).append(message)
         for partition, some in by_partition.items():
             self._lane(partition).add(some)
             self._wakes[partition].set()
@@ -135,7 +137,7 @@ class Worker:
                 case Pause(until=until):
                     await self._pause(until)
                 case Work(messages=messages) if not self._is_current(messages[0]):
-                    lane.clear()  # its connection has gone: whatever is in hand comes again
+                    lane.keep(self._client.generation if self._client.is_connected else None)
                 case Work(messages=messages):
                     await self._do(lane, messages, await self._caller.call(messages))
 

@@ -99,15 +99,23 @@ def test_what_comes_again_late_gets_its_place_but_not_before_what_is_at_work() -
     assert work(lane) == [3, 7]
 
 
-def test_after_clear_the_head_is_another_one() -> None:
+def test_what_came_on_another_connection_is_forgotten() -> None:
     lane = Lane(POLICY)
-    first = message(0)
-    lane.add([first])
+    first, later = message(0), message(1)
+    later.generation = 2
+    lane.add([first, later])
+    lane.keep(1)
+    assert lane.holds(later) is False
+    lane.add([message(0), message(1)])
     assert lane.holds(first)
-    lane.clear()
+    lane.keep(2)
+    assert not lane.holds(first)
+    assert len(lane) == 0
     lane.add([message(0)])
     assert not lane.holds(first)
-    assert len(lane) == 1
+    assert work(lane) == [0]
+    lane.keep(None)
+    assert lane.next(0.0) is None
 
 
 @settings(max_examples=200, deadline=None)
