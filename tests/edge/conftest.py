@@ -15,10 +15,13 @@ from tests.support.penstock_process import PenstockProcess
 
 NewEdge = Callable[..., EdgeProcess]
 
+# Times in these tests are long ago: retention, which looks every 30 s, would delete the messages of a slow run.
+CONFIG = "test_endpoints: true\ntopics:\n  defaults:\n    retention.ms: -1\n"
+
 
 @pytest.fixture(scope="module")
 def push_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PenstockProcess]:
-    process = PenstockProcess(tmp_path_factory.mktemp("broker"), "test_endpoints: true\n")
+    process = PenstockProcess(tmp_path_factory.mktemp("broker"), CONFIG)
     process.prepare()
     process.start()
     yield process
