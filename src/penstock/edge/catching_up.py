@@ -39,6 +39,12 @@ def messages_from(source: Log, offset: int, end: int, *, read_bytes: int = READ_
         offset = piece.next_offset
 
 
+def one_batch(source: Log, offset: int, end: int) -> list[Stored]:
+    """The messages of the batch that holds `offset`."""
+    piece = source.read(offset, 1, end=end, one_batch_at_least=True, wait=True)
+    return [stored(record) for record in iter_records(bytes(piece.records))]
+
+
 def open_index(path: Path, generation: str, source: Log, end: int) -> Index:
     """The one that is there if it can be used, else a new one; it may be behind. Waits for the disk."""
     try:
@@ -62,7 +68,9 @@ def _not_of_this_log(index: Index, source: Log, end: int) -> str | None:
     if index.covered == 0:
         return None
     try:
-        last = next(messages_from(source, index.covered - 1, end, read_bytes=1), None)
+        last = next(
+            (each for each in one_batch(source, index.covered - 1, end) if each.offset == index.covered - 1), None
+        )
     except KafkaError:
         return None  # the log is damaged there: what the index says of it is all that is left
     if last is None or index.checksums([last.place]).get(last.place) != last.checksum:

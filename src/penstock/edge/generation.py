@@ -46,6 +46,7 @@ class Generation:
         self._index_path = index_path
         self._threads = threads
         self._index: Index | None = None
+        self._building: Index | None = None  # open, and not known to be complete
         self._unindexed: dict[Place, tuple[int, int]] = {}  # checksum and offset, by rising offset
         self._flush_waiters: list[tuple[int, asyncio.Future[None]]] = []
         self._indexed = asyncio.Event()  # set anew whenever the index has come further
@@ -69,7 +70,8 @@ class Generation:
 
     @property
     def covered(self) -> int:
-        return 0 if self._index is None else self._index.covered
+        index = self._index or self._building
+        return 0 if index is None else index.covered
 
     @property
     def is_indexed(self) -> bool:
@@ -92,9 +94,9 @@ class Generation:
         if self._indexer is not None:
             await self._indexer
             self._indexer = None
-        if self._index is not None:
-            self._index.close()
-            self._index = None
+        index, self._index, self._building = self._index or self._building, None, None
+        if index is not None:
+            index.close()
         self._flush_failed("the application stops")
 
     async def remove_index(self) -> None:
@@ -213,7 +215,7 @@ class Generation:
         if self._index is not index:
             return
         log.warning("the index is made anew: %s", problem, extra={"path": str(self._index_path)})
-        self._index = None
+        self._index = self._building = None
         self._is_broken = True
         index.close()
         self._wanted.set()
@@ -244,13 +246,14 @@ class Generation:
         run = asyncio.get_running_loop().run_in_executor
         index = self._index
         if index is None:
-            index = await run(self._threads, self._open)
+            index = self._building = await run(self._threads, self._open)
         try:
             problem = await run(self._threads, self._catch_up, index)
             known = await run(self._threads, index.highest) if self._index is None else {}
         except IndexUnusable as error:
             self._index = index
             self.index_failed(index, error)
+            await asyncio.sleep(RETRY_SECONDS)
             return
         finally:
             self._forget_indexed(index.covered)

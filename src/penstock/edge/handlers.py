@@ -43,7 +43,7 @@ class Handler:
 
     async def restore(self, messages: Sequence[Stored]) -> None:
         mark = self.definition.mark
-        made = [_message(message, mark.topic, mark.group) for message in messages]
+        made = [as_message(message, mark.topic, mark.group) for message in messages]
         result = self._owner.restore(made)  # type: ignore[union-attr]
         if inspect.isawaitable(result):
             await result
@@ -70,7 +70,8 @@ def find_handler(name: str, topic: str, group: str) -> Handler:
     return Handler(replace(definition, mark=mark))
 
 
-def _message(message: Stored, topic: str, group: str) -> Message:
+def as_message(message: Stored, topic: str, group: str) -> Message:
+    """As it came from the broker."""
     pairs = tuple((name.encode("utf-8", "surrogateescape"), value) for name, value in message.headers)
     return Message(
         group,

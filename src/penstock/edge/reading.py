@@ -8,9 +8,10 @@ asked for with a cursor: then it is Replaced.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from dataclasses import dataclass, replace
 
-from penstock.edge.catching_up import messages_from
+from penstock.edge.catching_up import messages_from, one_batch
 from penstock.edge.cursors import BEGINNING, TIME_MAX, Position
 from penstock.edge.errors import EdgeError, NotIndexed, Replaced
 from penstock.edge.generation import Generation
@@ -20,6 +21,7 @@ from penstock.edge.store import Store
 from penstock.model.errors import KafkaError
 
 PAGE_BYTES_MAX = 4 << 20
+BATCHES_KEPT = 8
 INDEX_WAIT_SECONDS = 2.0
 """The index is milliseconds behind the log, unless it is being built."""
 
@@ -66,7 +68,7 @@ class Reader:
             generation = self._store.active
             try:
                 if key is None:
-                    return await asyncio.to_thread(_at, generation, generation.end - 1)
+                    return await asyncio.to_thread(_Batches(generation).at, generation.end - 1)
                 index = await self._index(generation)
                 return await asyncio.to_thread(_latest, generation, index, key)
             except (KafkaError, OSError, NotOurs) as error:
@@ -81,7 +83,7 @@ class Reader:
         index = await self._index(generation, wait_seconds=None)
 
         def read() -> list[Stored]:
-            found = (_at(generation, offset) for offset in index.latest_of_each_key(limit))
+            found = map(_Batches(generation).at, index.latest_of_each_key(limit))
             return [message for message in found if message is not None]
 
         return await asyncio.to_thread(read)
@@ -111,13 +113,14 @@ def _by_offset(generation: Generation, start: Position, limit: int) -> Page:
 
 
 def _by_time(generation: Generation, index: Index, start: Position, limit: int) -> Page:
+    batches = _Batches(generation)
     found: list[Stored] = []
     size = 0
     after, more = start.after, True
     while len(found) < limit:
         moments = index.in_time(after, start.before_ms, start.key, limit - len(found))
         for moment in moments:
-            message = _at(generation, moment.offset)
+            message = batches.at(moment.offset)
             if message is not None and (start.key is None or message.key == start.key):
                 size += _size(message)
                 if found and size > PAGE_BYTES_MAX:
@@ -132,8 +135,9 @@ def _by_time(generation: Generation, index: Index, start: Position, limit: int) 
 
 
 def _latest(generation: Generation, index: Index, key: bytes) -> Stored | None:
+    batches = _Batches(generation)
     for moment in index.latest_of(key, list(generation.highest)):
-        message = _at(generation, moment.offset)
+        message = batches.at(moment.offset)
         if message is not None and message.key == key:
             return message
     # Two keys of one hash: 2**64 to one, and then all messages of both are looked at.
@@ -141,17 +145,30 @@ def _latest(generation: Generation, index: Index, key: bytes) -> Stored | None:
     after = BEGINNING
     while moments := index.in_time(after, TIME_MAX, key, 1000):
         for after in moments:
-            message = _at(generation, after.offset)
+            message = batches.at(after.offset)
             if message is not None and message.key == key and (latest is None or message.place > latest.place):
                 latest = message
     return latest
 
 
-def _at(generation: Generation, offset: int) -> Stored | None:
-    """The message at an offset of the log; None if there is none."""
-    if not generation.data.log_start <= offset < generation.end:
-        return None
-    return next(messages_from(generation.data, offset, generation.end, read_bytes=1), None)
+class _Batches:
+    """Messages by offset: the last few batches stay decoded, since what is asked for mostly lies close together."""
+
+    def __init__(self, generation: Generation) -> None:
+        self._generation = generation
+        self._kept: deque[dict[int, Stored]] = deque(maxlen=BATCHES_KEPT)
+
+    def at(self, offset: int) -> Stored | None:
+        """None if there is none."""
+        for batch in self._kept:
+            if offset in batch:
+                return batch[offset]
+        data, end = self._generation.data, self._generation.end
+        if not data.log_start <= offset < end:
+            return None
+        found = {message.offset: message for message in one_batch(data, offset, end)}
+        self._kept.append(found)
+        return found.get(offset)
 
 
 def _size(message: Stored) -> int:
