@@ -264,7 +264,7 @@ def test_answers_stay_when_the_broker_is_away(push_broker: PenstockProcess, edge
     assert edge.messages() == before
     assert edge.get("/messages/latest?key=MSFT").body["source_offset"] == 2
     wait_until(lambda: edge.stats()["handler"]["symbols"] == 5, what="the prices to be known again")
-    assert "no broker at" in edge.get("/health").body["feed"]
+    wait_until(lambda: "no broker at" in edge.get("/health").body["feed"], what="the application to look for it")
     asked = ask(edge.http_port, "/refresh", "POST")
     assert (asked.status, asked.body["detail"]) == (202, "the broker is away; it is asked as soon as it is there")
     push_broker.start()

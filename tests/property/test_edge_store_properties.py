@@ -1,4 +1,4 @@
-"""Whatever is delivered, however often and in whatever order, over restarts and without the index: it is stored once."""
+"""Whatever is delivered, however often and in whatever order, over restarts and without the index: stored once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ deliveries = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 12)), max_size
 lives = st.lists(st.tuples(st.lists(deliveries, max_size=4), st.booleans()), min_size=1, max_size=4)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(lives)
 def test_every_source_offset_is_stored_once(runs: list[tuple[list[list[tuple[int, int]]], bool]]) -> None:
     stored: list[tuple[int, int]] = []

@@ -22,7 +22,7 @@ from penstock.observability.metrics import BrokerMetrics
 
 log = logging.getLogger(__name__)
 
-KEYS_MAX = 100_000
+KEYS_MAX, RESTORED_BYTES_MAX = 100_000, 64 << 20
 """As many last messages are given to a handler that begins anew."""
 
 
@@ -64,7 +64,7 @@ class Application:
         if not self._handler.can_restore:
             return
         try:
-            await self._handler.restore(await Reader(self.store).latest_of_each_key(KEYS_MAX))
+            await self._handler.restore(await Reader(self.store).latest_of_each_key(KEYS_MAX, RESTORED_BYTES_MAX))
         except EdgeError as error:
             log.warning("the handler begins without what is stored: %s", error)
 

@@ -35,6 +35,8 @@ log = logging.getLogger(__name__)
 
 BATCH_MESSAGES_MAX = 1_000
 STOP_SECONDS = 10.0
+DRAIN_SECONDS = 2.0
+"""For what is in hand at the end; what has to be tried again comes again."""
 LOOK_SECONDS = 1.0
 """How often it is looked whether storing is possible again."""
 
@@ -148,7 +150,7 @@ class Feed:
             self.counts.sessions += 1
             backoff.reset()
             await self._consume(client, worker)
-            await worker.drain(STOP_SECONDS)
+            await worker.drain(DRAIN_SECONDS)
         finally:
             self._client = None
             await worker.stop(STOP_SECONDS)

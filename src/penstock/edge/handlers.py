@@ -26,8 +26,8 @@ from penstock.protocol.push.properties import encode_properties
 
 ENTRY_POINTS = "penstock.edge"
 BUILT_IN = {"plain": "penstock.edge.plain", "price": "penstock.edge.price"}
-CREDIT = 1_000
-"""Messages that may be on their way: while some are being synced, others arrive."""
+CREDIT = 200
+"""Messages that may be on their way: while some are being synced, others arrive. They are all in memory."""
 
 
 class Handler:

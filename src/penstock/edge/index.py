@@ -185,14 +185,13 @@ class Index:
             rows = (database.execute(query, (hashed, partition)).fetchone() for partition in partitions)
             return sorted((Moment(*row) for row in rows if row is not None), reverse=True)
 
-    def latest_of_each_key(self, limit: int) -> list[int]:
-        """Offsets of the last message of each key in each source partition; for handlers that begin anew."""
+    def latest_of_each_key(self) -> list[int]:
+        """Offsets of the last message of each key in each source partition, rising."""
         query = (
-            "SELECT offset, max(source_offset) FROM messages WHERE key_hash IS NOT NULL"
-            " GROUP BY key_hash, partition LIMIT ?"
+            "SELECT offset, max(source_offset) FROM messages WHERE key_hash IS NOT NULL GROUP BY key_hash, partition"
         )
         with self._reading() as database:
-            return sorted(offset for offset, _ in database.execute(query, (limit,)))
+            return sorted(offset for offset, _ in database.execute(query))
 
     def size_bytes(self) -> int:
         return sum(path.stat().st_size for path in files_of(self.path) if path.exists())

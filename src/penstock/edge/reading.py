@@ -77,16 +77,26 @@ class Reader:
             except IndexUnusable as problem:
                 generation.index_failed(index, problem)
 
-    async def latest_of_each_key(self, limit: int) -> list[Stored]:
-        """What handlers that keep the last of each key begin with."""
+    async def latest_of_each_key(self, count_max: int, bytes_max: int) -> list[Stored]:
+        """What handlers that keep the last of each key begin with; with too many of them, those that came last."""
         generation = self._store.active
         index = await self._index(generation, wait_seconds=None)
 
         def read() -> list[Stored]:
-            found = map(_Batches(generation).at, index.latest_of_each_key(limit))
-            return [message for message in found if message is not None]
+            batches, found, size = _Batches(generation), deque[Stored](), 0
+            for offset in reversed(index.latest_of_each_key()[-count_max:]):
+                message = batches.at(offset)
+                if message is not None:
+                    size += _size(message)
+                    if size > bytes_max:
+                        break
+                    found.appendleft(message)
+            return list(found)
 
-        return await asyncio.to_thread(read)
+        try:
+            return await asyncio.to_thread(read)
+        except (KafkaError, OSError, NotOurs, IndexUnusable) as error:
+            raise Unreadable(str(error)) from error
 
     async def _index(self, generation: Generation, wait_seconds: float | None = INDEX_WAIT_SECONDS) -> Index:
         """Up to what is acknowledged."""

@@ -10,6 +10,7 @@ has happened or has not, whenever the power fails.
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -63,6 +64,11 @@ class State:
 
     def new_generation(self) -> GenerationId:
         return GenerationId(1 + max(each.number for each in self.generations), uuid.uuid4())
+
+
+def is_generation(topic: str) -> bool:
+    """Whether the log of a generation may have this name; those of a broker have others."""
+    return re.fullmatch(r"generation-\d+", topic) is not None
 
 
 def first_generation() -> GenerationId:

@@ -26,7 +26,7 @@ from penstock.edge.errors import Unstorable
 from penstock.edge.generation import Generation
 from penstock.edge.index import delete_index
 from penstock.edge.messages import Incoming
-from penstock.edge.state import GenerationId, Refresh, State, first_generation, load_state, save_state
+from penstock.edge.state import GenerationId, Refresh, State, first_generation, is_generation, load_state, save_state
 from penstock.model.errors import KafkaError
 from penstock.runtime.clock import Clock, SystemClock
 from penstock.runtime.files import Files, RealFiles
@@ -230,11 +230,12 @@ def take_over(engine: DiskEngine, files: Files, topic: str, config: LogConfig) -
     root = engine.data.root
     state = load_state(files, root)
     known = engine.metadata.topics()
-    if state is None:
-        if engine.data.has_records():
+    is_foreign = any(not is_generation(row.name) for row in known)
+    if state is None or is_foreign:
+        if is_foreign or engine.data.has_records():
             raise DataDirectoryError(
-                f"{root} holds records but no edge.json, so it is a broker's or has lost it; choose another directory,"
-                " or restore the file from a backup"
+                f"{root} holds topics but no edge.json that explains them, so it is a broker's or has lost it; choose"
+                " another directory, or restore the file from a backup"
             )
         state = State(topic=topic, active=first_generation())
         _create(engine, state.active)

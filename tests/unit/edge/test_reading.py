@@ -45,7 +45,7 @@ def test_what_is_no_cursor_is_refused(text: str) -> None:
         position_of(text)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     sent, st.integers(1, 7), st.integers(0, 30), st.integers(0, 30), st.sampled_from([*KEYS[:3], b"none"]), st.data()
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import sqlite3
+import uuid
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,9 @@ from penstock.edge.messages import SOURCE_HEADER, Incoming, Place
 from penstock.edge.reading import Reader
 from penstock.edge.store import Store
 from penstock.storage.data_directory import DataDirectoryError, DirectoryLocked
+from penstock.storage.manager import DiskEngine
+from penstock.storage.metadata import TopicRow
+from penstock.testing.faulty_files import FaultyFiles, Kind
 from tests.support.edge_store import SMALL, TOPIC, contents, message, messages, opened, places
 
 pytestmark = pytest.mark.feature("P-13")
@@ -201,3 +206,52 @@ def test_a_damaged_log_is_read_to_the_damage_and_takes_no_more(tmp_path: Path) -
     content[len(content) // 2] ^= 1
     log.write_bytes(content)
     asyncio.run(check())
+
+
+def test_while_the_disk_is_full_nothing_is_taken(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path) as store:
+            await store.store(messages(range(2)))
+            store.engine.commit.accepts_writes = False
+            assert "make room" in str(store.problem())
+            with pytest.raises(Unstorable):
+                await store.store(messages(range(4)))
+            assert await store.store(messages(range(2))) == [], "what is there may be acknowledged"
+            store.engine.commit.accepts_writes = True
+            assert await store.store(messages(range(4))) == messages([2, 3])
+
+    asyncio.run(scenario())
+
+
+def test_what_a_failed_flush_leaves_is_neither_promised_nor_stored_twice(tmp_path: Path) -> None:
+    files = FaultyFiles(tmp_path)
+
+    async def fails() -> None:
+        async with opened(tmp_path, files=files) as store:
+            await store.store(messages(range(2)))
+            files.fail(Kind.SYNC, errno.EIO, path=".log", times=100)
+            files.fail(Kind.SYNC_ALL, errno.EIO, times=100)
+            with pytest.raises(Unstorable, match="start the application again"):
+                await store.store(messages(range(4)))
+            assert "start the application again" in str(store.problem())
+            files.heal()
+
+    async def goes_on() -> None:
+        async with opened(tmp_path) as store:
+            await store.store(messages(range(4)))
+            assert sorted(places(store.active)) == [(0, offset) for offset in range(4)]
+
+    asyncio.run(fails())
+    asyncio.run(goes_on())
+
+
+def test_the_directory_of_a_broker_is_left_alone(tmp_path: Path) -> None:
+    engine = DiskEngine.open(tmp_path, SMALL)
+    row = TopicRow("orders", uuid.uuid4(), 1, engine.metadata.boot, internal=False, replication_factor=1)
+    engine.metadata.create_topics([(row, {})])
+    engine.close()
+    with pytest.raises(DataDirectoryError, match="a broker's"):
+        Store.open(tmp_path, TOPIC, settings=SMALL)
+    engine = DiskEngine.open(tmp_path, SMALL)
+    assert [each.name for each in engine.metadata.topics()] == ["orders"]
+    engine.close()
