@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import aiohttp
 
 READ_BUFFER_BYTES = 1 << 20
+BATCH_BYTES_MAX = 256 << 20  # no log has larger ones
 
 
 class HttpPipeConnector:
@@ -26,6 +27,7 @@ class HttpPipeConnector:
             raise ValueError(f"pipe.parent_url is {parent_url!r}; write http://host:port, the parent's HTTP port")
         self._url = parent_url
         self._timeout_s = settings.timeout_ms / 1000
+        self._bytes_max = settings.answer_bytes_max + BATCH_BYTES_MAX
         self._session: aiohttp.ClientSession | None = None
 
     async def topics(self) -> ParentTopics:
@@ -54,7 +56,7 @@ class HttpPipeConnector:
         timeout = aiohttp.ClientTimeout(total=timeout_s)
         try:
             async with session.request(method, self._url + path, data=body, timeout=timeout) as response:
-                content = await response.read()
+                content = await self._read(response)
                 if response.status != 200:
                     text = content[:300].decode(errors="replace").strip()
                     raise ParentUnavailable(f"{self._url}{path} answered {response.status}: {text}")
@@ -63,6 +65,17 @@ class HttpPipeConnector:
             raise ParentUnavailable(f"{self._url}{path} gave no answer within {timeout_s:g} s") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise ParentUnavailable(f"{self._url}{path}: {str(error) or type(error).__name__}") from error
+
+    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
+        """Not more than a parent in its right mind would send: one batch may be larger than an answer should be."""
+        if response.content_length is not None and response.content_length <= self._bytes_max:
+            return await response.read()
+        content = bytearray()
+        async for piece in response.content.iter_any():
+            content += piece
+            if len(content) > self._bytes_max:
+                raise ParentUnavailable(f"{self._url} sends more than {self._bytes_max} bytes")
+        return bytes(content)
 
     async def _open(self) -> aiohttp.ClientSession:
         await asyncio.to_thread(__import__, "aiohttp")  # it takes a while, and most nodes have no parent

@@ -53,6 +53,7 @@ class Pipe:
         self.health = PipeHealth(self._settings)
         self.follower = self._new_follower()
         self.refreshes = Refreshes(broker.controller)
+        self._dropping: set[str] = set()  # mirrors that are complete and about to go
         self.failure_count = 0
         self.last_failure = ""
         self._away_since_ms: int | None = self._clock.monotonic_ms()  # since when nothing has been heard of the parent
@@ -144,7 +145,7 @@ class Pipe:
                 await asyncio.gather(ahead, return_exceptions=True)
 
     async def _tell_refreshed(self, follower: Follower, *, nothing_came: bool) -> None:
-        mirrors = self.keeper.mirrors()
+        mirrors = [topic for topic in self.keeper.mirrors() if topic.name not in self._dropping]
         complete = [
             topic.name for topic in mirrors if is_complete(follower, topic.topic_id.bytes, nothing_came=nothing_came)
         ]
@@ -243,8 +244,12 @@ class Pipe:
                 raise LookupError(f"there is no mirror {name} here; `penstock pipe status` lists them")
         self._changed.set()  # nothing may be appended to what goes
         for topic in chosen:
-            await self.refreshes.begin(topic.name)
-            await self._broker.controller.drop_mirror(topic)
+            self._dropping.add(topic.name)
+            try:
+                await self.refreshes.begin(topic.name)
+                await self._broker.controller.drop_mirror(topic)
+            finally:
+                self._dropping.discard(topic.name)
             log.info("dropped the mirror %s, to be pulled again", topic.name)
         self._changed.set()
         return [topic.name for topic in chosen]
