@@ -160,3 +160,34 @@ def test_the_topics_time_to_live_and_the_messages_own_the_smaller_wins(
     assert [item.body for item in client.data().items] == [b"young enough"]
     assert client.is_silent(0.2)
     assert len(kafka.fetch_records(name)) == 4, "a plain fetch still shows them"
+
+
+def test_a_deleted_topic_ends_its_subscriptions_and_a_new_one_begins_anew(
+    client: PushClient, connect: Connect, kafka: RawClient, topic: str
+) -> None:
+    client.publish(topic, b"old", b"old")
+    member = connect()
+    member.ask(m.Subscribe("", topic, "orphan"))
+    member.items(2)
+    kafka.delete_topic(topic)
+    assert "was deleted" in member.ends()[-1].message
+    with pytest.raises(PushRefused, match="CREATE_TOPIC"):
+        client.ask(m.Subscribe("orphan"))
+    client.ask(m.CreateTopic(topic, 1))
+    client.publish(topic, b"new")
+    client.ask(m.Subscribe("orphan"))
+    (item,) = client.data().items
+    assert (item.offset, item.body) == (0, b"new")
+
+
+def test_partitions_that_are_added_are_read_from_their_beginning(
+    client: PushClient, connect: Connect, kafka: RawClient, topic: str
+) -> None:
+    reader = connect()
+    reader.ask(m.Subscribe("", topic, "grows"))
+    added = {"name": topic, "count": 2, "assignments": None}
+    (result,) = kafka.call("create_partitions", 2, topics=[added], timeout=10_000, validate_only=False).results
+    assert result.error_code == ErrorCode.none
+    client.publish(topic, b"there", partition=1)
+    (item,) = reader.data().items
+    assert (item.partition, item.offset, item.body) == (1, 0, b"there")
