@@ -205,7 +205,7 @@ class Feed:
             messages = list(first)
             while self._inbox and len(messages) < BATCH_MESSAGES_MAX:
                 following = self._inbox[0]
-                if isinstance(following, Reset):
+                if isinstance(following, Reset) or following[0].generation != messages[0].generation:
                     break
                 messages += following
                 self._inbox.popleft()

@@ -37,7 +37,7 @@ RETRY_SECONDS = 1.0
 
 
 class Generation:
-    """`open` before anything is stored; `close` at the end."""
+    """Between `start` and `close`."""
 
     def __init__(self, identity: GenerationId, data: DiskLog, index_path: Path, threads: Executor) -> None:
         self.identity = identity
@@ -112,11 +112,10 @@ class Generation:
         """
         await self._until(lambda: self.is_indexed and len(self._unindexed) <= UNINDEXED_MAX)
         fresh = await self._new_ones(messages)
-        if not fresh:
-            return []
-        if self.problem is not None:
+        if fresh and self.problem is not None:
             raise Unstorable(self.problem)
-        last = -1
+        # An earlier call may have ended with an error after it had written some: those are not on disk yet, perhaps.
+        last = max((self._unindexed[each.place][1] for each in messages if each.place in self._unindexed), default=-1)
         for batch in as_batches(fresh, count_max=BATCH_MESSAGES_MAX, bytes_max=BATCH_BYTES_MAX):
             last = self._append(batch, now_ms)
         await self._until_flushed(last)
@@ -134,7 +133,7 @@ class Generation:
     async def _until(self, condition: Callable[[], bool]) -> None:
         while not condition():
             if self._is_closing or self._indexer is None or self._indexer.done():
-                raise Unstorable("the application stops")
+                raise Unstorable(self._problem or "the application stops")
             self._indexed.clear()
             await self._indexed.wait()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.edge import generation
 from penstock.edge.errors import Diverged, Unstorable
 from penstock.edge.index import files_of
 from penstock.edge.messages import SOURCE_HEADER, Incoming, Place
@@ -219,6 +220,24 @@ def test_while_the_disk_is_full_nothing_is_taken(tmp_path: Path) -> None:
             assert await store.store(messages(range(2))) == [], "what is there may be acknowledged"
             store.engine.commit.accepts_writes = True
             assert await store.store(messages(range(4))) == messages([2, 3])
+
+    asyncio.run(scenario())
+
+
+def test_what_was_written_before_an_error_is_acknowledged_only_when_it_is_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generation, "BATCH_MESSAGES_MAX", 1)
+    files = FaultyFiles(tmp_path)
+
+    async def scenario() -> None:
+        async with opened(tmp_path, files=files) as store:
+            files.fail(Kind.WRITE, errno.ENOSPC, path=".log", after=1)
+            with pytest.raises(Unstorable):
+                await store.store(messages(range(2)))
+            assert store.active.end == 0
+            assert await store.store(messages([0])) == []
+            assert store.active.end == 1
 
     asyncio.run(scenario())
 
