@@ -19,7 +19,7 @@ from bench.rivals import Penstock, end_in_order_on_sigterm
 from bench.spark.growth import growth
 from bench.spark.stream import stream
 from bench.spark.topics import fill
-from bench.spark.works import OURS, TARGETS, THEIRS, WORKS, World, rows_per_second
+from bench.spark.works import OURS, TARGETS, THEIRS, TOPICS, WORKS, World, rows_per_second
 from penstock.client.address import Address
 
 CONNECTOR = Path(__file__).parents[2] / "tests" / "compat" / ".cache" / "spark"
@@ -84,22 +84,30 @@ def _session(directory: Path) -> SparkSession:
 def _measure(
     spark: SparkSession, address: Address, arguments: argparse.Namespace, directory: Path
 ) -> dict[str, dict[str, float]]:
-    rows = arguments.rows
-    if arguments.only == [STREAM]:
-        return {STREAM: stream(spark, address, arguments.stream_seconds, directory)}
-    fill(address, "one", rows, partitions=1)
-    apart_ms = 10
-    first_ms = fill(address, "two", rows, partitions=2, apart_ms=apart_ms)
-    fill(address, "many", 5 * rows, partitions=2)
-    fill(address, "json", rows, partitions=2, json_values=True)
-    fill(address, "written", 0, partitions=2)
+    rows, apart_ms = arguments.rows, 10
+    first_ms = _fill(address, rows, apart_ms, {TOPICS[name] for name in arguments.only if name in TOPICS})
     frame = spark.range(0, rows, 1, 2).selectExpr("CAST(id AS STRING) AS key", "lpad(id, 100, '0') AS value").cache()
-    frame.count()
     world = World(spark, str(address), rows, first_ms, rows // 1000 * apart_ms, frame)
     results = {name: _one(world, name, arguments.rounds) for name in arguments.only if name != STREAM}
     if STREAM in arguments.only:
         results[STREAM] = stream(spark, address, arguments.stream_seconds, directory)
     return results
+
+
+def _fill(address: Address, rows: int, apart_ms: int, wanted: set[str]) -> int:
+    """The topics that are wanted; the time of the first record of `two`."""
+    first_ms = 0
+    if "one" in wanted:
+        fill(address, "one", rows, partitions=1)
+    if "two" in wanted:
+        first_ms = fill(address, "two", rows, partitions=2, apart_ms=apart_ms)
+    if "many" in wanted:
+        fill(address, "many", 5 * rows, partitions=2)
+    if "json" in wanted:
+        fill(address, "json", rows, partitions=2, json_values=True)
+    if "written" in wanted:
+        fill(address, "written", 0, partitions=2)
+    return first_ms
 
 
 def _one(world: World, name: str, rounds: int) -> dict[str, float]:

@@ -101,6 +101,16 @@ WORKS: dict[str, Callable[[World, str], int]] = {
     "by_time": by_time,
     "write": write,
 }
+TOPICS = {
+    "read_one": "one",
+    "read_two": "two",
+    "read_columns": "two",
+    "count": "many",
+    "typed": "json",
+    "by_time": "two",
+    "write": "written",
+}
+"""What each of them works on."""
 TARGETS = {"read_one": 3.0, "read_two": 2.0, "read_columns": 3.0, "typed": 2.0, "by_time": 10.0, "write": 1.5}
 """How many times as fast as Spark's connector ours must be."""
 
