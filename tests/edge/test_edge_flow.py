@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -49,6 +50,8 @@ def test_the_five_prices_are_there_and_the_offset_has_moved_from_0_to_5(
     assert (stats["type"], stats["topic"], stats["group"]) == ("price", "price-topic", "price-group")
     assert (stats["messages"], stats["log_start"], stats["log_end"], stats["positions"]) == (5, 0, 5, {"0": 5})
     wait_until(lambda: _committed(push_broker, "price-topic", "price-group") == {"0": 5}, what="the group at 5")
+    (consumer,) = _consumers(push_broker, "price-topic")
+    assert (consumer["group"], consumer["members"], consumer["lag"]) == ("price-group", 1, 0)
     found = edge.messages()
     assert [each["key"] for each in found] == list(PRICES)
     assert [each["body"]["price"] for each in found] == list(PRICES.values())
@@ -63,13 +66,13 @@ def test_the_five_prices_are_there_and_the_offset_has_moved_from_0_to_5(
     assert {symbol: last["price"] for symbol, last in prices.items()} == PRICES
 
 
+def _consumers(broker: PenstockProcess, topic: str) -> list[dict[str, Any]]:
+    topics = ask(broker.http_port, "/test/stats").body["topics"]
+    return [consumer for each in topics if each["topic"] == topic for consumer in each["consumers"]]
+
+
 def _committed(broker: PenstockProcess, topic: str, group: str) -> dict[str, int] | None:
-    for each in ask(broker.http_port, "/test/stats").body["topics"]:
-        for consumer in each["consumers"]:
-            if each["topic"] == topic and consumer["group"] == group:
-                offsets: dict[str, int] = consumer["offsets"]
-                return offsets
-    return None
+    return next((each["offsets"] for each in _consumers(broker, topic) if each["group"] == group), None)
 
 
 @pytest.mark.parametrize(

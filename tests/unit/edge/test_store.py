@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from penstock.edge import generation
+from penstock.edge import catching_up, generation
 from penstock.edge.errors import Diverged, Unstorable
-from penstock.edge.index import files_of
+from penstock.edge.index import delete_index, files_of
 from penstock.edge.messages import SOURCE_HEADER, Incoming, Place
 from penstock.edge.reading import Reader
 from penstock.edge.store import Store
@@ -117,6 +117,28 @@ def _harm(path: Path, other: Path, harm: str) -> None:
     database = sqlite3.connect(path)
     database.executescript(changes[harm])
     database.close()
+
+
+def test_a_long_rebuild_tells_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name, value in (("PROGRESS_ROWS_MIN", 10), ("PROGRESS_SECONDS", 0.0), ("ROWS_PER_COMMIT", 5)):
+        monkeypatch.setattr(catching_up, name, value)
+    caplog.set_level("INFO")
+
+    async def scenario() -> None:
+        async with opened(tmp_path) as store:
+            await store.active.until_indexed()
+            await store.store(messages(range(20)))
+            await store.active.until_indexed()
+
+    asyncio.run(scenario())
+    delete_index(tmp_path / INDEX)
+    caplog.clear()
+    asyncio.run(scenario())
+    told = [(record.message, vars(record)["percent"]) for record in caplog.records if "percent" in vars(record)]
+    assert told[0] == ("building the index", 25)
+    assert told[-1] == ("the index is complete", 100)
 
 
 def test_an_index_that_is_deleted_under_way_is_built_anew(tmp_path: Path) -> None:
