@@ -291,3 +291,53 @@ def test_a_stop_does_not_wait_for_the_next_attempt(node: PenstockProcess, client
     client.subscribe_to_subscription("of-" + name, inbox)
     inbox.wait_for(1)
     assert inbox.texts == ["bad"]
+
+
+def test_a_handler_that_wants_to_exit_ends_the_run_and_its_message_is_left(
+    node: PenstockProcess, client: BrokerClient, name: str
+) -> None:
+    client.create_topic(name)
+    client.publish_text(name, "exit")
+
+    @consumer(topic=name, group="of-" + name)
+    def leaves(body: str) -> None:
+        raise SystemExit(3)
+
+    async def scenario() -> str:
+        runner = Runner([define(leaves)], host=node.host, port=node.port, metrics=ConsumerMetrics())
+        await runner.start()
+        try:
+            async with asyncio.timeout(15):
+                return str(await runner.wait())
+        finally:
+            await runner.stop()
+
+    assert "SystemExit" in asyncio.run(scenario())
+    inbox = Inbox()
+    client.subscribe_to_subscription("of-" + name, inbox)
+    inbox.wait_for(1)
+
+
+def test_a_handler_that_never_returns_does_not_keep_a_stop_waiting(
+    node: PenstockProcess, client: BrokerClient, name: str
+) -> None:
+    client.create_topic(name)
+    client.publish_text(name, "forever")
+    called, never = threading.Event(), threading.Event()
+
+    @consumer(topic=name, group="of-" + name)
+    def hangs(body: str) -> None:
+        called.set()
+        never.wait(60)
+
+    async def scenario() -> float:
+        metrics = ConsumerMetrics()
+        runner = Runner([define(hangs)], host=node.host, port=node.port, metrics=metrics, stop_timeout_s=0.3)
+        await runner.start()
+        assert await asyncio.to_thread(called.wait, 15)
+        started = time.monotonic()
+        await runner.stop()
+        return time.monotonic() - started
+
+    assert asyncio.run(scenario()) < 10
+    never.set()
