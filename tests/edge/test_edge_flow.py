@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
+from penstock import BrokerClient
 from penstock.edge.bodies import HealthBody, MessageBody, MessagesBody, SegmentsBody, StatsBody
 from tests.edge.conftest import NewEdge, inject
 from tests.support.edge_process import EdgeProcess
@@ -190,6 +191,25 @@ def test_pages_go_on_where_they_ended_while_messages_arrive(push_broker: Penstoc
         assert gone.status == 410
         assert "ask again without it" in gone.detail
     assert len(edge.messages("limit=3")) == 14
+    edge.stop()
+
+
+def test_a_topic_of_several_partitions(push_broker: PenstockProcess, new_edge: NewEdge) -> None:
+    topic, group = unique_name("wide"), unique_name("group")
+    with BrokerClient(push_broker.host, push_broker.push_port) as client:
+        client.create_topic(topic, partitions=3)
+    inject(push_broker, topic, [{"key": f"k{n}", "body": n, "partition": n % 3} for n in range(30)])
+    edge = new_edge(push_broker.push_port, CONSUMER_TYPE="plain", CONSUMER_TOPIC=topic, CONSUMER_GROUP=group)
+    edge.start()
+    edge.wait_for_messages(30)
+    assert edge.stats()["positions"] == {"0": 10, "1": 10, "2": 10}
+    assert ask(edge.http_port, "/refresh", "POST").status == 202
+    wait_until(lambda: edge.stats()["generation"] == 2, what="the refresh")
+    found = edge.messages()
+    assert sorted((each["partition"], each["source_offset"]) for each in found) == [
+        (partition, offset) for partition in range(3) for offset in range(10)
+    ]
+    assert edge.get("/messages/latest?key=k17").body["body"] == 17
     edge.stop()
 
 

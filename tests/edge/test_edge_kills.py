@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
+from pathlib import Path
 
 import pytest
 
@@ -121,6 +124,32 @@ def test_a_refresh_that_is_killed_goes_on(push_broker: PenstockProcess, new_edge
     assert edge.stats()["generation"] == 2
     assert sorted(each["source_offset"] for each in edge.messages()) == list(range(8))
     edge.stop()
+
+
+@pytest.mark.crash
+@pytest.mark.slow
+@pytest.mark.parametrize("pause", ["edge-begun", "edge-filled"])
+def test_a_refresh_whose_broker_is_killed_goes_on(tmp_path: Path, new_edge: NewEdge, pause: str) -> None:
+    broker = PenstockProcess(tmp_path / "broker", "test_endpoints: true\n")
+    broker.prepare()
+    broker.start()
+    inject(broker, "price-topic", [{"body": {"number": number}} for number in range(7)])
+    edge = new_edge(broker.push_port, CONSUMER_TYPE="plain")
+    edge.pause = pause
+    edge.start()
+    edge.wait_for_messages(7)
+    assert ask(edge.http_port, "/refresh", "POST").status == 202
+    edge.wait_for_pause()
+    broker.kill9()
+    os.kill(edge.pid, signal.SIGCONT)
+    edge.wait_for("connected", False)
+    assert len(edge.messages()) == 7
+    broker.start()
+    wait_until(lambda: edge.stats()["generation"] == 2, what="the refresh", within_s=60)
+    wait_until(lambda: _is_over(broker, "price-group"), what="the broker to have heard READY")
+    assert sorted(each["source_offset"] for each in edge.messages()) == list(range(7))
+    edge.stop()
+    broker.stop()
 
 
 def _is_over(broker: PenstockProcess, group: str) -> bool:
