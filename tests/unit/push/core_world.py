@@ -73,7 +73,7 @@ class World:
         for place, member in list(self.late.items()):
             del self.late[place]
             flight = self.core.progress[place[0]].unacked.get(place[1])
-            if member.member_id in self.core.members and flight is not None and flight.previous is member:
+            if member.member_id in self.core.members and flight is not None and member in flight.previous:
                 self.core.acknowledge(member, [AckRange(*place, place[1])], self.now_ms)
                 self.at.pop(place, None)
                 self.done.add(place)

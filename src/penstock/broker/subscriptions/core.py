@@ -216,7 +216,7 @@ class Core:
         self.progress[partition].sent(offsets, flight)
 
     def _fly(self, member: Member, partition: int, offsets: list[int], now_ms: int) -> Flight:
-        flight = Flight(member, None, partition, offsets, 1, now_ms + self._rules.ack_timeout_ms)
+        flight = Flight(member, (), partition, offsets, 1, now_ms + self._rules.ack_timeout_ms)
         self._flights.append(flight)
         member.in_flight += len(offsets)
         self.touched[member] = None
@@ -228,7 +228,7 @@ class Core:
     ) -> int:
         progress, taken = self.progress[partition], 0
         for offset, item, key in zip(offsets, items, keys, strict=True):
-            flight = Flight(None, None, partition, [offset], 0, now_ms)
+            flight = Flight(None, (), partition, [offset], 0, now_ms)
             if not self._place(flight, offset, item, key, now_ms):
                 break
             progress.passed(offset + 1)
@@ -249,7 +249,7 @@ class Core:
                 self._waiting_count += 1
                 return True
         else:
-            following = self._next(other_than=flight.previous)
+            following = self._next(other_than=flight.previous[-1] if flight.previous else None)
             if following is None:
                 return False
             owner = following
@@ -321,7 +321,8 @@ class Core:
         flight.left = 0
 
     def _return(self, flight: Flight, offset: int, due_ms: int) -> None:
-        back = Flight(None, flight.member or flight.previous, flight.partition, [offset], flight.count, due_ms)
+        previous = flight.previous if flight.member is None else (*flight.previous, flight.member)
+        back = Flight(None, previous, flight.partition, [offset], flight.count, due_ms)
         if flight.slot >= 0:
             self._owners.finished(flight.slot)
         self.progress[flight.partition].unacked[offset] = back
@@ -357,7 +358,7 @@ class Core:
             flight = unacked[offset]
             if flight.member is member:
                 freed += 1
-            elif flight.previous is not member:
+            elif member not in flight.previous:
                 continue
             elif flight.member is not None:  # it was too late, and somebody else has it
                 flight.member.in_flight -= 1

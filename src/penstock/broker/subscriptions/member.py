@@ -48,8 +48,8 @@ class Member:
 class Flight:
     """Messages of one partition that were sent to a member together, or with `member` None wait to be sent again.
 
-    `previous` is who had them before: its answer counts, too, if it comes late. `slot` is that of the key, if the
-    subscription goes by keys.
+    `previous` are those who had them before: their answers count, too, if they come late. `slot` is that of the key, if
+    the subscription goes by keys.
     """
 
     __slots__ = ("count", "deadline_ms", "left", "member", "offsets", "partition", "previous", "slot")
@@ -57,7 +57,7 @@ class Flight:
     def __init__(
         self,
         member: Member | None,
-        previous: Member | None,
+        previous: tuple[Member, ...],
         partition: int,
         offsets: list[int],
         count: int,
