@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.broker.call import Call
-from penstock.cluster.config_changes import KeyLookup, NotAList, ResourceType
+from penstock.cluster.config_changes import ConfigChange, KeyLookup, NotAList, ResourceType, changed_configs
 from penstock.cluster.controller import BROKER, CLIENT_METRICS, GROUP
 from penstock.config.broker_configs import broker_config
 from penstock.config.client_metrics_configs import client_metrics_config
@@ -28,6 +28,18 @@ if TYPE_CHECKING:
 
 Update = Callable[[Mapping[str, str], KeyLookup, Mapping[str, str]], dict[str, str]]
 """(explicit configs now, which configs exist, values in force where nothing is set) -> explicit configs then."""
+
+
+async def alter_incrementally(
+    broker: Broker, resource: tuple[int, str], changes: Sequence[ConfigChange], *, validate_only: bool
+) -> None:
+    """Set, delete, append to or subtract from single configs of one resource; all of it or nothing."""
+
+    def updated(current: Mapping[str, str], lookup: KeyLookup, defaults: Mapping[str, str]) -> dict[str, str]:
+        return changed_configs(current, changes, lookup=lookup, defaults=defaults)
+
+    names = {change.name for change in changes}
+    await alter(broker, resource, names, updated, validate_only=validate_only)
 
 
 async def answer_each(call: Call, change: Callable[[Entity], Awaitable[None]]) -> list[Entity]:
@@ -54,9 +66,14 @@ async def answer_each(call: Call, change: Callable[[Entity], Awaitable[None]]) -
     return answers
 
 
-async def alter(broker: Broker, resource: Entity, update: Update, *, validate_only: bool) -> None:
-    """Change the configs of one resource; KafkaError if that is not possible."""
-    kind, name = ResourceType(resource.resource_type), resource.resource_name
+async def alter(
+    broker: Broker, resource: tuple[int, str], changed: Collection[str], update: Update, *, validate_only: bool
+) -> None:
+    """Change the configs of one resource, by its type and name; KafkaError if that is not possible.
+
+    `changed` are the names of the configs that somebody wants to change.
+    """
+    kind, name = ResourceType(resource[0]), resource[1]
     controller, layers = broker.controller, broker.controller.layers
     if kind is ResourceType.TOPIC:
         _not_default(name, "topic")
@@ -65,8 +82,7 @@ async def alter(broker: Broker, resource: Entity, update: Update, *, validate_on
     elif kind is ResourceType.BROKER:
         _check_broker(broker, name)
         defaults = {name: layers.effective[topic] for name, topic in TOPIC_NAMES.items()}
-        changes_minimum = any(config.name == MIN_INSYNC for config in resource.configs)
-        change = functools.partial(_apply_to_broker, update, defaults, name, changes_minimum)
+        change = functools.partial(_apply_to_broker, update, defaults, name, MIN_INSYNC in changed)
         await controller.alter_configs(BROKER, name, change, validate_only=validate_only)
     elif kind is ResourceType.GROUP:
         _not_default(name, "group")
@@ -79,7 +95,7 @@ async def alter(broker: Broker, resource: Entity, update: Update, *, validate_on
     elif kind is ResourceType.BROKER_LOGGER:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Log levels are set when the node starts (--log-level).")
     else:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.resource_type}")
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource[0]}")
 
 
 def _apply(

@@ -176,6 +176,26 @@ def record_at(batch: Buffer, header: BatchHeader, offset: int) -> Record | None:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from None
 
 
+def records_from(
+    batch: Buffer, header: BatchHeader, start: int, count: int, bytes_max: int, *, limit: int
+) -> list[Record]:
+    """Up to `count` records at offset `start` or above; no more once they have `bytes_max` bytes together."""
+    payload = bytes(records_payload(batch, header, limit=limit))
+    found: list[Record] = []
+    size = 0
+    try:
+        for span in scan_records(payload, header.record_count):
+            if header.base_offset + span.offset_delta < start:
+                continue
+            found.append(_decoded(payload, header, span))
+            size += span.end - span.start
+            if len(found) >= count or size >= bytes_max:
+                break
+    except ValueError as error:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from None
+    return found
+
+
 def iter_records(buffer: Buffer, *, limit: int = STORED_DECOMPRESSED_BYTES_MAX) -> Iterator[Record]:
     """The records of all whole batches in `buffer`, but for control batches, which hold no data of users."""
     for position, header in iter_headers(buffer):

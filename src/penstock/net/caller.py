@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Any, Protocol
 
 
@@ -16,6 +17,14 @@ class Endpoint:
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
+
+
+def is_every_address(host: str) -> bool:
+    """0.0.0.0 or ::, which nobody can be told to connect to."""
+    try:
+        return ip_address(host).is_unspecified
+    except ValueError:
+        return False
 
 
 class Mutable(Protocol):

@@ -6,6 +6,7 @@ Imports the web stack: for modules that are loaded when an application is built,
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -17,6 +18,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 PROBLEM_TYPE = "application/problem+json"
 FINDINGS_MAX = 20
+NOT_JSON = "the body is not JSON"
+_UNREADABLE = "There was an error parsing the body"  # what FastAPI says of bytes that are no text
 
 
 def problem(status: HTTPStatus, detail: str, path: str, kind: str = "about:blank", **more: Any) -> Response:
@@ -32,42 +35,60 @@ def documented(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
     return {int(status): {"description": status.phrase, "content": {PROBLEM_TYPE: schema}} for status in statuses}
 
 
-def add_problems(app: FastAPI, *, body_bytes_max: int, what_there_is: str) -> None:
-    """Requests that are not understood, and paths that do not exist; `what_there_is` helps whoever asked for those."""
+More = Callable[[HTTPStatus], dict[str, Any]]
+
+
+def _nothing(_: HTTPStatus) -> dict[str, Any]:
+    return {}
+
+
+def add_problems(app: FastAPI, *, body_bytes_max: int, what_there_is: str, more: More = _nothing) -> None:
+    """Requests that are not understood, and paths that do not exist; `what_there_is` helps whoever asked for those.
+
+    `more` gives the fields that the application's problems have besides the usual ones.
+    """
 
     async def invalid(request: Request, error: Exception) -> Response:
         """Every mistake at once, each with its place; what was sent is not sent back."""
         assert isinstance(error, RequestValidationError)
         findings = error.errors()
         if any(finding["type"] == "json_invalid" for finding in findings):
-            return problem(HTTPStatus.BAD_REQUEST, "the body is not JSON", request.url.path)
-        told = "; ".join(map(_told, findings[:FINDINGS_MAX]))
-        return problem(HTTPStatus.BAD_REQUEST, told, request.url.path)
+            told = NOT_JSON
+        elif any(isinstance(finding.get("input"), bytes) for finding in findings):
+            told = "the body was not looked at; send JSON, and the header Content-Type: application/json"
+        else:
+            told = "; ".join(map(_told, findings[:FINDINGS_MAX]))
+        return problem(HTTPStatus.BAD_REQUEST, told, request.url.path, **more(HTTPStatus.BAD_REQUEST))
 
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         status = HTTPStatus(error.status_code)
-        is_plain = status is HTTPStatus.NOT_FOUND and error.detail == status.phrase
-        response = problem(status, what_there_is if is_plain else str(error.detail), request.url.path)
+        told = NOT_JSON if error.detail == _UNREADABLE else str(error.detail)
+        if status is HTTPStatus.NOT_FOUND and told == status.phrase:
+            told = what_there_is
+        response = problem(status, told, request.url.path, **more(status))
         response.headers.update(error.headers or {})
         return response
 
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, refused)
-    app.add_middleware(BodyLimit, bytes_max=body_bytes_max)
+    app.add_middleware(BodyLimit, bytes_max=body_bytes_max, more=more)
 
 
 def _told(finding: Any) -> str:
     place = ".".join(map(str, finding["loc"][1:])) or "body"
+    if finding["type"] == "extra_forbidden":
+        return f"{place}: there is no such field; leave it out, or correct its name"
     return f"{place}: {finding['msg'].removeprefix('Value error, ').replace('Input should', 'should')}"
 
 
 class BodyLimit:
     """A body above the limit is answered with 413 and not kept, whether its length was announced or not."""
 
-    def __init__(self, app: ASGIApp, bytes_max: int) -> None:
+    def __init__(self, app: ASGIApp, bytes_max: int, more: More = _nothing) -> None:
         self._app = app
         self._bytes_max = bytes_max
+        self._more = more(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -86,7 +107,7 @@ class BodyLimit:
 
         announced = dict(scope["headers"]).get(b"content-length", b"0")
         if announced.isdigit() and int(announced) > self._bytes_max:
-            response = problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_large, scope["path"])
+            response = problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_large, scope["path"], **self._more)
             response.headers["Connection"] = "close"
             await response(scope, receive, send)
             return

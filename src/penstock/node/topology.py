@@ -6,11 +6,11 @@ Nothing here is loaded by a node that stands alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import ip_address
 
 from prometheus_client.core import Metric
 
 from penstock.config.settings import MEMORY, Settings
+from penstock.net.caller import is_every_address
 from penstock.observability.health import Health
 from penstock.observability.metrics import BrokerMetrics
 from penstock.observability.probes import counter, gauge, labelled_gauge
@@ -46,13 +46,6 @@ def registration(settings: Settings, http_port: int | None) -> RegistrationBody:
 
 def http_url(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def is_every_address(host: str) -> bool:
-    try:
-        return ip_address(host).is_unspecified
-    except ValueError:
-        return False
 
 
 def connect_topology(client: TopologyClient, metrics: BrokerMetrics, health: Health) -> None:

@@ -257,6 +257,10 @@ class GroupCoordinator:
         shard.delete(group, outcome.came)
         await outcome.wait()
 
+    def lags_of(self, group_id: str) -> list[LagSample]:
+        """How far one group is behind, in the partitions that exist."""
+        return self._lags_of(group_id, self.committed(group_id))
+
     def lags(self) -> Iterator[LagSample]:
         """How far every group is behind. Others may run between two samples."""
         for shard in self.shards:

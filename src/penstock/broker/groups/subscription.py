@@ -1,8 +1,9 @@
-"""Which topics a consumer subscribed to, from the metadata it sent with JoinGroup.
+"""Which topics a consumer subscribed to, from the metadata it sent with JoinGroup, and what it was assigned.
 
 The coordinator does not need to understand what members tell each other, and for other protocol types it cannot. It
 looks only to refuse OffsetDelete for a topic in use and to let offsets of topics that nobody reads any more expire.
-Every version of the consumer protocol begins with: version int16, topics array of string.
+Every version of the consumer protocol begins with: version int16, topics array of string; of an assignment with:
+version int16, array of (topic string, array of partition int32).
 """
 
 from __future__ import annotations
@@ -28,3 +29,16 @@ def subscribed_topics(protocol_type: str | None, metadata: Iterable[bytes]) -> f
     except MalformedRecord:
         return None
     return frozenset(topics)
+
+
+def assigned_partitions(protocol_type: str | None, assignment: bytes) -> dict[str, list[int]] | None:
+    """What a member was given, by topic; None when that cannot be known."""
+    if protocol_type != CONSUMER or not assignment:
+        return None
+    try:
+        reader = Reader(assignment)
+        if reader.int16() < 0:
+            return None
+        return {reader.string(): [reader.int32() for _ in range(reader.count())] for _ in range(reader.count())}
+    except MalformedRecord:
+        return None

@@ -25,7 +25,8 @@ async def handle(broker: Broker, call: Call) -> Entity:
         configs = [(item.name, item.value) for item in resource.configs]
         await alter(
             broker,
-            resource,
+            (resource.resource_type, resource.resource_name),
+            {name for name, _ in configs},
             functools.partial(_updated, configs),
             validate_only=call.request.validate_only,
         )

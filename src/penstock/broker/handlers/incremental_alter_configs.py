@@ -9,34 +9,21 @@ Behaviour:
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
 from penstock.broker.call import Call
-from penstock.broker.config_targets import alter, answer_each
-from penstock.cluster.config_changes import ConfigChange, KeyLookup, changed_configs
+from penstock.broker.config_targets import alter_incrementally, answer_each
+from penstock.cluster.config_changes import ConfigChange
 from penstock.protocol.kafka.messages import Entity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from penstock.broker.broker import Broker
 
 
 async def handle(broker: Broker, call: Call) -> Entity:
     async def change(resource: Entity) -> None:
         changes = [ConfigChange(item.name, item.config_operation, item.value) for item in resource.configs]
-        await alter(
-            broker,
-            resource,
-            functools.partial(_updated, changes),
-            validate_only=call.request.validate_only,
-        )
+        which = resource.resource_type, resource.resource_name
+        await alter_incrementally(broker, which, changes, validate_only=call.request.validate_only)
 
     return call.reply.IncrementalAlterConfigsResponse(throttle_time=0, responses=await answer_each(call, change))
-
-
-def _updated(
-    changes: list[ConfigChange], current: Mapping[str, str], lookup: KeyLookup, defaults: Mapping[str, str]
-) -> dict[str, str]:
-    return changed_configs(current, changes, lookup=lookup, defaults=defaults)

@@ -74,7 +74,7 @@ class Cursor:
     def __init__(self, records: bytes, next_offset: int, aborted: Iterable[AbortedTransaction] = ()) -> None:
         self._records = records
         self.next_offset = next_offset  # behind all of it
-        self._aborted = _Aborted(aborted)
+        self._aborted = AbortedFilter(aborted)
         self._batches = list(iter_headers(records))
         self._batches.reverse()
         self.header: BatchHeader | None = None
@@ -172,7 +172,7 @@ def has_transactions(records: bytes) -> bool:
     return any(header.is_transactional or header.is_control for _, header in iter_headers(records))
 
 
-class _Aborted:
+class AbortedFilter:
     """Which batches belong to a transaction that was aborted, as consumers of committed records find out."""
 
     def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:

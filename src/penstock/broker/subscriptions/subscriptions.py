@@ -207,6 +207,13 @@ class Subscriptions:
                 if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:
                     raise
 
+    async def settled(self, name: str) -> None:
+        """Returns when everything that members who have left acknowledged is stored: nothing is written after it."""
+        async with self._lock(name):
+            before = self._ending.pop(name, None)
+            if before is not None:
+                await self.commits.now(before)
+
     # --- members -----------------------------------------------------------------------------------------------------
 
     async def join(self, name: str, member: Member, sink: Sink) -> LiveSubscription:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from penstock.broker.transactions.states import TransactionState
@@ -11,6 +11,7 @@ from penstock.broker.transactions.transaction import Transaction
 from penstock.cluster.partition import Partition
 from penstock.model.topic_name import TRANSACTION_STATE
 from penstock.model.topic_partition import TopicPartition
+from penstock.storage.interface import OpenTransaction
 
 
 @dataclass(slots=True)
@@ -31,19 +32,20 @@ class Ends:
             self.aborted += 1
 
 
-def uncoordinated_count(partitions: Iterable[Partition], known: Iterable[Transaction]) -> int:
-    """Transactions that hold back readers of a partition and belong to none that is known, counted by partition."""
+def uncoordinated(
+    partitions: Iterable[Partition], known: Iterable[Transaction]
+) -> Iterator[tuple[Partition, OpenTransaction]]:
+    """Transactions that hold back readers of a partition and belong to none that is known."""
     by_producer: dict[int, list[Transaction]] = defaultdict(list)
     for value in known:
         by_producer[value.producer_id].append(value)
-    count = 0
     for partition in partitions:
         if partition.topic == TRANSACTION_STATE or partition.mirror:
             continue
         for found in partition.log.open_transactions():
             place = TopicPartition(partition.topic, partition.index)
-            count += not any(
+            if not any(
                 place in value.partitions and value.has_batches_of(found.producer_epoch)
                 for value in by_producer[found.producer_id]
-            )
-    return count
+            ):
+                yield partition, found

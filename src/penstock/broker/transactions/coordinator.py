@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator
 from penstock.broker.coordinator_log import Outcome
 from penstock.broker.coordinator_shards import CoordinatorShards
 from penstock.broker.producer_ids import ProducerIds
-from penstock.broker.transactions.census import uncoordinated_count
+from penstock.broker.transactions.census import uncoordinated
 from penstock.broker.transactions.endings import Endings
 from penstock.broker.transactions.markers import MarkerWriter, OnOffsetsEnded
 from penstock.broker.transactions.shard import TransactionShard
@@ -115,10 +115,7 @@ class TransactionCoordinator:
             self.abort_unknown(partition)
 
     def abort_unknown(self, partition: Partition) -> None:
-        """What is open in a log and in no transaction that is known here ends: nobody else would ever end it.
-
-        The marker has the next epoch, so that its producer, should it be alive, hears of it and begins anew.
-        """
+        """What is open in a log and in no transaction that is known here ends: nobody else would ever end it."""
         if partition.mirror:
             return  # its markers come from the root
         if partition.topic == TRANSACTION_STATE or not self.knows_all:
@@ -129,10 +126,7 @@ class TransactionCoordinator:
         for each in found:
             value = known.get(each.producer_id)
             if value is None or place not in value.partitions or not _accounts_for(value, each):
-                epoch = min(each.producer_epoch + 1, EPOCH_MAX)
-                coordinator_epoch = max(each.coordinator_epoch, 0)
-                marker = Marker(each.producer_id, epoch, coordinator_epoch, is_commit=False)
-                self.markers.abort_unknown(partition, marker)
+                self.markers.abort_unknown(partition, _unknown_end(each))
 
     # --- finding -----------------------------------------------------------------------------------------------------
 
@@ -176,7 +170,11 @@ class TransactionCoordinator:
     @property
     def uncoordinated_count(self) -> int:
         """Transactions that are open in partitions and that no shard knows, be it because that has failed."""
-        return 0 if self.is_loading else uncoordinated_count(self._partitions.opened(), self.open())
+        return 0 if self.is_loading else sum(1 for _ in self.uncoordinated())
+
+    def uncoordinated(self) -> Iterator[tuple[Partition, OpenTransaction]]:
+        """Those transactions. Others may run between two of them."""
+        return uncoordinated(self._partitions.opened(), self.open())
 
     @property
     def id_count(self) -> int:
@@ -307,6 +305,36 @@ class TransactionCoordinator:
         await self._prepare_end(shard, after)
         return after.completed(after.update_ms).identity
 
+    async def abort(self, value: Transaction) -> Transaction:
+        """By hand: this transaction or none; its producer is shut out. What it is when the decision is on disk.
+
+        KafkaError INVALID_TXN_STATE if it has ended meanwhile.
+        """
+        if value.state is not TransactionState.ONGOING or not await self._abort_open(value):
+            raise KafkaError(ErrorCode.INVALID_TXN_STATE)
+        await self.endings.wait(value.transactional_id)
+        return self.find(value.transactional_id)[1]
+
+    async def abort_uncoordinated(self, place: TopicPartition, producer_id: int) -> None:
+        """By hand: what is open in a partition and in no transaction that is known. Its marker is on disk then.
+
+        KafkaError COORDINATOR_NOT_AVAILABLE while some transactions are not known, INVALID_TXN_STATE if there is
+        nothing of the kind.
+        """
+        if self.is_loading or not self.knows_all:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        partition = self._partitions.get(place.topic, place.partition)
+        for _, found in uncoordinated([partition], self.open()):
+            if found.producer_id == producer_id:
+                break
+        else:
+            raise KafkaError(ErrorCode.INVALID_TXN_STATE)
+        future: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
+        self.markers.write_one(place, _unknown_end(found), _resolving(future))
+        code = await future
+        if code is not ErrorCode.NONE:
+            raise KafkaError(code)
+
     async def _abort_open(self, value: Transaction) -> bool:
         """Shut out the client of an ongoing transaction and abort it. False, and nothing, if it has ended meanwhile."""
         new_id = NO_PRODUCER_ID
@@ -375,6 +403,12 @@ class TransactionCoordinator:
         for shard in self._shards:
             for value in shard.transactions.unused(now_ms, self._settings.id_expiration_ms, FORGOTTEN_PER_SWEEP):
                 shard.remove(value.dead(now_ms), now_ms, lambda code: None)
+
+
+def _unknown_end(found: OpenTransaction) -> Marker:
+    """The marker has the next epoch, so that its producer, should it be alive, hears of it and begins anew."""
+    epoch = min(found.producer_epoch + 1, EPOCH_MAX)
+    return Marker(found.producer_id, epoch, max(found.coordinator_epoch, 0), is_commit=False)
 
 
 def _accounts_for(value: Transaction, found: OpenTransaction) -> bool:

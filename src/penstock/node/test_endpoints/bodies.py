@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from penstock.node.topic_writer import TopicWriter
+
 MESSAGES_MAX = 10_000
 TOPIC = Field(min_length=1, max_length=249, examples=["price-topic"])
 PARTITION = Field(ge=0, description="Without one: the key's partition, or in turn.")
@@ -81,6 +83,10 @@ class WrittenBody(BaseModel):
     offsets: dict[int, tuple[int, int]] = Field(
         description="First and last offset, by partition.", examples=[{"0": [0, 4]}]
     )
+
+
+def written_body(topic: str, writer: TopicWriter) -> WrittenBody:
+    return WrittenBody(topic=topic, messages=writer.written, offsets=dict(sorted(writer.offsets.items())))
 
 
 class PartitionStats(BaseModel):

@@ -22,10 +22,10 @@ from penstock.bulk.problems import BulkError, Missing
 from penstock.model.batch_builder import NewRecord
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.net.web import add_problems, documented, problem
-from penstock.node.test_endpoints.bodies import InjectBody, LoadBody, StatsBody, WrittenBody
+from penstock.node.test_endpoints.bodies import InjectBody, LoadBody, StatsBody, WrittenBody, written_body
 from penstock.node.test_endpoints.sqlite_load import load
 from penstock.node.test_endpoints.stats import stats
-from penstock.node.test_endpoints.writing import TopicWriter
+from penstock.node.topic_writer import TopicWriter
 
 PREFIX = "/test"
 BODY_BYTES_MAX = 16 << 20
@@ -65,7 +65,7 @@ def application(broker: Broker) -> FastAPI:
         writer = TopicWriter(broker, body.topic)
         writer.check(records)
         await writer.write(records)
-        return writer.result()
+        return written_body(body.topic, writer)
 
     @app.get("/stats")
     async def broker_stats() -> StatsBody:

@@ -16,8 +16,8 @@ from penstock.bulk.encoding import Shape, encoder
 from penstock.bulk.problems import BadRow, Missing, Unfit
 from penstock.bulk.rows import PieceLimits, Row
 from penstock.bulk.sqlite_source import SqliteSource
-from penstock.node.test_endpoints.bodies import LoadBody, WrittenBody
-from penstock.node.test_endpoints.writing import Placed, TopicWriter
+from penstock.node.test_endpoints.bodies import LoadBody, WrittenBody, written_body
+from penstock.node.topic_writer import Placed, TopicWriter
 
 PIECE = PieceLimits(rows=1_000, size_bytes=1 << 20)
 
@@ -38,7 +38,7 @@ async def load(broker: Broker, body: LoadBody) -> WrittenBody:
                 await writer.write(piece)
         finally:
             await run(pieces.close)
-    return writer.result()
+    return written_body(body.topic, writer)
 
 
 class _Pieces:

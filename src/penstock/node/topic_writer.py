@@ -19,7 +19,6 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_TOPIC_ID
 from penstock.model.murmur2 import partition_of
 from penstock.model.topic_name import INTERNAL_NAMES, check_topic_name
-from penstock.node.test_endpoints.bodies import WrittenBody
 
 RECORD_OVERHEAD_BYTES = 24
 
@@ -37,8 +36,9 @@ class TopicWriter:
         self._turn = count()
         self._loop = asyncio.get_running_loop()
         self._gatherers: dict[int, Gatherer] = {}
-        self._offsets: dict[int, tuple[int, int]] = {}
-        self._written = 0
+        self.offsets: dict[int, tuple[int, int]] = {}
+        """First and last offset of what is on disk, by partition."""
+        self.written = 0
         self._failure: KafkaError | None = None
 
     def check(self, records: Iterable[Placed]) -> None:
@@ -73,9 +73,9 @@ class TopicWriter:
             if error is not None:
                 self._failure = self._failure or error
             else:
-                first, _ = self._offsets.get(partition, (offset, offset))
-                self._offsets[partition] = first, offset
-                self._written += 1
+                first, _ = self.offsets.get(partition, (offset, offset))
+                self.offsets[partition] = first, offset
+                self.written += 1
             if left == 0 and not done.done():
                 done.set_result(None)
 
@@ -86,9 +86,6 @@ class TopicWriter:
             await done
         if self._failure is not None:
             raise self._failure
-
-    def result(self) -> WrittenBody:
-        return WrittenBody(topic=self._topic.name, messages=self._written, offsets=dict(sorted(self._offsets.items())))
 
     def _partition(self, asked: int | None, key: bytes | None) -> int:
         if asked is not None:
