@@ -29,6 +29,6 @@ def ask(port: int, path: str, method: str = "GET", body: Any = None, *, timeout_
         data = response.read()
         headers = {name.lower(): value for name, value in response.getheaders()}
         is_json = "json" in headers.get("content-type", "")
-        return Answer(response.status, json.loads(data) if is_json else data.decode(), headers)
+        return Answer(response.status, json.loads(data) if is_json and data else data.decode(), headers)
     finally:
         connection.close()

@@ -189,11 +189,13 @@ class NetworkSettings(Section):
 
 class HttpSettings(Section):
     enabled: bool = True
-    """Serve /health and /metrics."""
+    """Serve /health, /metrics and the admin API."""
     host: Host = "127.0.0.1"
     """Address to listen on."""
     port: Port = 8080
     """Port of /health and /metrics; 0 takes a free one."""
+    admin_api: bool = True
+    """Serve /api/v1, with which whoever reaches this port can look at topics and groups and change them."""
     test_endpoints: bool = False
     """Serve /test, which writes messages for whoever can reach this port: for tests and trials."""
     test_data_dir: Path | None = None

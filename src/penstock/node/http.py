@@ -114,7 +114,7 @@ async def _problem(request: Request, error: Exception) -> Response:
     status = HTTPStatus(error.status_code)
     body = {"type": "about:blank", "title": status.phrase, "status": int(status), "instance": request.url.path}
     if status is HTTPStatus.NOT_FOUND:
-        body["detail"] = "this port has /health/live, /health/ready, /metrics and /pipe/status"
+        body["detail"] = "this port has /health/live, /health/ready, /metrics, /pipe/status and /api/v1/docs"
     response = _json(status, body, "application/problem+json")
     response.headers.update(error.headers or {})
     return response

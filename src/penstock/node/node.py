@@ -42,6 +42,7 @@ from penstock.node.pipe import PipePart
 from penstock.node.preload import Preloader
 from penstock.node.probes import connect_listener_probe, connect_probes, lag_samples, log_samples
 from penstock.node.push_door import PushHttp, connect_push_probes, take_push_port
+from penstock.node.rest.part import admin_api
 from penstock.node.storage import Storage, open_storage
 from penstock.node.test_endpoints.part import wanted_endpoints
 from penstock.node.web_server import bind as bind_http
@@ -300,6 +301,7 @@ class Node:
                 self.pipe.routes(),
                 *([] if push is None else [PushHttp(push.subscriptions).routes]),
                 *wanted_endpoints(broker),
+                *admin_api(broker, None if push is None else push.subscriptions, lambda: self.kafka_port),
                 *self._parts,
             ],
         )

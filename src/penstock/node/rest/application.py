@@ -1,0 +1,79 @@
+"""The admin API as a FastAPI application, with its OpenAPI page at /api/v1/docs. Built in a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import Depends, FastAPI
+from fastapi.routing import APIRoute
+
+from penstock import __version__
+from penstock.broker.broker import Broker
+from penstock.broker.subscriptions.subscriptions import Subscriptions
+from penstock.node.rest.bodies import ProblemBody
+from penstock.node.rest.cluster import ClusterRoutes
+from penstock.node.rest.configs import ConfigRoutes
+from penstock.node.rest.documented import ANY
+from penstock.node.rest.groups import GroupRoutes
+from penstock.node.rest.messages import MessageRoutes
+from penstock.node.rest.offsets import OffsetRoutes
+from penstock.node.rest.parameters import no_unknown_parameters
+from penstock.node.rest.part import PREFIX
+from penstock.node.rest.problems import add_admin_problems
+from penstock.node.rest.topics import TopicRoutes
+from penstock.node.rest.transactions import TransactionRoutes
+
+DESCRIPTION = """Topics, configs, groups, offsets, messages and transactions of a Penstock node.
+
+Lists come in pages: pass `next_cursor` as `cursor` until it is null. Whatever is wrong is a problem (RFC 9457) with
+Kafka's name of the error in `error`, and what to do about it in `detail`; nothing has changed then. What a change
+answers is durable.
+"""
+
+
+def application(broker: Broker, subscriptions: Subscriptions | None, kafka_port: Callable[[], int]) -> FastAPI:
+    """To be mounted at PREFIX."""
+    app = AdminApplication(
+        title="Penstock admin API",
+        version=__version__,
+        description=DESCRIPTION,
+        responses=ANY,
+        dependencies=[Depends(no_unknown_parameters)],
+        servers=[{"url": PREFIX}],
+        root_path_in_servers=False,
+        redirect_slashes=False,
+        generate_unique_id_function=_operation_id,
+    )
+    add_admin_problems(app)
+    for routes in (
+        ClusterRoutes(broker, kafka_port),
+        TopicRoutes(broker, subscriptions),
+        ConfigRoutes(broker),
+        MessageRoutes(broker),
+        GroupRoutes(broker, subscriptions),
+        OffsetRoutes(broker, subscriptions),
+        TransactionRoutes(broker),
+    ):
+        app.include_router(routes.router)
+    app.openapi()  # here, in the thread, and not on the event loop when somebody asks for it
+    return app
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name
+
+
+class AdminApplication(FastAPI):
+    def openapi(self) -> dict[str, Any]:
+        """With the problem that all routes refer to, and without FastAPI's own, which is never answered."""
+        if self.openapi_schema is None:
+            schema = super().openapi()
+            schemas = schema["components"]["schemas"]
+            for name in ("HTTPValidationError", "ValidationError"):
+                schemas.pop(name, None)
+            schemas["ProblemBody"] = ProblemBody.model_json_schema()
+            for operation in (each for path in schema["paths"].values() for each in path.values()):
+                operation["responses"].pop("422", None)
+        assert self.openapi_schema is not None
+        return self.openapi_schema

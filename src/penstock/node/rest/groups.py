@@ -1,0 +1,141 @@
+"""Groups: of Kafka consumers and of push subscriptions, which are groups, too.
+
+GET    /groups            in pages
+GET    /groups/{group}
+DELETE /groups/{group}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from penstock.broker.broker import Broker
+from penstock.broker.groups.group import PUSH, Group, GroupState
+from penstock.broker.groups.subscription import assigned_partitions
+from penstock.broker.subscriptions.subscriptions import Subscriptions
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.node.rest.documented import CONFLICT, NOT_FOUND
+from penstock.node.rest.group_bodies import GroupBody, GroupDetailsBody, GroupsBody, MemberBody, SubscriptionBody
+from penstock.node.rest.paging import first_names, name_after, to_cursor
+from penstock.node.rest.parameters import LIMIT, Cursor, GroupName, Limit
+from penstock.node.rest.problems import not_found
+from penstock.runtime.turns import Turns
+from penstock.storage.push_tables import SubscriptionRow
+
+States = Annotated[list[GroupState] | None, Query(description="Only in one of these states.")]
+
+
+class KnownGroups:
+    """Groups of the coordinator, and subscriptions of the push door, if there is one, by one name."""
+
+    def __init__(self, broker: Broker, subscriptions: Subscriptions | None) -> None:
+        self._groups = broker.groups
+        self.subscriptions = subscriptions
+
+    def names(self, states: list[GroupState] | None) -> Iterator[str]:
+        """Some may come twice."""
+        for group in self._groups.all_groups():
+            if not states or group.state in states:
+                yield group.group_id
+        for row in () if self.subscriptions is None else self.subscriptions.all():
+            if not states or self.state(self._groups.find(row.name)) in states:
+                yield row.name
+
+    def get(self, name: str) -> tuple[Group | None, SubscriptionRow | None]:
+        """GROUP_ID_NOT_FOUND if it is neither."""
+        group, row = self._groups.find(name), self.row(name)
+        if group is None and row is None:
+            raise not_found(ErrorCode.GROUP_ID_NOT_FOUND, f"there is no group {name[:249]}")
+        return group, row
+
+    def row(self, name: str) -> SubscriptionRow | None:
+        if self.subscriptions is None:
+            return None
+        try:
+            return self.subscriptions.find(name)
+        except KafkaError:
+            return None
+
+    @staticmethod
+    def state(group: Group | None) -> GroupState:
+        return GroupState.EMPTY if group is None else group.state
+
+
+class GroupRoutes:
+    def __init__(self, broker: Broker, subscriptions: Subscriptions | None) -> None:
+        self._broker = broker
+        self._known = KnownGroups(broker, subscriptions)
+        self.router = router = APIRouter(prefix="/groups", tags=["groups"])
+        router.get("")(self.list_groups)
+        router.get("/{group}", responses=NOT_FOUND)(self.describe_group)
+        router.delete("/{group}", status_code=204, response_class=Response, responses=NOT_FOUND | CONFLICT)(
+            self.delete_group
+        )
+
+    async def list_groups(self, limit: Limit = LIMIT, cursor: Cursor = None, state: States = None) -> GroupsBody:
+        """Groups by name, with how far they are behind."""
+        names = await first_names(self._known.names(state), name_after(cursor), limit + 1)
+        bodies, turns = [], Turns()
+        for name in names[:limit]:
+            try:
+                bodies.append(self._body(name, *self._known.get(name)))
+            except KafkaError as error:
+                if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:  # deleted meanwhile
+                    raise
+            await turns.pause()
+        return GroupsBody(groups=bodies, next_cursor=to_cursor(names[limit - 1]) if len(names) > limit else None)
+
+    async def describe_group(self, group: GroupName) -> GroupDetailsBody:
+        """State and members; GET …/offsets shows how far it is in each partition."""
+        found, row = self._known.get(group)
+        members = [] if found is None else list(found.shown_members)
+        protocol_type = None if found is None else found.protocol_type
+        return GroupDetailsBody(
+            **self._body(group, found, row).model_dump(),
+            generation=-1 if found is None else found.generation,
+            protocol=None if found is None else found.protocol_name,
+            subscription=None if row is None else self._subscription(row),
+            member_list=[
+                MemberBody(
+                    member_id=member.member_id,
+                    client_id=member.client_id,
+                    host=member.client_host,
+                    instance_id=member.instance_id,
+                    assignment=assigned_partitions(protocol_type, member.assignment),
+                )
+                for member in members
+            ],
+        )
+
+    async def delete_group(self, group: GroupName) -> None:
+        """A group without members, and its offsets; of a push subscription the subscription itself."""
+        found, row = self._known.get(group)
+        if row is not None and self._known.subscriptions is not None:
+            if found is not None:
+                found.check_delete()
+            await self._known.subscriptions.delete(group)
+        else:
+            await self._broker.groups.delete_group(group)
+
+    def _body(self, name: str, group: Group | None, row: SubscriptionRow | None) -> GroupBody:
+        protocol_type = (group.protocol_type if group is not None else None) or "consumer"
+        return GroupBody(
+            group=name,
+            kind=PUSH if row is not None else protocol_type,
+            state=self._known.state(group).value,
+            members=0 if group is None else len(list(group.shown_members)),
+            lag=sum(sample.lag or 0 for sample in self._broker.groups.lags_of(name)),
+        )
+
+    def _subscription(self, row: SubscriptionRow) -> SubscriptionBody:
+        assert self._known.subscriptions is not None
+        live = self._known.subscriptions.live(row.name)
+        return SubscriptionBody(
+            topic=row.topic,
+            delivery="key" if row.by_key else "message",
+            unacknowledged=0 if live is None else live.core.in_flight,
+            refresh=row.refresh_id if row.refresh_ends is not None else None,
+        )

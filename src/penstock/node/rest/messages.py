@@ -1,0 +1,126 @@
+"""Messages: a look at a few of them, and one that is stored.
+
+GET  /topics/{topic}/partitions/{partition}/messages    from an offset or a time on, or the last ones
+POST /topics/{topic}/messages                           one; answered when it is on disk
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Response
+
+from penstock.broker.broker import Broker
+from penstock.cluster.partition import Partition
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.murmur2 import partition_of
+from penstock.node.rest.documented import FORBIDDEN, NOT_FOUND, TOO_LARGE, Responses
+from penstock.node.rest.message_bodies import MessageBody, MessagesBody, NewMessageBody, StoredBody
+from penstock.node.rest.parameters import OFFSET_MAX, PartitionIndex, TopicName, documented_moment, milliseconds
+from penstock.node.rest.part import PREFIX
+from penstock.node.rest.peek import Wanted, peek
+from penstock.node.rest.problems import invalid
+from penstock.node.rest.topics import check_partition, existing_topic
+from penstock.node.topic_writer import TopicWriter
+from penstock.storage.interface import Scan
+
+Offset = Annotated[
+    int | None, Query(ge=0, le=OFFSET_MAX, description="The first offset; without any: the log's start.")
+]
+Time = Annotated[str | None, documented_moment("The first message of that time or later: ISO 8601, or milliseconds.")]
+Last = Annotated[int | None, Query(ge=1, le=OFFSET_MAX, description="So many offsets before the end.")]
+MessageLimit = Annotated[int, Query(ge=1, le=500, description="At most so many messages.")]
+Isolation = Annotated[
+    Literal["read_committed", "read_uncommitted"],
+    Query(description="Whether messages of open and aborted transactions are shown."),
+]
+_MESSAGES: Responses = {
+    200: {"model": MessagesBody, "description": "Fewer than limit if they are large; go on at next_offset."}
+}
+
+
+class MessageRoutes:
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._turn = count()
+        self.router = router = APIRouter(prefix="/topics/{topic}", tags=["messages"])
+        router.get(
+            "/partitions/{partition}/messages",
+            responses=NOT_FOUND | _MESSAGES,
+            response_class=Response,
+            response_model=None,
+        )(self.peek_messages)
+        router.post("/messages", status_code=201, responses=NOT_FOUND | FORBIDDEN | TOO_LARGE)(self.produce_message)
+
+    async def peek_messages(
+        self,
+        topic: TopicName,
+        partition: PartitionIndex,
+        offset: Offset = None,
+        time: Time = None,
+        last: Last = None,
+        limit: MessageLimit = 20,
+        isolation: Isolation = "read_committed",
+    ) -> Response:
+        """A look at messages; nothing is committed, and no group is needed."""
+        found = existing_topic(self._broker, topic)
+        check_partition(found, partition)
+        if sum(each is not None for each in (offset, time, last)) > 1:
+            raise invalid("offset, time and last exclude each other; give one of them")
+        moment = None if time is None else milliseconds(time)
+        log = self._broker.partitions.get(topic, partition)
+        if log.failed:
+            raise KafkaError(log.failure)
+        committed_only = isolation == "read_committed"
+        end = log.last_stable if committed_only else log.high_watermark
+        start = _start(log, offset, last, end)
+
+        def read(scan: Scan) -> bytes:
+            first = start
+            if moment is not None:
+                at = log.log.find_timestamp(moment, end=end, scan=scan)
+                first = end if at is None else at.offset
+            peeked = peek(log, Wanted(first, limit, end, committed_only), scan)
+            return MessagesBody(
+                topic=topic,
+                partition=partition,
+                messages=[MessageBody.of(record) for record in peeked.records],
+                next_offset=peeked.next_offset,
+                log_start=log.log_start,
+                high_watermark=log.high_watermark,
+                last_stable=log.last_stable,
+            ).model_dump_json().encode()  # fmt: skip
+
+        return Response(await self._broker.record_worker.look_up(read), media_type="application/json")
+
+    async def produce_message(self, topic: TopicName, body: NewMessageBody, response: Response) -> StoredBody:
+        """Store one message. It is on disk, and everybody may read it, when this is answered."""
+        found = existing_topic(self._broker, topic)
+        record = body.record()
+        partition = body.partition
+        if partition is None:
+            turn = next(self._turn) % found.partition_count
+            partition = turn if record.key is None else partition_of(record.key, found.partition_count)
+        check_partition(found, partition)
+        writer = TopicWriter(self._broker, topic)
+        writer.check([(partition, record)])
+        await writer.write([(partition, record)])
+        offset, _ = writer.offsets[partition]
+        response.headers["Location"] = (
+            f"{PREFIX}/topics/{topic}/partitions/{partition}/messages?offset={offset}&limit=1"
+        )
+        return StoredBody(topic=topic, partition=partition, offset=offset)
+
+
+def _start(partition: Partition, offset: int | None, last: int | None, end: int) -> int:
+    if last is not None:
+        return max(partition.log_start, end - last)
+    if offset is None:
+        return partition.log_start
+    if not partition.log_start <= offset <= partition.high_watermark:
+        raise KafkaError(
+            ErrorCode.OFFSET_OUT_OF_RANGE,
+            f"there is no offset {offset}; choose one from {partition.log_start} to {partition.high_watermark}",
+        )
+    return offset

@@ -1,0 +1,171 @@
+"""What groups have committed, and how it is moved.
+
+GET  /groups/{group}/offsets          in pages
+POST /groups/{group}/offsets/reset    to the earliest or latest offset, to a number, to a time
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from penstock.broker.broker import Broker
+from penstock.broker.groups.group import Identity
+from penstock.broker.groups.offsets import OffsetChange
+from penstock.broker.groups.records import CommittedOffset
+from penstock.broker.subscriptions.position import is_position_text
+from penstock.broker.subscriptions.subscriptions import Subscriptions
+from penstock.cluster.partition import Partition
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.ids import NO_EPOCH
+from penstock.node.rest.documented import CONFLICT, NOT_FOUND
+from penstock.node.rest.group_bodies import CommittedBody, MovedBody, OffsetsBody, ResetAnswer, ResetBody
+from penstock.node.rest.groups import KnownGroups
+from penstock.node.rest.paging import place_after, to_cursor
+from penstock.node.rest.parameters import LIMIT, Cursor, GroupName, Limit, milliseconds
+from penstock.node.rest.problems import invalid, not_found
+from penstock.node.rest.topics import check_partition, existing_topic
+from penstock.runtime.turns import Turns
+
+_NOBODY = Identity("", None)
+_NO_GENERATION = -1
+
+Place = tuple[str, int]
+
+
+class OffsetRoutes:
+    def __init__(self, broker: Broker, subscriptions: Subscriptions | None) -> None:
+        self._broker = broker
+        self._known = KnownGroups(broker, subscriptions)
+        self.router = router = APIRouter(prefix="/groups/{group}/offsets", tags=["offsets"])
+        router.get("", responses=NOT_FOUND)(self.list_offsets)
+        router.post("/reset", responses=NOT_FOUND | CONFLICT)(self.reset_offsets)
+
+    async def list_offsets(self, group: GroupName, limit: Limit = LIMIT, cursor: Cursor = None) -> OffsetsBody:
+        """Committed offsets by topic and partition, as far as they are on disk."""
+        self._known.get(group)
+        after = place_after(cursor)
+        committed = self._broker.groups.committed(group)
+        places = sorted((topic, index) for topic, indexes in committed.items() for index in indexes)
+        wanted = [place for place in places if after is None or place > after]
+        bodies, turns = [], Turns()
+        for topic, index in wanted[:limit]:
+            bodies.append(self._body(group, topic, index, committed[topic][index]))
+            await turns.pause()
+        more = len(wanted) > limit
+        return OffsetsBody(group=group, offsets=bodies, next_cursor=to_cursor(*wanted[limit - 1]) if more else None)
+
+    def _body(self, group: str, topic: str, index: int, found: CommittedOffset) -> CommittedBody:
+        try:
+            partition: Partition | None = self._broker.partitions.get(topic, index)
+        except KafkaError:
+            partition = None
+        start = None if partition is None else partition.log_start
+        end = None if partition is None else partition.high_watermark
+        return CommittedBody(
+            topic=topic,
+            partition=index,
+            committed=found.offset,
+            metadata="" if is_position_text(found.metadata) else found.metadata,
+            commit_time=found.commit_ms,
+            log_start=start,
+            high_watermark=end,
+            lag=None if start is None or end is None else max(0, end - max(found.offset, start)),
+            pending=self._broker.groups.is_pending(group, topic, index),
+        )
+
+    async def reset_offsets(self, group: GroupName, body: ResetBody) -> ResetAnswer:
+        """Move committed offsets, durably. With `topics` the group need not exist: it is made."""
+        if self._known.subscriptions is not None:
+            await self._known.subscriptions.settled(group)
+        places = self._places(group, body)
+        self._check_unused(group)
+        committed = self._broker.groups.committed(group)
+        moves, turns = [], Turns()
+        for topic, index in places:
+            before = committed.get(topic, {}).get(index)
+            moves.append(await self._move(topic, index, None if before is None else before.offset, body))
+            await turns.pause()
+        if not body.dry_run:
+            await self._commit(group, moves)
+        return ResetAnswer(group=group, dry_run=body.dry_run, offsets=moves)
+
+    def _places(self, group: str, body: ResetBody) -> list[Place]:
+        if body.topics is not None:
+            return sorted(self._named(body))
+        self._known.get(group)
+        committed = self._broker.groups.committed(group)
+        places = [(topic, index) for topic, indexes in committed.items() for index in indexes]
+        if not places:
+            raise not_found(ErrorCode.GROUP_ID_NOT_FOUND, f"group {group[:249]} has no offsets: name topics")
+        return sorted(place for place in places if self._exists(*place))
+
+    def _named(self, body: ResetBody) -> set[Place]:
+        named: set[Place] = set()
+        for wanted in body.topics or ():
+            topic = existing_topic(self._broker, wanted.topic)
+            indexes = range(topic.partition_count) if wanted.partitions is None else wanted.partitions
+            for index in indexes:
+                check_partition(topic, index)
+                if (topic.name, index) in named:
+                    raise invalid(f"partition {index} of {topic.name} is named twice; name it once")
+                named.add((topic.name, index))
+        return named
+
+    def _exists(self, topic: str, index: int) -> bool:
+        found = self._broker.topics.get(topic)
+        return found is not None and index < found.partition_count
+
+    def _check_unused(self, group: str) -> None:
+        """What the commit will check, so that a dry run tells it, too."""
+        found = self._broker.groups.find(group)
+        if found is not None:
+            try:
+                found.check_commit(_NOBODY, _NO_GENERATION, self._broker.groups.shards.now())
+            except KafkaError as error:
+                raise _in_use(group, error) from error
+
+    async def _move(self, topic: str, index: int, before: int | None, body: ResetBody) -> MovedBody:
+        partition = self._broker.partitions.get(topic, index)
+        if partition.failed:
+            raise KafkaError(partition.failure)
+        wanted = await self._target(partition, body)
+        start, end = partition.log_start, partition.high_watermark
+        after = min(max(wanted, start), end)
+        remark = None
+        if after != wanted:
+            remark = (
+                f"there is no offset {wanted}, only {start} to {end}: the {'end' if wanted > end else 'start'} is taken"
+            )
+        return MovedBody(topic=topic, partition=index, before=before, after=after, remark=remark)
+
+    async def _target(self, partition: Partition, body: ResetBody) -> int:
+        if body.to == "earliest":
+            return partition.log_start
+        end = partition.high_watermark
+        if body.offset is not None:
+            return body.offset
+        if body.time is None:
+            return end
+        moment = milliseconds(body.time)
+        look_up = self._broker.record_worker.look_up
+        found = await look_up(lambda scan: partition.log.find_timestamp(moment, end=end, scan=scan))
+        return end if found is None else found.offset
+
+    async def _commit(self, group: str, moves: list[MovedBody]) -> None:
+        now_ms, changes = self._broker.clock.now_ms(), []
+        for move in moves:
+            topic = existing_topic(self._broker, move.topic)
+            offset = CommittedOffset(move.after, NO_EPOCH, "", now_ms, topic_id=topic.topic_id)
+            changes.append(OffsetChange(move.topic, move.partition, offset))
+        await self._broker.groups.prepare()
+        try:
+            await self._broker.groups.commit(group, _NOBODY, _NO_GENERATION, changes)
+        except KafkaError as error:
+            raise _in_use(group, error) from error
+
+
+def _in_use(group: str, error: KafkaError) -> KafkaError:
+    """A commit of nobody is refused as that of an unknown member where there are members."""
+    if error.code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS):
+        return KafkaError(ErrorCode.NON_EMPTY_GROUP, f"group {group[:249]} has members; stop its consumers first")
+    return error

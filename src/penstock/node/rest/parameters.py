@@ -1,0 +1,79 @@
+"""Names in paths and parameters of queries, with their bounds; and a moment as people write it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from urllib.parse import unquote
+
+from fastapi import Path, Query, Request
+from pydantic import BeforeValidator, Field
+
+from penstock.node.rest.problems import invalid
+
+MILLISECONDS_MAX = 253_402_300_799_999  # the last of the year 9999
+OFFSET_MAX = (1 << 63) - 1
+INDEX_MAX = (1 << 31) - 1
+
+
+def _decoded(value: object) -> object:
+    """Paths come as they were sent. ValueError where they are not UTF-8."""
+    return unquote(value, errors="strict") if isinstance(value, str) else value
+
+
+TopicName = Annotated[
+    str,
+    BeforeValidator(_decoded),
+    Path(min_length=1, max_length=249, description="Name of a topic.", examples=["orders"]),
+]
+GroupName = Annotated[
+    str,
+    BeforeValidator(_decoded),
+    Path(min_length=1, max_length=32_000, description="Id of a group; a slash in it is %2F.", examples=["billing"]),
+]
+TransactionalId = Annotated[
+    str,
+    BeforeValidator(_decoded),
+    Path(min_length=1, max_length=32_000, description="A slash in it is %2F.", examples=["copy-1"]),
+]
+PartitionIndex = Annotated[int, Path(ge=0, le=INDEX_MAX, examples=[0])]
+BrokerId = Annotated[int, Path(ge=0, le=INDEX_MAX, examples=[1])]
+
+Limit = Annotated[int, Query(ge=1, le=1_000, description="At most so many at a time.")]
+Cursor = Annotated[
+    str | None, Query(max_length=100_000, description="`next_cursor` of the page before; without one, the first page.")
+]
+LIMIT = 100
+
+MOMENT_PATTERN = r"^([0-9]{1,15}|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.,]{2,20}(Z|[+-][0-9]{2}:?[0-9]{2})?)?)$"
+Moment = Annotated[str, Field(pattern=MOMENT_PATTERN, examples=["2026-03-01T09:00:00Z", "1772355600000"])]
+"""Milliseconds since 1970, or ISO 8601; without a zone it is UTC."""
+
+
+def milliseconds(moment: str) -> int:
+    """KafkaError INVALID_REQUEST if it is none."""
+    try:
+        if moment.isdecimal():
+            at = int(moment)
+            if at > MILLISECONDS_MAX:
+                raise ValueError
+            return at
+        found = datetime.fromisoformat(moment)
+        return round((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        raise invalid(
+            f"{moment!r} is no time; write 2026-03-01T09:00:00Z, or milliseconds since 1970 as 1772355600000"
+        ) from None
+
+
+async def no_unknown_parameters(request: Request) -> None:
+    """A parameter that is misspelt would be left aside in silence."""
+    known = [each.alias for each in request.scope["route"].dependant.query_params]
+    unknown = [name for name in request.query_params if name not in known]
+    if unknown:
+        there_are = f"there are {', '.join(known)}" if known else "this path takes none"
+        raise invalid(f"{unknown[0][:100]!r} is no parameter here; {there_are}")
+
+
+def documented_moment(description: str, **more: Any) -> Any:
+    return Query(description=description, pattern=MOMENT_PATTERN, **more)

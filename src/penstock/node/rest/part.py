@@ -1,0 +1,59 @@
+"""The admin API as a part of the HTTP port. Its libraries are loaded by its first request, in a thread.
+
+A node that nobody administers over HTTP pays nothing for it: neither at its start nor in memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from penstock.broker.broker import Broker
+from penstock.broker.subscriptions.subscriptions import Subscriptions
+from penstock.node.http import HttpPart
+
+if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+PREFIX = "/api/v1"
+
+
+def admin_api(broker: Broker, subscriptions: Subscriptions | None, kafka_port: Callable[[], int]) -> Iterable[HttpPart]:
+    """Nothing if the settings do not want it."""
+    if not broker.settings.http.admin_api:
+        return
+
+    def build() -> ASGIApp:
+        from penstock.node.rest.application import application
+
+        return application(broker, subscriptions, kafka_port)
+
+    def routes() -> Iterable[BaseRoute]:
+        from starlette.routing import Mount
+
+        return [Mount(PREFIX, LazyApplication(build))]
+
+    yield routes
+
+
+class LazyApplication:
+    """Built in a thread by the first request; those that come meanwhile wait for it.
+
+    Paths are passed on as they were sent, so that a name may have a slash in it: as %2F.
+    """
+
+    def __init__(self, build: Callable[[], ASGIApp]) -> None:
+        self._build = build
+        self._application: ASGIApp | None = None
+        self._lock = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._application is None:
+            async with self._lock:
+                if self._application is None:
+                    self._application = await asyncio.to_thread(self._build)
+        if raw_path := scope.get("raw_path"):
+            scope = {**scope, "path": raw_path.decode("latin-1")}
+        await self._application(scope, receive, send)

@@ -1,0 +1,151 @@
+"""Topics and their partitions.
+
+GET    /topics                               in pages
+POST   /topics                               make one
+GET    /topics/{topic}
+DELETE /topics/{topic}
+GET    /topics/{topic}/partitions            in pages
+POST   /topics/{topic}/partitions            more of them
+GET    /topics/{topic}/partitions/{partition}
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from itertools import islice
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from penstock.broker.broker import Broker
+from penstock.broker.subscriptions.subscriptions import Subscriptions
+from penstock.cluster.new_topic import DEFAULT, NewTopic
+from penstock.cluster.topics import Topic
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.topic_name import check_topic_name
+from penstock.node.rest.bodies import config_text
+from penstock.node.rest.documented import CONFLICT, FORBIDDEN, NOT_FOUND, created
+from penstock.node.rest.paging import index_after, name_after, to_cursor
+from penstock.node.rest.parameters import LIMIT, Cursor, Limit, PartitionIndex, TopicName
+from penstock.node.rest.part import PREFIX
+from penstock.node.rest.problems import not_found
+from penstock.node.rest.topic_bodies import (
+    MorePartitionsBody,
+    NewTopicBody,
+    PartitionBody,
+    PartitionsBody,
+    TopicBody,
+    TopicDetailsBody,
+    TopicsBody,
+)
+from penstock.runtime.turns import Turns
+
+_AT_ONCE = 1_000
+
+
+def existing_topic(broker: Broker, name: str) -> Topic:
+    topic = broker.topics.get(name)
+    if topic is None:
+        raise not_found(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name[:249]}")
+    return topic
+
+
+def check_partition(topic: Topic, index: int) -> None:
+    if not 0 <= index < topic.partition_count:
+        there_are = f"its partitions are 0 to {topic.partition_count - 1}"
+        text = f"topic {topic.name} has no partition {index}; {there_are}"
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+
+
+class TopicRoutes:
+    def __init__(self, broker: Broker, subscriptions: Subscriptions | None) -> None:
+        self._broker = broker
+        self._subscriptions = subscriptions
+        self.router = router = APIRouter(prefix="/topics", tags=["topics"])
+        router.get("")(self.list_topics)
+        router.post("", status_code=201, responses=CONFLICT | FORBIDDEN | created("topic"))(self.create_topic)
+        router.get("/{topic}", responses=NOT_FOUND)(self.describe_topic)
+        router.delete("/{topic}", status_code=204, response_class=Response, responses=NOT_FOUND | FORBIDDEN)(
+            self.delete_topic
+        )
+        router.get("/{topic}/partitions", responses=NOT_FOUND)(self.list_partitions)
+        router.post("/{topic}/partitions", responses=NOT_FOUND | FORBIDDEN)(self.add_partitions)
+        router.get("/{topic}/partitions/{partition}", responses=NOT_FOUND)(self.describe_partition)
+
+    async def list_topics(
+        self,
+        limit: Limit = LIMIT,
+        cursor: Cursor = None,
+        internal: Annotated[bool, Query(description="The broker's own, too.")] = False,
+        contains: Annotated[str, Query(max_length=249, description="Only names with this in them.")] = "",
+    ) -> TopicsBody:
+        """Topics by name."""
+        after = name_after(cursor)
+        names = self._broker.topics.names_from("" if after is None else after + "\0")
+        found: list[Topic] = []
+        turns = Turns()
+        while len(found) <= limit and (some := list(islice(names, _AT_ONCE))):
+            for name in some:
+                topic = self._broker.topics.get(name)
+                if topic is not None and contains in name and (internal or not topic.internal):
+                    found.append(topic)
+            await turns.pause()
+        more = len(found) > limit
+        found = found[:limit]
+        return TopicsBody(
+            topics=[TopicBody.of(topic) for topic in found], next_cursor=to_cursor(found[-1].name) if more else None
+        )
+
+    async def create_topic(self, body: NewTopicBody, response: Response) -> TopicBody:
+        """Make a topic, durably; it is there for all clients when this is answered."""
+        new = NewTopic(
+            name=body.name,
+            partition_count=DEFAULT if body.partitions is None else body.partitions,
+            replication_factor=DEFAULT if body.replication_factor is None else body.replication_factor,
+            configs=[(name, config_text(value)) for name, value in body.configs.items()],
+        )
+        (result,) = await self._broker.controller.create_topics([new], validate_only=body.validate_only)
+        if isinstance(result, KafkaError):
+            raise result
+        if body.validate_only:
+            response.status_code = HTTPStatus.OK
+        else:
+            response.headers["Location"] = f"{PREFIX}/topics/{result.name}"
+        return TopicBody.of(result)
+
+    async def describe_topic(self, topic: TopicName) -> TopicDetailsBody:
+        found = existing_topic(self._broker, topic)
+        rows = () if self._subscriptions is None else self._subscriptions.all()
+        names = sorted(row.name for row in rows if row.topic == found.name)
+        return TopicDetailsBody.described(found, self._broker.partitions.offline_in(found), names)
+
+    async def delete_topic(self, topic: TopicName) -> None:
+        """The topic and its messages. Whoever waits in it is answered at once."""
+        found = existing_topic(self._broker, topic)
+        (result,) = await self._broker.controller.delete_topics([found.topic_id])
+        if isinstance(result, KafkaError):
+            raise result
+
+    async def list_partitions(self, topic: TopicName, limit: Limit = LIMIT, cursor: Cursor = None) -> PartitionsBody:
+        """Where each partition begins and ends, and what it takes on disk."""
+        found = existing_topic(self._broker, topic)
+        first = index_after(cursor) + 1
+        indexes = range(first, min(first + limit, found.partition_count))
+        bodies, turns = [], Turns()
+        for index in indexes:
+            bodies.append(PartitionBody.of(self._broker, found, index))
+            await turns.pause()
+        more = bool(indexes) and indexes[-1] + 1 < found.partition_count
+        return PartitionsBody(topic=found.name, partitions=bodies, next_cursor=to_cursor(indexes[-1]) if more else None)
+
+    async def add_partitions(self, topic: TopicName, body: MorePartitionsBody) -> TopicBody:
+        """More partitions; messages stay where they are, so keys may go to another partition from now on."""
+        check_topic_name(topic)
+        existing_topic(self._broker, topic)
+        grown = await self._broker.controller.create_partitions(topic, body.count, validate_only=body.validate_only)
+        return TopicBody.of(grown)
+
+    async def describe_partition(self, topic: TopicName, partition: PartitionIndex) -> PartitionBody:
+        found = existing_topic(self._broker, topic)
+        check_partition(found, partition)
+        return PartitionBody.of(self._broker, found, partition)
