@@ -13,11 +13,15 @@ from penstock.broker.broker import Broker
 from penstock.broker.config_targets import alter_incrementally
 from penstock.broker.described_configs import described_configs
 from penstock.cluster.config_changes import ResourceType
+from penstock.model.errors import ErrorCode, KafkaError
 from penstock.node.rest.cluster import check_broker
 from penstock.node.rest.config_bodies import ConfigChangesBody, ConfigsBody
 from penstock.node.rest.documented import FORBIDDEN, NOT_FOUND
 from penstock.node.rest.parameters import BrokerId, TopicName
 from penstock.node.rest.topics import existing_topic
+
+
+_READ_ONLY = "what is read_only is set in the settings of the node, which it reads when it starts"
 
 
 class ConfigRoutes:
@@ -62,5 +66,10 @@ class ConfigRoutes:
         return ConfigsBody.of(described_configs(self._broker, kind, name))
 
     async def _changed(self, kind: ResourceType, name: str, body: ConfigChangesBody) -> ConfigsBody:
-        await alter_incrementally(self._broker, (kind, name), body.changes(), validate_only=body.validate_only)
+        try:
+            await alter_incrementally(self._broker, (kind, name), body.changes(), validate_only=body.validate_only)
+        except KafkaError as error:
+            if kind is ResourceType.BROKER and error.code is ErrorCode.INVALID_REQUEST and error.message:
+                raise KafkaError(error.code, f"{error.message}; {_READ_ONLY}") from error
+            raise
         return self._described(kind, name)

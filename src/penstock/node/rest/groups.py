@@ -102,7 +102,7 @@ class GroupRoutes:
                 MemberBody(
                     member_id=member.member_id,
                     client_id=member.client_id,
-                    host=member.client_host,
+                    host=member.client_host.removeprefix("/"),
                     instance_id=member.instance_id,
                     assignment=assigned_partitions(protocol_type, member.assignment),
                 )
