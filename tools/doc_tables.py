@@ -1,4 +1,4 @@
-"""The tables in docs/ that the code already knows: settings, Kafka APIs, the states of a transaction.
+"""The tables in docs/ that the code already knows: settings, Kafka APIs, the admin API, the states of a transaction.
 
 Each stands between two comments, `<!-- settings -->` and `<!-- end of settings -->`; the text around them is written
 by hand.
@@ -10,6 +10,7 @@ by hand.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -71,9 +72,21 @@ def transaction_states() -> str:
     return "\n".join([*lines, f"    {TransactionState.DEAD.shown_name} --> [*]", "```"])
 
 
+def admin_api_table() -> str:
+    """Every operation of the admin API, as its OpenAPI file has it."""
+    file = json.loads((DOCS / "openapi.json").read_text(encoding="utf-8"))
+    lines = ["| request | what it does |", "|---|---|"]
+    for path, operations in file["paths"].items():
+        for method, operation in operations.items():
+            what = " ".join(operation["description"].split())
+            lines.append(f"| `{method.upper()} /api/v1{path}` | {what} |")
+    return "\n".join(lines)
+
+
 TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "settings": ("operations.md", settings_table),
     "apis": ("compatibility.md", api_table),
+    "admin api": ("rest.md", admin_api_table),
     "transaction states": ("transactions.md", transaction_states),
 }
 

@@ -1,4 +1,4 @@
-"""A real broker that the tests of a module share, asked over its admin API and by Kafka clients."""
+"""A real broker that these tests share, asked over its admin API and by Kafka clients."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Rest:
         return [self.ok("POST", path, {"value": value, **more})["offset"] for value in values]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PenstockProcess]:
     broker = PenstockProcess(tmp_path_factory.mktemp("broker"), "groups:\n  initial_rebalance_delay_ms: 0\n")
     broker.prepare()
@@ -68,12 +68,12 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PenstockProces
     broker.stop()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def rest(process: PenstockProcess) -> Rest:
     return Rest(process)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def admin(process: PenstockProcess) -> AdminClient:
     return AdminClient({"bootstrap.servers": process.bootstrap, "enable.metrics.push": False})
 

@@ -94,7 +94,7 @@ def test_what_clients_send_is_shown(rest: Rest, process: PenstockProcess, codec:
 
 
 def test_one_page_after_the_other_is_everything(rest: Rest, process: PenstockProcess) -> None:
-    topic = rest.topic(1, **{"segment_bytes": 1_048_576})
+    topic = rest.topic(1, segment_bytes=1_048_576)
     produce(process, topic, [{"value": f"{n}".ljust(9_000)} for n in range(300)], **{"linger.ms": 5})
     found, offset = [], 0
     while True:

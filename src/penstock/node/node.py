@@ -89,6 +89,11 @@ class Node:
         return self._push.port
 
     @property
+    def http_port(self) -> int:
+        assert self._http is not None
+        return self._http.port
+
+    @property
     def kafka_port(self) -> int:
         assert self._listener is not None
         return self._listener.port

@@ -72,6 +72,7 @@ class ClusterRoutes:
         router.get("/brokers/{broker}", responses=NOT_FOUND)(self.describe_broker)
 
     async def describe_cluster(self) -> ClusterBody:
+        """The cluster as a whole."""
         broker = self._broker
         return ClusterBody(
             cluster_id=broker.cluster_id,
@@ -91,9 +92,11 @@ class ClusterRoutes:
         )
 
     async def list_brokers(self, request: Request) -> BrokersBody:
+        """The brokers, with the addresses that Kafka clients are told."""
         return BrokersBody(brokers=[self._body(request)])
 
     async def describe_broker(self, broker: BrokerId, request: Request) -> BrokerBody:
+        """One broker."""
         check_broker(self._broker, broker)
         return self._body(request)
 

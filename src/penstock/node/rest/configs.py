@@ -20,7 +20,6 @@ from penstock.node.rest.documented import FORBIDDEN, NOT_FOUND
 from penstock.node.rest.parameters import BrokerId, TopicName
 from penstock.node.rest.topics import existing_topic
 
-
 _READ_ONLY = "what is read_only is set in the settings of the node, which it reads when it starts"
 
 
@@ -46,6 +45,7 @@ class ConfigRoutes:
         return await self._changed(ResourceType.TOPIC, topic, body)
 
     async def broker_configs(self, broker: BrokerId) -> ConfigsBody:
+        """Every config of a broker; what is read-only is in its settings."""
         check_broker(self._broker, broker)
         return self._described(ResourceType.BROKER, str(broker))
 

@@ -19,17 +19,20 @@ def problems(*statuses: HTTPStatus) -> Responses:
 NOT_FOUND = problems(HTTPStatus.NOT_FOUND)
 FORBIDDEN = problems(HTTPStatus.FORBIDDEN)
 CONFLICT = problems(HTTPStatus.CONFLICT)
-TOO_LARGE = problems(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
 ANY = problems(
-    HTTPStatus.BAD_REQUEST, HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.INTERNAL_SERVER_ERROR,
-    HTTPStatus.SERVICE_UNAVAILABLE,
+    HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.SERVICE_UNAVAILABLE,
 )  # fmt: skip
 """What every route may answer."""
 
 
-def created(what: str) -> Responses:
+def created(what: str, links: dict[str, dict[str, str]]) -> Responses:
+    """A 201 that says where the new thing is; `links` are operations on it, with their parameters."""
     header = {"description": f"Path of the {what}.", "schema": {"type": "string"}}
     return {
-        200: {"description": f"With validate_only: the {what} could be made."},
-        201: {"description": f"The {what} is there, durably.", "headers": {"Location": header}},
+        201: {
+            "description": f"The {what} is there, durably.",
+            "headers": {"Location": header},
+            "links": {name: {"operationId": name, "parameters": parameters} for name, parameters in links.items()},
+        }
     }

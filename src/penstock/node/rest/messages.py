@@ -15,7 +15,7 @@ from penstock.broker.broker import Broker
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.murmur2 import partition_of
-from penstock.node.rest.documented import FORBIDDEN, NOT_FOUND, TOO_LARGE, Responses
+from penstock.node.rest.documented import FORBIDDEN, NOT_FOUND, Responses, created
 from penstock.node.rest.message_bodies import MessageBody, MessagesBody, NewMessageBody, StoredBody
 from penstock.node.rest.parameters import OFFSET_MAX, PartitionIndex, TopicName, documented_moment, milliseconds
 from penstock.node.rest.part import PREFIX
@@ -40,6 +40,15 @@ _MESSAGES: Responses = {
 }
 
 
+_LINKS = {
+    "peek_messages": {
+        "topic": "$response.body#/topic",
+        "partition": "$response.body#/partition",
+        "offset": "$response.body#/offset",
+    }
+}
+
+
 class MessageRoutes:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -51,7 +60,9 @@ class MessageRoutes:
             response_class=Response,
             response_model=None,
         )(self.peek_messages)
-        router.post("/messages", status_code=201, responses=NOT_FOUND | FORBIDDEN | TOO_LARGE)(self.produce_message)
+        router.post("/messages", status_code=201, responses=NOT_FOUND | FORBIDDEN | created("message", _LINKS))(
+            self.produce_message
+        )
 
     async def peek_messages(
         self,

@@ -20,7 +20,11 @@ Key = tuple[str, ...] | tuple[str, int]
 
 
 def to_cursor(*key: str | int) -> str:
-    return base64.urlsafe_b64encode(json.dumps(key, separators=(",", ":")).encode()).decode().rstrip("=")
+    return (
+        base64.urlsafe_b64encode(json.dumps(key, separators=(",", ":"), ensure_ascii=False).encode())
+        .decode()
+        .rstrip("=")
+    )
 
 
 def name_after(cursor: str | None) -> str | None:

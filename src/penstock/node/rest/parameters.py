@@ -14,6 +14,7 @@ from penstock.node.rest.problems import invalid
 MILLISECONDS_MAX = 253_402_300_799_999  # the last of the year 9999
 OFFSET_MAX = (1 << 63) - 1
 INDEX_MAX = (1 << 31) - 1
+NAME_LENGTH_MAX = 5_000  # of which each may take twelve bytes in a URL, which the web server takes up to 64 KiB of
 
 
 def _decoded(value: object) -> object:
@@ -29,19 +30,27 @@ TopicName = Annotated[
 GroupName = Annotated[
     str,
     BeforeValidator(_decoded),
-    Path(min_length=1, max_length=32_000, description="Id of a group; a slash in it is %2F.", examples=["billing"]),
+    Path(
+        min_length=1,
+        max_length=NAME_LENGTH_MAX,
+        description="Id of a group; a slash in it is %2F.",
+        examples=["billing"],
+    ),
 ]
 TransactionalId = Annotated[
     str,
     BeforeValidator(_decoded),
-    Path(min_length=1, max_length=32_000, description="A slash in it is %2F.", examples=["copy-1"]),
+    Path(min_length=1, max_length=NAME_LENGTH_MAX, description="A slash in it is %2F.", examples=["copy-1"]),
 ]
 PartitionIndex = Annotated[int, Path(ge=0, le=INDEX_MAX, examples=[0])]
 BrokerId = Annotated[int, Path(ge=0, le=INDEX_MAX, examples=[1])]
 
 Limit = Annotated[int, Query(ge=1, le=1_000, description="At most so many at a time.")]
 Cursor = Annotated[
-    str | None, Query(max_length=100_000, description="`next_cursor` of the page before; without one, the first page.")
+    str | None,
+    Query(
+        pattern="^[A-Za-z0-9_-]{1,50000}$", description="`next_cursor` of the page before; without one, the first page."
+    ),
 ]
 LIMIT = 100
 

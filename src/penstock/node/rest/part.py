@@ -6,6 +6,7 @@ A node that nobody administers over HTTP pays nothing for it: neither at its sta
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,9 @@ def admin_api(broker: Broker, subscriptions: Subscriptions | None, kafka_port: C
     def routes() -> Iterable[BaseRoute]:
         from starlette.routing import Mount
 
-        return [Mount(PREFIX, LazyApplication(build))]
+        mount = Mount(PREFIX, LazyApplication(build))
+        mount.path_regex = re.compile(mount.path_regex.pattern, re.DOTALL)  # a group may have a line feed in its name
+        return [mount]
 
     yield routes
 

@@ -25,7 +25,12 @@ class NewTopicBody(Question):
         }
     )
 
-    name: str = Field(max_length=1_000, description="1 to 249 letters, digits, dots, dashes, underscores.")
+    # What a name may be is the controller's business; the page shows it.
+    name: str = Field(
+        max_length=1_000,
+        description="1 to 249 letters, digits, dots, dashes, underscores.",
+        json_schema_extra={"pattern": "^[a-zA-Z0-9._-]{1,249}$"},
+    )
     partitions: Count | None = None
     replication_factor: Annotated[int, Field(ge=1, le=32_767)] | None = Field(
         default=None, description="Above 1 it is taken and lowered, unless the node is strict about it."

@@ -24,7 +24,7 @@ from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import check_topic_name
 from penstock.node.rest.bodies import config_text
-from penstock.node.rest.documented import CONFLICT, FORBIDDEN, NOT_FOUND, created
+from penstock.node.rest.documented import CONFLICT, FORBIDDEN, NOT_FOUND, Responses, created
 from penstock.node.rest.paging import index_after, name_after, to_cursor
 from penstock.node.rest.parameters import LIMIT, Cursor, Limit, PartitionIndex, TopicName
 from penstock.node.rest.part import PREFIX
@@ -41,6 +41,15 @@ from penstock.node.rest.topic_bodies import (
 from penstock.runtime.turns import Turns
 
 _AT_ONCE = 1_000
+_NAMED = {"topic": "$response.body#/name"}
+_ON_IT = (
+    "describe_topic", "list_partitions", "add_partitions", "topic_configs", "change_topic_configs", "produce_message",
+    "delete_topic",
+)  # fmt: skip
+_CREATED: Responses = {
+    200: {"model": TopicBody, "description": "With validate_only: the topic could be made."},
+    **created("topic", dict.fromkeys(_ON_IT, _NAMED)),
+}
 
 
 def existing_topic(broker: Broker, name: str) -> Topic:
@@ -63,7 +72,7 @@ class TopicRoutes:
         self._subscriptions = subscriptions
         self.router = router = APIRouter(prefix="/topics", tags=["topics"])
         router.get("")(self.list_topics)
-        router.post("", status_code=201, responses=CONFLICT | FORBIDDEN | created("topic"))(self.create_topic)
+        router.post("", status_code=201, responses=CONFLICT | FORBIDDEN | _CREATED)(self.create_topic)
         router.get("/{topic}", responses=NOT_FOUND)(self.describe_topic)
         router.delete("/{topic}", status_code=204, response_class=Response, responses=NOT_FOUND | FORBIDDEN)(
             self.delete_topic
@@ -114,6 +123,7 @@ class TopicRoutes:
         return TopicBody.of(result)
 
     async def describe_topic(self, topic: TopicName) -> TopicDetailsBody:
+        """What a topic is, what was set for it, and what is wrong with it."""
         found = existing_topic(self._broker, topic)
         rows = () if self._subscriptions is None else self._subscriptions.all()
         names = sorted(row.name for row in rows if row.topic == found.name)
@@ -146,6 +156,7 @@ class TopicRoutes:
         return TopicBody.of(grown)
 
     async def describe_partition(self, topic: TopicName, partition: PartitionIndex) -> PartitionBody:
+        """Where one partition begins and ends, and what it takes on disk."""
         found = existing_topic(self._broker, topic)
         check_partition(found, partition)
         return PartitionBody.of(self._broker, found, partition)

@@ -123,6 +123,7 @@ class TransactionRoutes:
                 yield value.transactional_id
 
     async def describe_transaction(self, transactional_id: TransactionalId) -> TransactionBody:
+        """State, producer and partitions of a transactional id."""
         return self._body(self._find(transactional_id))
 
     async def abort_transaction(self, transactional_id: TransactionalId, body: AbortBody) -> TransactionBody:

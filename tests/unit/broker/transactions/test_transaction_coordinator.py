@@ -352,3 +352,47 @@ def test_a_decision_that_cannot_be_read_is_not_undone() -> None:
             assert [each.producer_id for each in again.log(A).open_transactions()] == [sender.producer_id]
 
     run(test())
+
+
+@pytest.mark.feature("K-07")
+def test_by_hand_the_transaction_that_was_looked_at_is_aborted_or_none() -> None:
+    async def test() -> None:
+        async with TransactionWorld() as world:
+            sender = await begun(world, A, B)
+            looked_at = world.of("tx")
+            assert (await world.transactions.abort(looked_at)).state in (
+                TransactionState.PREPARE_ABORT,
+                TransactionState.COMPLETE_ABORT,
+            )
+            await settle()
+            assert [marker.is_commit for marker in world.log(A).markers] == [False]
+            assert world.log(A).last_stable == world.log(A).flushed
+            with pytest.raises(KafkaError) as refused:
+                await world.transactions.abort(looked_at)
+            assert refused.value.code is ErrorCode.INVALID_TXN_STATE
+            with pytest.raises(KafkaError):
+                await world.transactions.end("tx", sender, commit=True, version=SECOND)
+
+    run(test())
+
+
+@pytest.mark.feature("K-07")
+def test_by_hand_only_what_nobody_coordinates_is_ended_in_a_partition() -> None:
+    async def test() -> None:
+        async with TransactionWorld() as world:
+            sender = await begun(world, A)
+            stranger = ProducerIdentity(sender.producer_id + 50, 3)
+            world.write(B, stranger)
+            ((partition, found),) = world.transactions.uncoordinated()
+            assert (partition.index, found.producer_id) == (B.partition, stranger.producer_id)
+            for place, producer_id in ((A, sender.producer_id), (B, sender.producer_id), (A, stranger.producer_id)):
+                with pytest.raises(KafkaError) as refused:
+                    await world.transactions.abort_uncoordinated(place, producer_id)
+                assert refused.value.code is ErrorCode.INVALID_TXN_STATE
+            await world.transactions.abort_uncoordinated(B, stranger.producer_id)
+            (marker,) = world.log(B).markers
+            assert (marker.producer_id, marker.producer_epoch, marker.is_commit) == (stranger.producer_id, 4, False)
+            assert list(world.transactions.uncoordinated()) == []
+            assert world.of("tx").state is TransactionState.ONGOING
+
+    run(test())
