@@ -24,7 +24,8 @@ pytestmark = pytest.mark.feature("K-18", "P-19")
 
 FILE = Path(__file__).parents[2] / "docs" / "openapi.json"
 SCHEMA = schemathesis.openapi.from_path(FILE)
-OPERATIONS = {operation.label: operation for operation in (found.ok() for found in SCHEMA.get_all_operations())}
+FOUND: list[Any] = list(SCHEMA.get_all_operations())
+OPERATIONS = {operation.label: operation for operation in (found.ok() for found in FOUND)}
 CHECKS: Any = [
     schemathesis.checks.not_a_server_error,
     checks.status_code_conformance,
@@ -101,15 +102,21 @@ def test_a_few_requests(prepared: Rest, label: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_everything_that_the_schema_allows_and_forbids(prepared: Rest) -> None:
+def test_everything_that_the_schema_allows_and_forbids(prepared: Rest, tmp_path: Path) -> None:
     """The whole of schemathesis: examples, the bounds of every field, drawn requests, and chains of calls in which each
-    uses what the one before has answered. What is semantically impossible is a 400, so not all that fits is taken."""
+    uses what the one before has answered.
+
+    Not checked: that all that fits the schema is taken, since what is impossible for another reason is a 400, too; and
+    that what was created can be found, since with validate_only nothing is.
+    """
+    config = tmp_path / "schemathesis.toml"
+    config.write_text('[checks]\nnegative_data_rejection.expected-statuses = ["4xx"]\n')
     program = Path(sys.executable).with_name("schemathesis")
     url = f"http://127.0.0.1:{prepared.process.http_port}/api/v1"
-    options = ["--phases", "examples,coverage,fuzzing,stateful", "--exclude-checks", "positive_data_acceptance"]
-    options += ["--max-examples", "60", "--seed", "1", "--no-color", "--request-timeout", "30", "--warnings", "off"]
-    options += ["--generation-database", "none", "--suppress-health-check", "all"]
-    run = subprocess.run(
-        [program, "run", FILE, "--url", url, *options], capture_output=True, text=True, timeout=1700, check=False
-    )
+    options = ["--exclude-checks", "positive_data_acceptance,ensure_resource_availability"]
+    options += ["--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "40", "--seed", "1", "--no-color"]
+    options += ["--request-timeout", "30", "--warnings", "off", "--suppress-health-check", "all"]
+    options += ["--generation-database", "none", "--max-time", "900"]
+    command: list[str | Path] = [program, "--config-file", config, "run", FILE, "--url", url, *options]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=1700, check=False, cwd=tmp_path)
     assert run.returncode == 0, run.stdout[-20_000:] + run.stderr[-2_000:]

@@ -13,7 +13,7 @@ from penstock.model.batch import HEADER_BYTES, BatchHeader, check_batch, read_he
 from penstock.model.batch_builder import NewRecord, assemble_batch, build_batch, repack
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.record import Record
-from penstock.model.records import InvalidRecords, check_records, iter_records, records_payload
+from penstock.model.records import InvalidRecords, check_records, iter_records, records_from, records_payload
 from penstock.model.varint import append_signed, read_signed, signed_size
 from tests.support import batches as by_hand
 
@@ -168,3 +168,25 @@ def test_snappy_in_both_forms() -> None:
 def test_a_snappy_block_that_lies_about_its_length() -> None:
     with pytest.raises(KafkaError):
         compression.decompress(2, b"\xff\xff\xff\xff\x07" + b"x", 1 << 40)
+
+
+@pytest.mark.parametrize("codec", range(5))
+def test_some_records_of_a_batch(codec: int) -> None:
+    records = [NewRecord(b"k%d" % n, b"v" * 100, (("h", None),)) for n in range(50)]
+    batch = build_batch(records, timestamp=5, base_offset=1000, codec=codec)
+    header = read_header(batch)
+    everything = list(iter_records(batch))
+    limit = 1 << 20
+    assert records_from(batch, header, 0, 3, limit, limit=limit) == everything[:3]
+    assert records_from(batch, header, 1040, 100, limit, limit=limit) == everything[40:]
+    assert records_from(batch, header, 1050, 100, limit, limit=limit) == []
+    few = records_from(batch, header, 1010, 100, 250, limit=limit)
+    assert few == everything[10:13], "the one that passes the bound is the last"
+
+
+def test_some_records_of_a_damaged_batch() -> None:
+    batch = build_batch([NewRecord(b"k", b"value")], timestamp=5)
+    header = read_header(batch)
+    with pytest.raises(KafkaError) as refused:
+        records_from(batch[:-2] + b"\xff\xff", header, 0, 1, 100, limit=1 << 20)
+    assert refused.value.code is ErrorCode.CORRUPT_MESSAGE
