@@ -10,40 +10,101 @@ by hand.
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from penstock.broker.transactions.states import STEPS, TransactionState
 from penstock.config.explanations import explanations
-from penstock.config.settings import Settings
+from penstock.config.settings import Section, Settings
+from penstock.config.sources import REFERENCE_VARIABLES, variable_name
 from penstock.protocol.kafka.apis import APIS, NEVER, Api
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SIZE_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+INT32_MAX = (1 << 31) - 1
 
 
-def settings_table() -> str:
-    """Every setting, section by section."""
+def settings_sections() -> str:
+    """A heading and a table for each section."""
+    schema = Settings.model_json_schema()
     defaults = Settings().model_dump(mode="json")
-    lines = ["| setting | default | meaning |", "|---|---|---|"]
-    for key, meaning in explanations().items():
-        section, _, name = key.partition(".")
-        lines.append(f"| `{key}` | {_default(name, defaults[section][name])} | {meaning} |")
-    return "\n".join(lines)
+    shorter: dict[str, list[str]] = {}
+    for variable, key in REFERENCE_VARIABLES.items():
+        shorter.setdefault(key, []).append(variable)
+    meanings = explanations()
+    lines: list[str] = []
+    for section, field in Settings.model_fields.items():
+        properties = _resolved(schema, schema["properties"][section])["properties"]
+        lines += [f"### {section}", "", *_introduction(type(field.default))]
+        lines += ["| setting | default | values | variable | meaning |", "|---|---|---|---|---|"]
+        for name, described in properties.items():
+            key = f"{section}.{name}"
+            variables = ", ".join(f"`{each}`" for each in (variable_name(key), *shorter.get(key, ())))
+            default = shown_default(name, defaults[section][name])
+            lines.append(
+                f"| `{key}` | {default} | {_values(schema, name, described)} | {variables} | {meanings[key]} |"
+            )
+        lines.append("")
+    return "\n".join(lines[:-1])
 
 
-def _default(name: str, value: object) -> str:
-    if value is None or value == {}:
+def _introduction(section: type[Section]) -> list[str]:
+    text = inspect.cleandoc(section.__doc__ or "") if section.__doc__ != Section.__doc__ else ""
+    return [" ".join(text.split()), ""] if text else []
+
+
+def shown_default(name: str, value: object) -> str:
+    if value is None or value in ({}, []):
         return "none"
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
+    if isinstance(value, list):
+        return f"`{','.join(map(str, value))}`"
     if isinstance(value, int) and "bytes" in name:
-        for unit, unit_name in SIZE_UNITS:
-            if value and value % unit == 0:
-                return f"`{value // unit} {unit_name}`"
+        return f"`{_size(value)}`"
     return f"`{value}`"
+
+
+def _size(value: int) -> str:
+    for unit, unit_name in SIZE_UNITS:
+        if value and value % unit == 0:
+            return f"{value // unit} {unit_name}"
+    return str(value)
+
+
+def _resolved(schema: dict[str, Any], described: dict[str, Any]) -> dict[str, Any]:
+    reference = described.get("$ref")
+    return schema["$defs"][reference.rpartition("/")[2]] if reference else described
+
+
+def _values(schema: dict[str, Any], name: str, described: dict[str, Any]) -> str:
+    """What it may be, in a few words."""
+    options = [each for each in described.get("anyOf", [described]) if each.get("type") != "null"]
+    option = {**described, **_resolved(schema, options[0])}
+    if "enum" in option:
+        return ", ".join(f"`{each}`" for each in option["enum"])
+    match option.get("type"):
+        case "boolean":
+            return "`true`, `false`"
+        case "integer":
+            return _range(name, option)
+        case "array":
+            return "names, with commas between them"
+        case "object":
+            return "names and values: `a=1,b=2`"
+    return "a path" if option.get("format") == "path" else "text"
+
+
+def _range(name: str, option: dict[str, Any]) -> str:
+    text = _size if "bytes" in name else str
+    low, high = option.get("minimum", option.get("ge")), option.get("maximum", option.get("le"))
+    if low is None:
+        return "a number"
+    return f"{text(low)} and more" if high in (None, INT32_MAX) else f"{text(low)} to {text(high)}"
 
 
 def api_table() -> str:
@@ -84,7 +145,7 @@ def admin_api_table() -> str:
 
 
 TABLES: dict[str, tuple[str, Callable[[], str]]] = {
-    "settings": ("operations.md", settings_table),
+    "settings": ("configuration.md", settings_sections),
     "apis": ("compatibility.md", api_table),
     "admin api": ("rest.md", admin_api_table),
     "transaction states": ("transactions.md", transaction_states),

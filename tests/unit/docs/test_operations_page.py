@@ -1,4 +1,4 @@
-"""docs/operations.md knows every setting, every metric and every alert, and invents none."""
+"""docs/operations.md knows every metric and every alert, and invents none."""
 
 import re
 from pathlib import Path
@@ -6,12 +6,10 @@ from pathlib import Path
 import yaml
 
 from penstock.broker.telemetry.series import INFO
-from penstock.config.settings import keys
 from penstock.config.sources import PROVIDER_IDLE_KEYS, PROVIDER_KEYS, REFERENCE_VARIABLES
 from penstock.observability.exposition import LAG_FAMILIES, LOG_FAMILIES, pages
 from penstock.observability.metrics import BrokerMetrics
 from penstock.runtime.files import Calls
-from tools.doc_tables import settings_table, with_table
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "operations.md"
@@ -46,11 +44,6 @@ def exposed_metrics() -> set[str]:
     for probe in NODE_PROBES:
         names |= set(re.findall(r'"(penstock_\w+)"', probe.read_text(encoding="utf-8")))
     return names
-
-
-def test_every_setting_is_in_the_table() -> None:
-    assert text() == with_table(text(), "settings", settings_table()), "run .venv/bin/python tools/doc_tables.py"
-    assert all(f"| `{key}` |" in text() for key in keys())
 
 
 def test_variables_and_the_keys_of_application_yml_are_there() -> None:

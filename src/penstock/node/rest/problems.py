@@ -57,7 +57,7 @@ _MEANINGS: Final = {
     _E.CONCURRENT_TRANSACTIONS: Meaning(_S.CONFLICT, "the transaction is being ended", "try again in a moment"),
     _E.INVALID_PRODUCER_EPOCH: Meaning(_S.CONFLICT, "its producer went on", "look at it again before you abort it"),
     _E.POLICY_VIOLATION: Meaning(
-        _S.FORBIDDEN, "the settings of this node do not allow it", "see limits in docs/configuration.md"
+        _S.FORBIDDEN, "the settings of this node do not allow it", "see `limits` in the settings of the node"
     ),
     _E.MESSAGE_TOO_LARGE: Meaning(
         _S.REQUEST_ENTITY_TOO_LARGE, "the message is too large", "raise max.message.bytes of the topic, or send less"
