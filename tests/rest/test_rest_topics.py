@@ -129,7 +129,7 @@ def test_internal_topics_are_shown_on_request_and_not_changed(rest: Rest) -> Non
         ({"name": ""}, "INVALID_TOPIC_EXCEPTION", "empty string"),
         ({"name": "a/b"}, "INVALID_TOPIC_EXCEPTION", "letters, digits, dots"),
         ({"name": "n" * 250}, "INVALID_TOPIC_EXCEPTION", "longer than"),
-        ({"name": "__transaction_state"}, "INVALID_REQUEST", "prohibited"),
+        ({"name": "__share_group_state"}, "INVALID_REQUEST", "prohibited"),
         ({"name": "x", "partitions": 0}, "INVALID_REQUEST", "partitions: should be greater"),
         ({"name": "x", "partitions": "3"}, "INVALID_REQUEST", "partitions: should be a valid integer"),
         ({"name": "x", "partition": 3}, "INVALID_REQUEST", "partition: there is no such field"),
