@@ -135,5 +135,17 @@ def test_subscriptions_are_groups_to_the_group_command(penstock: CommandLine, pu
     push("join-subscription", f"g-{name}", "--count", 1)
     push("publish", name, "two")
     assert f"g-{name}" in penstock("group", "list").out
-    (row,) = penstock("group", "describe", f"g-{name}", "-o", "json").json
+    (group,) = penstock("group", "describe", f"g-{name}", "-o", "json").json
+    (row,) = group["partitions"]
     assert (row["topic"], row["committed"], row["lag"]) == (name, 1, 1)
+
+
+def test_what_is_more_than_was_asked_for_goes_back_without_a_word(push: Push, name: str) -> None:
+    push("create-topic", name)
+    push("create-subscription", "few-" + name, name)
+    for number in range(5):
+        push("publish", name, str(number))
+    found = push("join-subscription", "few-" + name, "--count", 2)
+    assert found.lines == ["0", "1"]
+    assert found.err == ""
+    assert push("join-subscription", "few-" + name, "--count", 3).lines == ["2", "3", "4"]

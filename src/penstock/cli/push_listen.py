@@ -48,14 +48,16 @@ class _Printer:
 
     def print(self, message: Message) -> None:
         """Raises for what is not to be acknowledged, since it was not printed."""
+        from penstock.client.push.errors import NotDone
+
         if self._enough.is_set():
-            raise _NotPrintedError
+            raise NotDone
         try:
             sys.stdout.write(self._line(message) + "\n")
             sys.stdout.flush()
         except BrokenPipeError:
             self._enough.set()
-            raise
+            raise NotDone from None
         if self._left is not None:
             self._left -= 1
             if self._left == 0:
@@ -65,10 +67,6 @@ class _Printer:
         if self._shape is Shape.JSON:
             return json.dumps(to_json(message), ensure_ascii=False)
         return to_text(message) if self._verbose else shown(message.body) or ""
-
-
-class _NotPrintedError(Exception):
-    """Enough was printed already."""
 
 
 def to_json(message: Message) -> dict[str, Any]:

@@ -9,6 +9,10 @@ class BrokerClientError(Exception):
     """The base of all of them."""
 
 
+class NotDone(Exception):
+    """For handlers to raise: the message goes back to the broker, and nothing is wrong that a log should tell."""
+
+
 class NotConnected(BrokerClientError):
     """`connect` was not called, or could not reach the broker."""
 

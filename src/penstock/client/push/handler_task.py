@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 
 from penstock.client.push.acknowledgements import Acknowledgements
+from penstock.client.push.errors import NotDone
 from penstock.client.push.message import Message
 from penstock.protocol.push.messages import Reset
 
@@ -94,6 +95,8 @@ class HandlerTask:
                 outcome = handler(message)
                 if outcome is not None and inspect.isawaitable(outcome):
                     await outcome
+            except NotDone:
+                acknowledgements.not_done(message)
             except Exception:
                 log.exception("the handler of %s failed for %r: it comes again", message.subscription, message)
                 acknowledgements.not_done(message)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 
 from penstock.client.push.acknowledgements import Acknowledgements
+from penstock.client.push.errors import NotDone
 from penstock.client.push.message import Message
 from penstock.protocol.push.messages import Reset
 
@@ -87,6 +88,8 @@ class HandlerThread:
         for message in batch:
             try:
                 handler(message)
+            except NotDone:
+                acknowledgements.not_done(message)
             except Exception:
                 log.exception(
                     "the handler of %s failed for %r: the broker gives it again", message.subscription, message
