@@ -16,8 +16,6 @@ from penstock.runtime.turns import Turns
 
 _AT_ONCE = 1_000
 
-Key = tuple[str, ...] | tuple[str, int]
-
 
 def to_cursor(*key: str | int) -> str:
     return (

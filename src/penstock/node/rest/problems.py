@@ -62,7 +62,6 @@ _MEANINGS: Final = {
     _E.MESSAGE_TOO_LARGE: Meaning(
         _S.REQUEST_ENTITY_TOO_LARGE, "the message is too large", "raise max.message.bytes of the topic, or send less"
     ),
-    _E.THROTTLING_QUOTA_EXCEEDED: Meaning(_S.TOO_MANY_REQUESTS, "a quota is used up", "try again later"),
     _E.COORDINATOR_LOAD_IN_PROGRESS: Meaning(
         _S.SERVICE_UNAVAILABLE, "the coordinator is still reading its log", "try again in a moment"
     ),
@@ -137,7 +136,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, KafkaError)
     status = _MEANINGS.get(error.code, _OTHERWISE).status
     response = problem(status, told(error), request.url.path, **_named(error.code))
-    if status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
+    if status is HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = RETRY_AFTER_S
     return response
 
