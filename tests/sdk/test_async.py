@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock import AsyncConsumer, AsyncProducer, Producer
+from penstock import Admin, AsyncConsumer, AsyncProducer, Producer
 from penstock.sdk import (
     ClosedError,
     DeserializationError,
@@ -220,6 +220,44 @@ def test_exactly_once(bootstrap: str, source: str, group: str, new_topic: NewTop
 
     asyncio.run(run())
     assert [each.value for each in topic_contents(bootstrap, target)] == [*numbers(0, 10), b"alone"]
+
+
+@pytest.mark.feature("K-07")
+def test_transactions_of_tasks_that_are_cancelled(bootstrap: str, source: str, group: str, new_topic: NewTopic) -> None:
+    """At every moment, before they begin and at their end: all is copied once, and nothing hangs."""
+    target = new_topic()
+
+    async def run() -> None:
+        async with (
+            AsyncProducer(bootstrap, transactional_id=unique_name("txn"), linger_ms=0) as producer,
+            AsyncConsumer(bootstrap, source, group=group, delivery="exactly-once", producer=producer) as consumer,
+        ):
+
+            async def copy() -> None:
+                async with consumer.transaction(1, 0.2) as records:
+                    for record in records:
+                        await producer.send(target, record.value)
+
+            async def lonely() -> None:
+                async with producer.transaction():
+                    await asyncio.sleep(0.01)
+
+            for milliseconds in (0, 1, 2, 5, 10, 20, 50, 100, 200):
+                for work in (copy(), lonely()):
+                    task = asyncio.create_task(work)
+                    await asyncio.sleep(milliseconds / 1000)
+                    task.cancel()
+                    await asyncio.wait([task])
+            while sum((await asyncio.to_thread(lag)).values()) or not await asyncio.to_thread(lag):
+                await copy()
+
+    def lag() -> dict[TopicPartition, int]:
+        with Admin(bootstrap) as admin:
+            known = group in [each.name for each in admin.list_groups()]
+            return admin.group_lag(group) if known else {}
+
+    asyncio.run(run())
+    assert [each.value for each in topic_contents(bootstrap, target)] == numbers(0, 10)
 
 
 def test_no_loop_no_twin(bootstrap: str) -> None:

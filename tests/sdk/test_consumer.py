@@ -295,6 +295,7 @@ def test_members_share_the_partitions(
         group=group,
         assignor=assignor,
         heartbeat_interval_ms=200,
+        auto_commit_interval_ms=60_000,
         on_assign=lambda places: events.append(("assigned", len(places))),
         on_revoke=lambda places: events.append(("revoked", len(places))),
     ) as first:
@@ -302,11 +303,12 @@ def test_members_share_the_partitions(
         with Consumer(bootstrap, topic, group=group, assignor=assignor, heartbeat_interval_ms=200) as second:
 
             def shared() -> bool:
-                first.poll(0.1)
-                second.poll(0.1)
+                assert first.poll(0.1) is None
+                assert second.poll(0.1) is None, "what was handled is committed before its partition goes"
                 return len(first.assignment()) == len(second.assignment()) == 2
 
             wait_until(shared, what="each has two", within_s=30)
+            assert values(second) == []
             assert not set(first.assignment()) & set(second.assignment())
     # A cooperative assignor takes away what moves; the others take away everything and deal again.
     moved = 2 if "sticky" in assignor else 4
@@ -426,6 +428,26 @@ def test_bad_records_go_to_a_callable(bootstrap: str, filled: Fill) -> None:
     with Consumer(bootstrap, topic, value_deserializer="json", on_bad_record=seen.append) as consumer:
         assert values(consumer, 2) == [1, 3]
     assert [(error.offset, error.value) for error in seen] == [(1, b"bad")]
+
+
+def test_a_bad_record_comes_again_if_the_callable_fails(bootstrap: str, filled: Fill, group: str) -> None:
+    seen: list[int] = []
+
+    def fails_first(error: DeserializationError) -> None:
+        seen.append(error.offset)
+        if len(seen) % 2:
+            raise KeyError
+
+    topic = filled(b"1", b"bad", b"3", b"bad", b"5")
+    with Consumer(bootstrap, topic, group=group, value_deserializer="json", on_bad_record=fails_first) as consumer:
+        assert values(consumer, 1) == [1]
+        with pytest.raises(KeyError):
+            consumer.poll(10)
+        assert values(consumer, 1) == [3]
+        with pytest.raises(KeyError):
+            consumer.poll_batch(10, 10)
+        assert [record.value for record in consumer.poll_batch(10, 10)] == [5]
+    assert seen == [1, 1, 3, 3]
 
 
 def test_keys_that_cannot_be_read(bootstrap: str, filled: Fill) -> None:

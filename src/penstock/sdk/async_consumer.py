@@ -73,6 +73,7 @@ class AsyncConsumer(Generic[Value]):
     async def _wait(self, call: Callable[..., Result], *arguments: Any) -> Result:
         """In the thread. Of a task that is cancelled the call goes on, and the next one waits for its end."""
         await self._rest()
+        self._receiving.check_open()
         self._under_way = self._loop.run_in_executor(self._thread, call, *arguments)
         result: Result = await asyncio.shield(self._under_way)
         return result
@@ -187,7 +188,11 @@ class AsyncTransaction(Generic[Value]):
         self._wait = wait
 
     async def __aenter__(self) -> Self:
-        await self._wait(self._work.begin)
+        try:
+            await self._wait(self._work.begin)
+        except asyncio.CancelledError:
+            await self._wait(self._work.abort)  # when it has begun
+            raise
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import threading
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Generic, Self, Unpack
 
 from penstock.sdk.delivery import Delivery, Headers
@@ -49,6 +49,16 @@ class _Reports:
                 future.set_exception(outcome)
             else:
                 future.set_result(outcome)
+
+
+async def _finished(call: Callable[..., object], *arguments: Any) -> None:
+    """A call in a thread. A task that is cancelled waits for its end, so nothing is left half done."""
+    task = asyncio.ensure_future(asyncio.to_thread(call, *arguments))
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 class AsyncProducer(Generic[Value]):
@@ -131,14 +141,15 @@ class AsyncProducer(Generic[Value]):
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Self]:
         """What is sent within takes effect as a whole at its end; nothing of it after an exception."""
-        await asyncio.to_thread(self.transactional.begin)
+        self.transactional.check_none_open()
         try:
+            await _finished(self.transactional.begin)
             yield self
         except BaseException:
             if not self._sending.is_closed and self.transactional.is_open:
-                await asyncio.to_thread(self.transactional.abort)
+                await _finished(self.transactional.abort)
             raise
-        await asyncio.to_thread(self.transactional.commit, [])
+        await _finished(self.transactional.commit, [])
 
     async def close(self, timeout_s: float | None = None) -> None:
         """Deliver what waits, for up to `timeout_s`, and end. Closing twice is no error."""

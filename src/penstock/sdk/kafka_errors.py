@@ -63,6 +63,8 @@ _TABLE: tuple[tuple[type[errors.BrokerError], str, tuple[str, ...]], ...] = (
         _FENCED,
         ("PRODUCER_FENCED", "_FENCED", "INVALID_PRODUCER_EPOCH", "FENCED_INSTANCE_ID", "INVALID_PRODUCER_ID_MAPPING"),
     ),
+    (errors.BrokerError, "close this client and make a new one", ("_FATAL",)),
+    (errors.BrokerError, "it was given up when the producer was closed", ("_PURGE_QUEUE", "_PURGE_INFLIGHT")),
     (
         errors.InvalidRequest,
         "correct the value that the broker names",

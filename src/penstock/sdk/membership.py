@@ -5,6 +5,7 @@ Rebalances happen within a poll of librdkafka. Whoever holds something of a part
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -12,10 +13,13 @@ from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as LibraryPlace
 
 from penstock.model.topic_partition import TopicPartition
-from penstock.sdk.errors import NotFound, SettingsError
+from penstock.sdk.errors import BrokerError, NotFound, SettingsError
 from penstock.sdk.kafka_errors import translate, translated
+from penstock.sdk.librdkafka import LOGGER
 from penstock.sdk.options import ConsumerOptions
 from penstock.sdk.starting import at, uncommitted_at
+
+_PAUSE_S = 0.5
 
 
 class Membership:
@@ -32,6 +36,7 @@ class Membership:
         self._forget = forget
         self._timeout_s = options["request_timeout_ms"] / 1000
         self._is_started = False
+        self.is_leaving = False  # nothing more will be read, whatever the group still gives us
         self.owned: set[TopicPartition] = set()
 
     def start(self) -> None:
@@ -52,13 +57,28 @@ class Membership:
         self._is_started = True
 
     def _assigned(self, library: Consumer, places: list[LibraryPlace]) -> None:
-        started = uncommitted_at(library, places, self._options["start"], self._timeout_s)
+        started = self._started(library, places)
         if self._options["assignor"] in ("sticky", "cooperative-sticky"):
             library.incremental_assign(started)
         else:
             library.assign(started)
         self.owned |= set(ours(places))
         self._tell("on_assign", places)
+
+    def _started(self, library: Consumer, places: list[LibraryPlace]) -> list[LibraryPlace]:
+        """With offsets where librdkafka does not find them itself. Patient: without an answer nothing would be read."""
+        start = self._options["start"]
+        if start in ("earliest", "latest") or self.is_leaving:
+            return places
+        deadline = time.monotonic() + self._options["max_poll_interval_ms"] / 2000
+        while True:
+            try:
+                return uncommitted_at(library, places, start, self._timeout_s)
+            except BrokerError as error:
+                if time.monotonic() > deadline:
+                    raise
+                LOGGER.warning("%s", error)
+                time.sleep(_PAUSE_S)
 
     def _revoked(self, _: Consumer, places: list[LibraryPlace]) -> None:
         self._tell("on_revoke", places)  # first: it may commit

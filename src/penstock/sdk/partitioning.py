@@ -6,7 +6,9 @@ the number is asked for once and then every `REFRESH_S`, since partitions may be
 
 from __future__ import annotations
 
+import itertools
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from confluent_kafka import Producer
@@ -51,12 +53,10 @@ class RoundRobin:
     """One after the other, for each topic by itself."""
 
     def __init__(self) -> None:
-        self._next: dict[str, int] = {}
+        self._turns: dict[str, Iterator[int]] = {}
 
     def __call__(self, topic: str, _: bytes | None, partition_count: int) -> int:
-        number = self._next.get(topic, 0)
-        self._next[topic] = number + 1
-        return number % partition_count
+        return next(self._turns.setdefault(topic, itertools.count())) % partition_count
 
 
 def checked_partition(partitioner: Partitioner, topic: str, key: bytes | None, partition_count: int) -> int:

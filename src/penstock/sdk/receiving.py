@@ -117,12 +117,15 @@ class Receiving(Generic[Value]):
     def _commit_buffer(self) -> bool:
         """At most once: nothing is given out before its offset is committed. Until it is, the buffer waits."""
         try:
-            self._commit(_next_offsets(self._buffer))
+            if self.library.memberid():  # without, the broker would take us for somebody outside of groups
+                self._commit(_next_offsets(self._buffer))
+                return True
+            reason = "no member of the group"
         except KafkaException as error:
-            LOGGER.warning("offsets are not committed yet, so their records wait: %s", cause(error).str())
-            time.sleep(_COMMIT_PAUSE_S)
-            return False
-        return True
+            reason = cause(error).str()
+        LOGGER.warning("offsets are not committed yet, so their records wait: %s", reason)
+        time.sleep(_COMMIT_PAUSE_S)
+        return False
 
     # --- to the user -------------------------------------------------------------------------------------------------
 
@@ -150,14 +153,26 @@ class Receiving(Generic[Value]):
                 self._buffer.appendleft(message)
                 self._handed[place_of(message)] = message.offset() or 0
                 break
+            except BaseException:
+                self.give_back(messages)
+                raise
             messages.append(message)
             if record is not None:
                 records.append(record)
         return records, messages
 
     def _read(self, message: Message) -> Record[Value] | None:
-        self._handed[place_of(message)] = (message.offset() or 0) + 1
-        return self.reading.record(message)
+        place, offset = place_of(message), message.offset() or 0
+        try:
+            record = self.reading.record(message)
+        except DeserializationError:
+            self._handed[place] = offset + 1  # told of: whoever asks for more goes on behind it
+            raise
+        except BaseException:  # of `on_bad_record` itself: nobody has dealt with this record
+            self._buffer.appendleft(message)
+            raise
+        self._handed[place] = offset + 1
+        return record
 
     def give_back(self, messages: Sequence[Message]) -> None:
         """They were handed out in vain: they come again, unless their partitions go meanwhile."""
@@ -233,6 +248,7 @@ class Receiving(Generic[Value]):
         finally:
             self.is_closed = True
             self.is_stopped.set()
+            self.membership.is_leaving = True
             self.library.close()
 
     def _uncommit_buffer(self) -> None:

@@ -40,9 +40,16 @@ class Work(Generic[Value]):
             self._receiving.fill(self._timeout_s, always=True)
             self.records, self._messages = self._receiving.take_many(self._max_records)
             self._metadata = self._receiving.library.consumer_group_metadata()
+            if not self._receiving.library.memberid():
+                self._pass()
         except BaseException:
-            self._transactional.abort()
+            self.abort()
             raise
+
+    def _pass(self) -> None:
+        """No member of the group any more: without an id, the broker would take us for somebody outside of groups."""
+        self._receiving.give_back(self._messages)
+        self.records, self._messages = [], []
 
     def commit(self) -> None:
         try:

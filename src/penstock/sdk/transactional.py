@@ -19,12 +19,7 @@ from penstock.sdk.kafka_errors import cause, translate
 from penstock.sdk.sending import Sending
 
 _ATTEMPT_S = 10.0
-
-
-class _MustAbort(Exception):
-    def __init__(self, reason: KafkaError) -> None:
-        super().__init__(reason.str())
-        self.reason = reason
+_AGAIN = "nothing of it took effect; go on with the next one, to which its records come again"
 
 
 class Transactional:
@@ -48,10 +43,13 @@ class Transactional:
         self._repeated("transactional id", self._sending.library.init_transactions)
         self._is_initialised = True
 
-    def begin(self) -> None:
+    def check_none_open(self) -> None:
         self._sending.check_open()
         if self.is_open:
             raise StateError("a transaction is open already", hint="end it before the next one begins")
+
+    def begin(self) -> None:
+        self.check_none_open()
         self.init()
         self._repeated("begin", lambda _: self._sending.library.begin_transaction())
         self.is_open = True
@@ -63,19 +61,14 @@ class Transactional:
             if offsets:
                 self._repeated("offsets", lambda s: library.send_offsets_to_transaction(offsets, group_metadata, s))
             self._repeated("commit", library.commit_transaction)
-        except _MustAbort as error:
+        except TransactionAborted:
             self.abort()
-            hint = "nothing of it took effect; go on with the next one, to which its records come again"
-            text = f"the transaction was aborted: {error.reason.str()}"
-            raise TransactionAborted(text, hint=hint, code=error.reason.name()) from error
+            raise
         self._ended()
 
     def abort(self) -> None:
         self._ended()
-        try:
-            self._repeated("abort", self._sending.library.abort_transaction)
-        except _MustAbort as error:
-            raise translate(error.reason, "abort") from error
+        self._repeated("abort", self._sending.library.abort_transaction)
 
     def _ended(self) -> None:
         self.is_open = False
@@ -89,7 +82,8 @@ class Transactional:
             except KafkaException as error:
                 reason = cause(error)
                 if reason.txn_requires_abort():
-                    raise _MustAbort(reason) from error
+                    text = f"the transaction was aborted: {reason.str()}"
+                    raise TransactionAborted(text, hint=_AGAIN, code=reason.name()) from error
                 if not reason.retriable():
                     raise self._final(reason, what) from error
                 if time.monotonic() > deadline:
