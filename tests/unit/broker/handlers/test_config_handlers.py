@@ -59,7 +59,7 @@ def replace(node: AdminBroker, kind: int, name: str, *configs: tuple[str, str | 
 def test_describe_at_every_version(node: AdminBroker, version: int) -> None:
     assert alter(node, TOPIC, "t", ("max.message.bytes", SET, "99")) == 0
     result = describe(node, TOPIC, "t", version=version, include_synonyms=True, include_documentation=True)
-    assert (result.error_code, result.error_message, len(result.configs)) == (0, "", 33)
+    assert (result.error_code, result.error_message, len(result.configs)) == (0, "", 34)
     (config,) = [config for config in result.configs if config.name == "max.message.bytes"]
     assert (config.value, config.config_source, config.read_only, config.is_sensitive) == ("99", 1, False, False)
     assert [(each.name, each.value, each.source) for each in config.synonyms] == [
