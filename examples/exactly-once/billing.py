@@ -7,7 +7,7 @@ from collections import Counter
 from penstock import Admin, Consumer, Producer
 from penstock.sdk import AlreadyExists, TransactionAborted
 
-ORDERS, INVOICES, GROUP = "orders", "invoices", "billing"
+ORDERS, INVOICES, GROUP = "orders", "invoices", "exactly-once-billing"
 
 
 def fill(bootstrap: str, count: int) -> None:

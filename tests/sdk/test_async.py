@@ -73,14 +73,14 @@ def test_nobody_there_and_a_full_queue() -> None:
         async with AsyncProducer(nobody, delivery_timeout_ms=300, linger_ms=0) as producer:
             with pytest.raises(Unreachable, match="check that a broker runs there"):
                 await producer.send("t", b"lost")
-        full: AsyncProducer[Any] = AsyncProducer(nobody, queue_messages=1, queue_timeout_ms=200)
+        full: AsyncProducer[Any] = AsyncProducer(nobody, queue_messages=1, queue_timeout_ms=1_500)
         waiting = await full.enqueue("t", b"waits")
 
         async def one_too_many() -> None:
             with pytest.raises(QueueFull):
                 await full.send("t", b"one too many")
 
-        assert await longest_pause(one_too_many()) < 0.2, "the loop stood still"
+        assert await longest_pause(one_too_many()) < 1.0, "the loop stood still"
         with pytest.raises(Undelivered, match="1 messages were not delivered"):
             await full.close(0.1)
         with pytest.raises(Exception, match="Purged"):
@@ -105,7 +105,7 @@ def test_the_loop_goes_on_while_a_consumer_waits(bootstrap: str, source: str, gr
         async with AsyncConsumer(bootstrap, source, group=group, idle_timeout_s=1.0) as consumer:
             assert [record.value async for record in consumer] == numbers(0, 10)
 
-    assert asyncio.run(longest_pause(read())) < 0.5
+    assert asyncio.run(longest_pause(read())) < 0.9, "it stood still for a whole poll"
 
 
 def test_a_consumer(bootstrap: str, source: str, group: str) -> None:

@@ -76,8 +76,6 @@ def test_the_consumer_ends_cleanly(start: Start, admin: Admin) -> None:
 def test_exactly_once_through_a_kill(start: Start, admin: Admin) -> None:
     for topic in {"orders", "invoices"} & set(admin.list_topics()):
         admin.delete_topic(topic)
-    if "billing" in [each.name for each in admin.list_groups()]:
-        admin.delete_group("billing")
     assert output(start("exactly-once/billing.py", "fill", "--count", "300")) == ["300 orders"]
     victim = start("exactly-once/billing.py", "run")
     assert victim.stdout is not None
