@@ -53,7 +53,7 @@ def memory_bytes(node: PenstockProcess) -> int:
         pytest.param(encode_frame(FrameType.CREATE_TOPIC, 1, b"\x00\x02\xff\xfe\x00\x00\x00\x01"), id="no UTF-8"),
         pytest.param(encode_frame(FrameType.HEARTBEAT, 0, b"more"), id="bytes after the end"),
         pytest.param(data_frame(data_head("s", "t"), [], 1), id="DATA from a client"),
-        pytest.param(m.encode(m.Reset("s", 1, ())), id="RESET from a client"),
+        pytest.param(m.encode(m.Reset("s", 0, ())), id="a request without a number"),
         pytest.param(m.encode(m.PlainAck(FrameType.READY), 1), id="an ACK of nothing"),
         pytest.param(m.encode(AckData("s", (AckRange(0, 5, 5),)), 1)[:-17] + bytes(17), id="a range backwards"),
     ],
@@ -69,6 +69,15 @@ def test_what_is_no_frame_closes_the_connection_with_an_error(
     assert isinstance(last, m.Error)
     assert last.code == ErrorCode.INVALID_REQUEST
     assert last.message
+
+
+def test_a_refresh_that_a_client_makes_up_is_refused(connect: Connect, bystander: PushClient) -> None:
+    """With refresh id 0 a RESET asks for one; the numbers are the broker's."""
+    client = connect()
+    with pytest.raises(PushRefused) as refused:
+        client.ask(m.Reset("s", 1, ()))
+    assert refused.value.code == ErrorCode.INVALID_REQUEST
+    assert "refresh id 0" in refused.value.message
 
 
 def test_noise_of_every_kind(connect: Connect, bystander: PushClient) -> None:

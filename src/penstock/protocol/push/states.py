@@ -39,6 +39,7 @@ _REQUESTS = (
     FrameType.READY,
     FrameType.RESET,
 )
+_ANSWERED = frozenset((*_REQUESTS, FrameType.SUBSCRIBE))
 _CLIENT_ALWAYS = (*_REQUESTS, FrameType.ACK, FrameType.ERROR, FrameType.HEARTBEAT)
 _BROKER_ALWAYS = (FrameType.ACK, FrameType.ERROR, FrameType.HEARTBEAT)
 _BROKER_SUBSCRIBED = (FrameType.DATA, FrameType.RESET)
@@ -65,6 +66,8 @@ TABLE = _table()
 
 def step(state: State, side: Side, frame_type: FrameType, message_id: int = 1) -> State:
     """The state after a frame. MalformedFrame if that frame does not belong there."""
+    if not message_id and side is Side.CLIENT and frame_type in _ANSWERED:
+        raise MalformedFrame(f"a {frame_type.name} with message id 0 cannot be answered; number requests from 1 on")
     what: FrameType | Fatal = frame_type
     if frame_type is FrameType.ERROR and not message_id:
         what = Fatal.ERROR

@@ -38,7 +38,7 @@ def test_create_at_every_version(node: AdminBroker, version: int) -> None:
         assert (good.num_partitions, good.replication_factor) == (2, 1)
         assert (bad.num_partitions, bad.replication_factor, bad.configs) == (-1, -1, ())
         configs = {config.name: (config.value, config.config_source) for config in good.configs}
-        assert len(configs) == 33
+        assert len(configs) == 34
         assert configs["retention.ms"] == ("5", 1)
         assert configs["segment.bytes"] == ("1073741824", 5)
     if version >= 7:
