@@ -69,7 +69,7 @@ def test_interrupted(penstock: CommandLine, cluster: Cluster, contents: Contents
     path.write_text("".join(f"{number}\n" for number in range(20_000)))
     command = ("load", path, "--topic", topic, "--transaction-rows", 20)
     with penstock.started(*command) as process:
-        wait_until(lambda: _end(cluster, topic) > 100, what="the first rows", within_s=60)
+        wait_until(lambda: _end(cluster, topic) > 200, what="the first rows and their markers", within_s=60)
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 130
     begun = len(contents(topic))  # at once: no open transaction holds them back

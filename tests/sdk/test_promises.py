@@ -37,6 +37,7 @@ pytestmark = [pytest.mark.feature("K-07", "K-19"), pytest.mark.crash]
 PROMISES = ["at-most-once", "at-least-once", "exactly-once"]
 PARTITIONS = 4
 COPIERS = 2
+FEW_KILLS = 2
 SECONDS = 60.0
 
 
@@ -134,17 +135,18 @@ def chance() -> random.Random:
     return random.Random(seed)
 
 
-def judge(promise: str, copied: Counter[int], count: int) -> None:
+def judge(promise: str, copied: Counter[int], count: int, *, shows_price: bool) -> None:
+    """`shows_price`: so many kills that what a promise leaves open must have happened, too."""
     lost = [number for number in range(count) if number not in copied]
     doubled = [number for number, times in copied.items() if times > 1]
     print(f"{promise}: {count} records, {len(lost)} lost, {len(doubled)} more than once")
     assert set(copied) <= set(range(count))
     if promise == "at-most-once":
         assert not doubled
-        assert lost, "nothing was lost, so nothing is shown"
+        assert lost or not shows_price, "nothing was lost, so nothing is shown"
     elif promise == "at-least-once":
         assert not lost
-        assert doubled, "nothing was doubled, so nothing is shown"
+        assert doubled or not shows_price, "nothing was doubled, so nothing is shown"
     else:
         assert not lost
         assert not doubled
@@ -163,14 +165,15 @@ def experiment(
         broker_kills = 0
     run = Experiment(broker, promise, count, chance)
     copied = run.run(kills, broker_kills)
-    judge(promise, copied, count)
-    if promise == "exactly-once":
+    shows_price = kills > FEW_KILLS
+    judge(promise, copied, count, shows_price=shows_price)
+    if promise == "exactly-once" and shows_price:
         assert uncommitted_count(broker, run.target) > count, "nothing was aborted, so nothing is shown"
 
 
 @pytest.mark.parametrize("promise", PROMISES)
 def test_a_few_kills(copied_broker: BrokerProcess, promise: str, chance: random.Random) -> None:
-    experiment(copied_broker, promise, chance, count=100, kills=2, broker_kills=1)
+    experiment(copied_broker, promise, chance, count=100, kills=FEW_KILLS, broker_kills=1)
 
 
 @pytest.mark.slow
