@@ -37,7 +37,8 @@ from penstock.protocol.push import messages as wire
 log = logging.getLogger(__name__)
 
 LEAVE_S = 5.0
-TICK_S = 0.5
+ERRANDS_AFTER_S = 0.5
+A_MOMENT_S = 0.001  # so that a timer is not a little early
 
 
 class AsyncBrokerClient:
@@ -65,6 +66,7 @@ class AsyncBrokerClient:
         self._keeper: asyncio.Task[None] | None = None
         self._gone: asyncio.Event = asyncio.Event()
         self._is_flushing = False
+        self._has_errand_timer = False
         self._was_closed = False
 
     # --- the connection --------------------------------------------------------------------------------------------
@@ -372,6 +374,14 @@ class AsyncBrokerClient:
             dispatch(event)
         if core.has_output:
             self._flush(core)
+        if core.has_errands and not self._has_errand_timer:
+            self._has_errand_timer = True
+            asyncio.get_running_loop().call_later(ERRANDS_AFTER_S, self._run_errands, core)
+
+    def _run_errands(self, core: ClientCore) -> None:
+        self._has_errand_timer = False
+        if core.is_connected and core.tick(time.monotonic()):
+            self._flush(core)
 
     def _abort(self) -> None:
         if self._transport is not None:
@@ -379,11 +389,10 @@ class AsyncBrokerClient:
 
     async def _keep(self, core: ClientCore) -> None:
         """Heartbeats while there is a connection, attempts while there is none."""
-        tick_s = min(TICK_S, self.heartbeat_interval / 4)
         backoff = Backoff()
         while True:
             try:
-                async with asyncio.timeout(tick_s):
+                async with asyncio.timeout(core.due_in(time.monotonic()) + A_MOMENT_S):
                     await self._gone.wait()
             except TimeoutError:
                 if core.tick(time.monotonic()):

@@ -172,6 +172,16 @@ class ClientCore:
             self._out.append(wire.encode(wire.Heartbeat()))
         return True
 
+    def due_in(self, now: float) -> float:
+        """Seconds until a heartbeat has to be sent, or the broker counts as dead, if nothing passes until then."""
+        dead = self._last_received + DEAD_AFTER_INTERVALS * self._heartbeat_interval_s
+        return max(0.0, min(self._last_sent + self._heartbeat_interval_s, dead) - now)
+
+    @property
+    def has_errands(self) -> bool:
+        """Whether the next `tick` has more to do than to look at the clock."""
+        return bool(self._to_rejoin or self._to_be_ready)
+
     def data_to_send(self, now: float) -> bytes:
         if not self._out or not self.is_connected:
             return b""
