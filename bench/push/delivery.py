@@ -12,6 +12,7 @@ from bench.push.redis_server import RedisServer
 from bench.rivals import HOST, Penstock
 from bench.spread import Figures
 from bench.wire import Address, create_topic, produce_frame
+from penstock import BrokerClient
 
 CONSUMER, PUBLISHER = "bench.push.consumer", "bench.push.publisher"
 BATCH_MESSAGES: Final = 100
@@ -24,6 +25,13 @@ def fill(address: Address, topic: str, messages: int) -> None:
     lane = Lane(address, topic, [produce_frame(topic, 0, BATCH_MESSAGES, 100)], 5)
     pump_count(lane, messages // BATCH_MESSAGES)
     lane.close()
+
+
+def make_topics(port: int, *names: str) -> None:
+    """Empty ones: `create_topic` of the other works leaves a record behind."""
+    with BrokerClient(HOST, port) as client:
+        for name in names:
+            client.create_topic(name)
 
 
 def deliver(broker: Penstock, messages: int) -> Figures:
@@ -44,7 +52,7 @@ def _consumed(kind: str, port: int, name: str, messages: int) -> Figures:
 
 
 def publish(broker: Penstock, messages: int) -> Figures:
-    create_topic(broker.address, "news")
+    make_topics(broker.address[1], "news")
     return _published("penstock", broker.address[1], broker.address[1], "news", messages, LATENCY_RATE)
 
 
@@ -60,7 +68,7 @@ def through_levels(directory: Path, messages: int, rate: float) -> Figures:
             parent = {"pipe.parent_url": brokers[-1].http_url} if brokers else {}
             brokers.append(Penstock(directory / f"level-{level}", **parent))
             brokers[-1].start()
-        create_topic(brokers[0].address, "prices")
+        make_topics(brokers[0].address[1], "prices")
         top, bottom = (broker.address[1] for broker in (brokers[0], brokers[-1]))
         return _published("penstock", top, bottom, "prices", messages, rate)
     finally:

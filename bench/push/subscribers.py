@@ -16,9 +16,9 @@ import uvloop
 
 from bench.push.bodies import age_ms, body
 from bench.push.children import Child, child, say
+from bench.push.delivery import make_topics
 from bench.rivals import HOST, Penstock
 from bench.spread import Figures, percentile
-from bench.wire import create_topic
 from penstock import AsyncBrokerClient
 from penstock.client.push.message import Message
 
@@ -73,9 +73,8 @@ async def publish(port: int, seconds: float, rate: int, topics: int) -> int:
 
 def crowd(broker: Penstock, count: int, seconds: float, rate: int) -> Figures:
     topics = count // MEMBERS
-    for number in range(topics):
-        create_topic(broker.address, f"crowd-{number}")
     port, share = broker.address[1], count // PROCESSES
+    make_topics(port, *(f"crowd-{number}" for number in range(topics)))
     with contextlib.ExitStack() as stack:
         parts: list[Child] = [
             stack.enter_context(child("bench.push.subscribers", port, number * share, share))
