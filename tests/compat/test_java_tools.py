@@ -181,7 +181,7 @@ def test_api_versions(tools: Tools, broker: BrokerProcess, on_penstock: bool) ->
     assert re.search(r"Produce\(0\): 0 to 13 \[usable: 13\]", output)
     assert re.search(r"Fetch\(1\): 4 to 18 \[usable: 18\]", output)
     if on_penstock:
-        assert re.search(r"EndTxn\(26\): UNSUPPORTED", output)
+        assert re.search(r"EndTxn\(26\): 0 to 5 \[usable: 5\]", output)
 
 
 def test_log_dirs(tools: Tools, broker: BrokerProcess, topic: str) -> None:
