@@ -86,7 +86,7 @@ class HierarchyNode(PenstockProcess):
         topics = {each["name"]: each for each in self.get("/pipe/topics")["topics"]}
         return [partition["logStart"] for partition in topics[topic]["partitions"]] if topic in topics else []
 
-    def wait_for_ends(self, topic: str, ends: list[int], *, within_s: float = 20) -> None:
+    def wait_for_ends(self, topic: str, ends: list[int], *, within_s: float = 60) -> None:
         wait_until(lambda: self.ends(topic) == ends, what=f"{topic} at {ends}", within_s=within_s)
 
     def wait_for_state(self, topic: str, state: str) -> dict[str, Any]:
