@@ -13,7 +13,7 @@ class DeadlinePassed(AssertionError):
     """The condition did not come true in time; the message says which one."""
 
 
-def wait_until(condition: Callable[[], Value], *, what: str, within_s: float = 15.0) -> Value:
+def wait_until(condition: Callable[[], Value], *, what: str, within_s: float = 30.0) -> Value:
     """Call `condition` until it returns something true, and return that."""
     deadline = time.monotonic() + within_s
     while True:
