@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from penstock.cli.child_process import end_in_order
+
 END_SECONDS = 10
 
 
@@ -35,12 +37,7 @@ class Child:
         self._process.stdin.flush()
 
     def end(self) -> None:
-        self._process.terminate()
-        try:
-            self._process.wait(END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        end_in_order(self._process, END_SECONDS)
 
 
 @contextmanager

@@ -57,7 +57,7 @@ def test_both_clients_have_the_methods_of_the_page() -> None:
     table = text.partition("| `BrokerClient(")[2].partition("\n\n")[0]
     named = set(re.findall(r"`(\w+)\(", table)) | set(re.findall(r"^\| `(\w+)", table, re.MULTILINE))
     for client in (BrokerClient, AsyncBrokerClient):
-        methods = {name for name in vars(client) if not name.startswith("_")}
+        methods = {name for name in dir(client) if not name.startswith("_")}
         assert named <= methods | {"BrokerClient"}
         assert methods - named <= {"partition_count", "join", "acknowledge", "generation"}
 

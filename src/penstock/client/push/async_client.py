@@ -23,12 +23,12 @@ from penstock.client.push.arguments import (
 )
 from penstock.client.push.backoff import Backoff
 from penstock.client.push.calls import Call
-from penstock.client.push.client import delivery_of, timed_out
 from penstock.client.push.core import ClientCore, dispatch
-from penstock.client.push.errors import BrokerClientError, ClientClosed, NotConnected, ProtocolError
+from penstock.client.push.endpoint import PushEndpoint
+from penstock.client.push.errors import BrokerClientError, NotConnected, ProtocolError
 from penstock.client.push.handler_task import AsyncHandler, AsyncResetHandler, HandlerTask
-from penstock.client.push.identity import new_client_id, new_epoch
-from penstock.client.push.memberships import Membership, start_of
+from penstock.client.push.identity import new_epoch
+from penstock.client.push.memberships import Membership, delivery_of, start_of
 from penstock.client.push.message import Published
 from penstock.client.push.publications import Publication
 from penstock.client.push.wire_socket import unreachable
@@ -41,7 +41,7 @@ ERRANDS_AFTER_S = 0.5
 A_MOMENT_S = 0.001  # so that a timer is not a little early
 
 
-class AsyncBrokerClient:
+class AsyncBrokerClient(PushEndpoint):
     """Publishes, and calls handlers for what is pushed. Many `publish` may wait at the same time.
 
     After `connect` it stays connected by itself, as BrokerClient does.
@@ -55,19 +55,12 @@ class AsyncBrokerClient:
         request_timeout: float = 30,
         heartbeat_interval: float = 30,
     ) -> None:
-        """Without a `client_id` it gets one of its own. Times are in seconds."""
-        self.host = host
-        self.port = port
-        self.client_id = client_id or new_client_id()
-        self.request_timeout = request_timeout
-        self.heartbeat_interval = heartbeat_interval
-        self._core: ClientCore | None = None
+        super().__init__(host, port, client_id, request_timeout, heartbeat_interval)
         self._transport: asyncio.Transport | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._gone: asyncio.Event = asyncio.Event()
         self._is_flushing = False
         self._has_errand_timer = False
-        self._was_closed = False
 
     # --- the connection --------------------------------------------------------------------------------------------
 
@@ -104,16 +97,6 @@ class AsyncBrokerClient:
                 await asyncio.wait_for(self._gone.wait(), 1.0)
             except TimeoutError:
                 transport.abort()
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether there is a connection at this moment."""
-        return self._core is not None and self._core.is_connected
-
-    def is_subscribed(self, name: str) -> bool:
-        """Whether this client is a member; no more after it has left, or the subscription was deleted."""
-        core = self._core
-        return core is not None and name in core.memberships
 
     async def __aenter__(self) -> Self:
         await self.connect()
@@ -154,15 +137,7 @@ class AsyncBrokerClient:
             await self.partition_count(topic)
         core = self._running()
         call, answer = self._new_call()
-        publication = Publication(
-            topic=topic,
-            partition=core.choose_partition(topic, key_as_bytes) if partition is None else partition,
-            key=key_as_bytes,
-            body=data,
-            properties=pairs,
-            timestamp=wire.BROKER_TIME if timestamp is None else timestamp,
-            call=call,
-        )
+        publication = self._publication(core, topic, key_as_bytes, data, pairs, partition, timestamp, call)
         core.publish(publication)
         published: Published = await self._answer(core, call, answer, publication)
         return published
@@ -209,15 +184,7 @@ class AsyncBrokerClient:
         on_reset: AsyncResetHandler | None = None,
     ) -> str:
         """The same by topic: the group's subscription is created if it is missing. Returns its name."""
-        membership = Membership(
-            target=None,
-            topic=topic,
-            group=group or f"{topic}-{self.client_id}",
-            credit=credit,
-            messages_per_frame=messages_per_frame,
-            start=start_of(start_offset),
-            delivery=delivery_of(delivery),
-        )
+        membership = self._membership_of_topic(topic, group, start_offset, delivery, credit, messages_per_frame)
         return await self._join_with_handler(membership, handler, on_reset)
 
     async def unsubscribe_from_subscription(self, name: str) -> None:
@@ -287,13 +254,6 @@ class AsyncBrokerClient:
 
     # --- requests --------------------------------------------------------------------------------------------------
 
-    def _running(self) -> ClientCore:
-        if self._core is not None:
-            return self._core
-        if self._was_closed:
-            raise ClientClosed("this client was disconnected; call connect() to use it again")
-        raise NotConnected("this client is not connected; call connect() first")
-
     async def _request(self, value: Any) -> Any:
         core = self._running()
         call, answer = self._new_call()
@@ -319,9 +279,7 @@ class AsyncBrokerClient:
         except TimeoutError:
             if not call.done:
                 is_certain = core.withdraw(call, publication)
-                raise timed_out(
-                    self.host, self.port, self.request_timeout, core.is_connected, is_certain=is_certain
-                ) from None
+                raise self._timed_out(core, is_certain=is_certain) from None
         except asyncio.CancelledError:
             core.withdraw(call, publication)
             raise

@@ -27,16 +27,16 @@ from penstock.client.push.arguments import (
 from penstock.client.push.backoff import Backoff
 from penstock.client.push.calls import Call
 from penstock.client.push.core import ClientCore, dispatch
+from penstock.client.push.endpoint import PushEndpoint
 from penstock.client.push.errors import (
     BrokerClientError,
     ClientClosed,
     NotConnected,
     ProtocolError,
-    RequestTimeout,
 )
 from penstock.client.push.handler_thread import Handler, HandlerThread, ResetHandler
-from penstock.client.push.identity import new_client_id, new_epoch
-from penstock.client.push.memberships import Membership, start_of
+from penstock.client.push.identity import new_epoch
+from penstock.client.push.memberships import Membership, delivery_of, start_of
 from penstock.client.push.message import Published
 from penstock.client.push.publications import Publication
 from penstock.client.push.wire_socket import READ_BYTES, open_socket
@@ -49,7 +49,7 @@ LEAVE_S = 5.0
 """How long `disconnect` and `unsubscribe_from_subscription` wait for a handler that is at work."""
 
 
-class BrokerClient:
+class BrokerClient(PushEndpoint):
     """Publishes, and calls handlers for what is pushed. All methods may be called from any thread, handlers included.
 
     After `connect` it stays connected by itself: a connection that breaks is made anew, subscriptions are joined again,
@@ -64,20 +64,13 @@ class BrokerClient:
         request_timeout: float = 30,
         heartbeat_interval: float = 30,
     ) -> None:
-        """Without a `client_id` it gets one of its own. Times are in seconds."""
-        self.host = host
-        self.port = port
-        self.client_id = client_id or new_client_id()
-        self.request_timeout = request_timeout
-        self.heartbeat_interval = heartbeat_interval
+        super().__init__(host, port, client_id, request_timeout, heartbeat_interval)
         self._lock = threading.Lock()
         self._sending = threading.Lock()
         self._lifecycle = threading.RLock()
-        self._core: ClientCore | None = None
         self._socket: socket.socket | None = None
         self._receiver: threading.Thread | None = None
         self._closing = threading.Event()
-        self._was_closed = False
 
     # --- the connection --------------------------------------------------------------------------------------------
 
@@ -116,17 +109,6 @@ class BrokerClient:
                 _shut(opened, socket.SHUT_WR)
             if receiver is not None and receiver is not threading.current_thread():
                 receiver.join(LEAVE_S)
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether there is a connection at this moment."""
-        core = self._core
-        return core is not None and core.is_connected
-
-    def is_subscribed(self, name: str) -> bool:
-        """Whether this client is a member; no more after it has left, or the subscription was deleted."""
-        core = self._core
-        return core is not None and name in core.memberships
 
     def __enter__(self) -> Self:
         self.connect()
@@ -170,15 +152,7 @@ class BrokerClient:
         core = self._running()
         waiter = _Waiter()
         with self._lock:
-            publication = Publication(
-                topic=topic,
-                partition=core.choose_partition(topic, key_as_bytes) if partition is None else partition,
-                key=key_as_bytes,
-                body=data,
-                properties=pairs,
-                timestamp=wire.BROKER_TIME if timestamp is None else timestamp,
-                call=waiter.call,
-            )
+            publication = self._publication(core, topic, key_as_bytes, data, pairs, partition, timestamp, waiter.call)
             core.publish(publication)
         published: Published = self._wait(core, waiter, publication)
         return published
@@ -213,9 +187,8 @@ class BrokerClient:
     ) -> None:
         """Call `handler` for each message, on a thread of its own. When it returns the message is acknowledged; when it
         raises the broker gives the message again. `credit` messages may be unacknowledged (0: the broker's default)."""
-        self._join(
-            Membership(target=None, name=name, credit=credit, messages_per_frame=messages_per_frame), handler, on_reset
-        )
+        membership = Membership(target=None, name=name, credit=credit, messages_per_frame=messages_per_frame)
+        self._join(membership, handler, on_reset)
 
     def subscribe(
         self,
@@ -230,19 +203,8 @@ class BrokerClient:
         on_reset: ResetHandler | None = None,
     ) -> str:
         """The same by topic: the group's subscription is created if it is missing. Returns its name."""
-        return self._join(
-            Membership(
-                target=None,
-                topic=topic,
-                group=group or f"{topic}-{self.client_id}",
-                credit=credit,
-                messages_per_frame=messages_per_frame,
-                start=start_of(start_offset),
-                delivery=delivery_of(delivery),
-            ),
-            handler,
-            on_reset,
-        )
+        membership = self._membership_of_topic(topic, group, start_offset, delivery, credit, messages_per_frame)
+        return self._join(membership, handler, on_reset)
 
     def unsubscribe_from_subscription(self, name: str) -> None:
         """Let the handler finish the message in hand, and leave; the broker gives the rest to others."""
@@ -292,14 +254,6 @@ class BrokerClient:
 
     # --- requests --------------------------------------------------------------------------------------------------
 
-    def _running(self) -> ClientCore:
-        core = self._core
-        if core is not None:
-            return core
-        if self._was_closed:
-            raise ClientClosed("this client was disconnected; call connect() to use it again")
-        raise NotConnected("this client is not connected; call connect() first")
-
     def _request(self, value: Any) -> Any:
         core = self._running()
         waiter = _Waiter()
@@ -317,7 +271,7 @@ class BrokerClient:
             if waiter.call.done:
                 return waiter.call.result()
             is_certain = core.withdraw(waiter.call, publication)
-        raise timed_out(self.host, self.port, self.request_timeout, core.is_connected, is_certain=is_certain)
+        raise self._timed_out(core, is_certain=is_certain)
 
     def _acknowledger(self, core: ClientCore, membership: Membership) -> Callable[[Acknowledgements], None]:
         def acknowledge(acknowledgements: Acknowledgements) -> None:
@@ -444,18 +398,6 @@ class _Waiter:
 
     def wait(self, timeout_s: float) -> bool:
         return self._lock.acquire(timeout=timeout_s)
-
-
-def delivery_of(name: str) -> wire.Delivery:
-    if name not in ("message", "key"):
-        raise ValueError(f"delivery is {name!r}: use 'message' or 'key'")
-    return wire.Delivery[name.upper()]
-
-
-def timed_out(host: str, port: int, seconds: float, is_connected: bool, *, is_certain: bool) -> RequestTimeout:
-    where = f"{host}:{port}" if is_connected else f"{host}:{port}, to which there is no connection at the moment"
-    outcome = "it was not sent" if is_certain else "it may have been carried out"
-    return RequestTimeout(f"no answer within {seconds:g} s from {where}: {outcome}")
 
 
 def _shut(opened: socket.socket, how: int) -> None:

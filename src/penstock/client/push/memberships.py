@@ -61,3 +61,9 @@ def start_of(where: int | str | float) -> Start:
     raise ValueError(
         f"start_offset is {where!r}: give an offset, 'earliest', 'latest', or a time in seconds as a float"
     )
+
+
+def delivery_of(name: str) -> Delivery:
+    if name not in ("message", "key"):
+        raise ValueError(f"delivery is {name!r}: use 'message' or 'key'")
+    return Delivery[name.upper()]

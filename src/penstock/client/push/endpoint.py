@@ -1,0 +1,101 @@
+"""What both push clients are, whatever they run on: an address, an identity, and a core while they are connected."""
+
+from __future__ import annotations
+
+from penstock.client.push.calls import Call
+from penstock.client.push.core import ClientCore
+from penstock.client.push.errors import ClientClosed, NotConnected, RequestTimeout
+from penstock.client.push.identity import new_client_id
+from penstock.client.push.memberships import Membership, delivery_of, start_of
+from penstock.client.push.publications import Publication
+from penstock.protocol.push.messages import BROKER_TIME
+from penstock.protocol.push.properties import Properties
+
+
+class PushEndpoint:
+    """The base of BrokerClient and AsyncBrokerClient."""
+
+    def __init__(
+        self,
+        host: str = "localhost",
+        port: int = 9999,
+        client_id: str | None = None,
+        request_timeout: float = 30,
+        heartbeat_interval: float = 30,
+    ) -> None:
+        """Without a `client_id` it gets one of its own. Times are in seconds."""
+        self.host = host
+        self.port = port
+        self.client_id = client_id or new_client_id()
+        self.request_timeout = request_timeout
+        self.heartbeat_interval = heartbeat_interval
+        self._core: ClientCore | None = None
+        self._was_closed = False
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a connection at this moment."""
+        core = self._core
+        return core is not None and core.is_connected
+
+    def is_subscribed(self, name: str) -> bool:
+        """Whether this client is a member; no more after it has left, or the subscription was deleted."""
+        core = self._core
+        return core is not None and name in core.memberships
+
+    def _running(self) -> ClientCore:
+        core = self._core
+        if core is not None:
+            return core
+        if self._was_closed:
+            raise ClientClosed("this client was disconnected; call connect() to use it again")
+        raise NotConnected("this client is not connected; call connect() first")
+
+    def _membership_of_topic(
+        self,
+        topic: str,
+        group: str | None,
+        start_offset: int | str | float,
+        delivery: str,
+        credit: int,
+        messages_per_frame: int,
+    ) -> Membership:
+        """By topic and group; without a group, by one of this client's own."""
+        return Membership(
+            target=None,
+            topic=topic,
+            group=group or f"{topic}-{self.client_id}",
+            credit=credit,
+            messages_per_frame=messages_per_frame,
+            start=start_of(start_offset),
+            delivery=delivery_of(delivery),
+        )
+
+    @staticmethod
+    def _publication(
+        core: ClientCore,
+        topic: str,
+        key: bytes | None,
+        body: bytes | None,
+        properties: Properties,
+        partition: int | None,
+        timestamp: int | None,
+        call: Call,
+    ) -> Publication:
+        """Without a partition, the number of partitions has been asked for."""
+        return Publication(
+            topic=topic,
+            partition=core.choose_partition(topic, key) if partition is None else partition,
+            key=key,
+            body=body,
+            properties=properties,
+            timestamp=BROKER_TIME if timestamp is None else timestamp,
+            call=call,
+        )
+
+    def _timed_out(self, core: ClientCore, *, is_certain: bool) -> RequestTimeout:
+        where = f"{self.host}:{self.port}"
+        if not core.is_connected:
+            where += ", to which there is no connection at the moment"
+        outcome = "it was not sent" if is_certain else "it may have been carried out"
+        return RequestTimeout(f"no answer within {self.request_timeout:g} s from {where}: {outcome}")
