@@ -266,3 +266,50 @@ def test_wrong_arguments_are_refused_at_once(client: BrokerClient, name: str) ->
         client.create_subscription("s", name, delivery="both")
     with pytest.raises(TypeError, match="handler"):
         client.subscribe_to_subscription("s", None)  # type: ignore[arg-type]
+
+
+def test_handlers_that_are_stuck_hold_up_nobody_else(client: BrokerClient, name: str) -> None:
+    """Every handler may block for ever: calls are answered, the others' messages come, heartbeats go on."""
+    go_on = threading.Event()
+    inbox = Inbox()
+    for number in range(3):
+        client.create_topic(f"{name}-{number}")
+    try:
+        for number in range(2):
+            client.subscribe(f"{name}-{number}", lambda message: go_on.wait(60), "stuck")
+            client.publish_text(f"{name}-{number}", "never done")
+        client.subscribe(f"{name}-2", inbox)
+        for number in range(20):
+            client.publish_text(f"{name}-2", str(number))
+        inbox.wait_for(20)
+        assert inbox.texts == [str(number) for number in range(20)]
+    finally:
+        go_on.set()
+
+
+def test_a_handler_that_ends_its_thread_ends_nothing(client: BrokerClient, name: str) -> None:
+    client.create_topic(name)
+    inbox = Inbox()
+
+    def handler(message: Message) -> None:
+        inbox(message)
+        if len(inbox) == 1:
+            raise SystemExit("on purpose")
+
+    client.subscribe(name, handler, messages_per_frame=1)
+    client.publish_text(name, "one")
+    inbox.wait_for(2)
+    assert inbox.texts == ["one", "one"]
+
+
+def test_threads_are_as_many_as_handlers_and_used_again(client: BrokerClient, name: str) -> None:
+    client.create_topic(name)
+
+    def crew() -> int:
+        return sum(thread.name.startswith("push-client") for thread in threading.enumerate())
+
+    before = crew()
+    for _ in range(10):
+        subscription = client.subscribe(name, Inbox(), "again")
+        client.unsubscribe_from_subscription(subscription)
+    assert crew() == before + 1

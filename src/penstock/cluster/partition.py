@@ -7,6 +7,7 @@ and nothing above this file changes. Waiters are called on the event loop, by th
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from penstock.model.batch import BatchHeader
 from penstock.model.control_record import Marker
@@ -16,6 +17,15 @@ from penstock.storage.interface import AbortedTransaction, Appended, Log, LogSta
 from penstock.storage.stretch import read_stretch
 
 Waiter = Callable[[], None]
+TAIL_BYTES_MAX: Final = 1024
+
+
+class Tail(NamedTuple):
+    """The last batch of a log, kept in memory because somebody waits for it: readable once its offset is."""
+
+    offset: int
+    next_offset: int
+    batch: bytes
 
 
 class Partition:
@@ -31,6 +41,7 @@ class Partition:
         "leader_epoch",
         "log",
         "mirror",
+        "tail",
         "topic",
     )
 
@@ -54,6 +65,7 @@ class Partition:
         self.deleted = False
         self._flush_waiters: list[tuple[int, Waiter]] = []
         self._data_waiters: set[Waiter] = set()
+        self.tail: Tail | None = None
 
     @property
     def topic_id(self) -> TopicId:
@@ -90,7 +102,15 @@ class Partition:
         self.flush_advanced()
 
     def append(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
-        return self.log.append(batch, header, now_ms)
+        appended = self.log.append(batch, header, now_ms)
+        if self._data_waiters and len(batch) <= TAIL_BYTES_MAX:
+            self._keep(batch, header, appended)
+        return appended
+
+    def _keep(self, batch: bytearray | memoryview, header: BatchHeader, appended: Appended) -> None:
+        """A batch of a transaction is not kept: whether it counts is known to the log alone."""
+        if not appended.duplicate and not header.is_transactional:
+            self.tail = Tail(appended.base_offset, appended.last_offset + 1, bytes(batch))
 
     def append_trusted(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
         return self.log.append_trusted(batch, header, now_ms)
@@ -152,6 +172,8 @@ class Partition:
 
     def remove_data_waiter(self, waiter: Waiter) -> None:
         self._data_waiters.discard(waiter)
+        if not self._data_waiters:
+            self.tail = None
 
     def flush_advanced(self) -> None:
         """The log's `flushed` rose, or the log failed."""

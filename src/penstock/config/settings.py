@@ -227,8 +227,8 @@ class PushSettings(Section):
     """Whoever has sent nothing for so long sends a heartbeat; after three of them without a byte a peer is dead."""
     frame_bytes_max: Annotated[Bytes, Field(ge=64 * KIB, le=INT32_MAX)] = 16 * MIB
     """Largest frame of a client."""
-    commit_interval_ms: Annotated[int, Field(ge=0, le=1_000)] = 5
-    """Positions that change within this time are stored together."""
+    commit_interval_ms: Annotated[int, Field(ge=0, le=1_000)] = 20
+    """Positions are stored at most this often; what changes in between is stored together."""
     subscriptions_max: Count = 100_000
     """Subscriptions on this node."""
     subscriptions_per_connection_max: Count = 1_000

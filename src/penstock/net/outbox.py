@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 log = logging.getLogger(__name__)
+
+_READERS_FIRST_MAX: Final = 8
+"""A round answers writers, then those who wait for what was written. Each send wakes a process, so where a few are
+ready the readers' go first: they hear of it sooner by what the others' would take."""
 
 
 class Sender(Protocol):
@@ -36,6 +40,8 @@ class Outbox:
     def send(self) -> None:
         while self._ready:
             ready, self._ready = self._ready, []
+            if len(ready) <= _READERS_FIRST_MAX:
+                ready.reverse()
             for sender in ready:
                 try:
                     sender.send_ready()

@@ -129,7 +129,7 @@ class Node:
         push = self._push_door(broker, storage, outbox)
         self._http = self._http_server(broker, http_socket, push)
         await self._recover(storage)
-        storage.start(broker.partitions.on_flushed, loop, after_round=outbox.send)
+        storage.start(broker.partitions.on_flushed, loop, after_round=_after_round(outbox, push))
         await self._open_kafka_door(broker, kafka_server, outbox)
         if push is not None and push_socket is not None:
             await self._open_push_door(push, push_socket)
@@ -316,6 +316,19 @@ class Node:
     async def _open_http_door(self) -> None:
         if self._http is not None:
             await self._http.start()
+
+
+def _after_round(outbox: Outbox, push: PushDoor | None) -> Callable[[], None]:
+    """What was committed is pushed, then everything that became ready is sent."""
+    if push is None:
+        return outbox.send
+    pump, send = push.subscriptions.pump, outbox.send
+
+    def after_round() -> None:
+        pump()
+        send()
+
+    return after_round
 
 
 def _stop_taking_requests(listener: Listener, broker: Broker) -> None:

@@ -1,7 +1,8 @@
 """Loading, while nobody waits, what the first requests of ordinary clients need.
 
 The schemas and handlers of an API load on its first use, which holds the event loop for up to 20 ms. The common ones
-are loaded after the start in a thread, one after the other; imports give the interpreter away at every file they read.
+are loaded after the start in a thread, one after the other; imports give the interpreter away at every file they read,
+but each request has to ask for it several times over. So it waits while the rest of the process has work to do.
 Whatever is asked for first loads as before.
 """
 
@@ -34,8 +35,11 @@ COMMON: tuple[tuple[int, tuple[int, ...]], ...] = (
     (60, (0, 2)),  # DescribeCluster
     (32, (1, 4)),  # DescribeConfigs
 )
-# Between two loads, so that requests that come meanwhile are not slowed down by more than a little.
+# Between two loads, and between two looks whether the process is busy: a share of the time on a processor.
 PAUSE_SECONDS = 0.02
+BUSY_SHARE = 0.1
+# It gives up waiting after so long, as a broker that is always busy gets clients of all kinds, too.
+PATIENCE_SECONDS = 60.0
 
 
 class Preloader:
@@ -58,10 +62,25 @@ class Preloader:
         for api_key, versions in COMMON:
             try:
                 for version in versions:
-                    if self._stopping.wait(PAUSE_SECONDS):
+                    if not self._rest(started + PATIENCE_SECONDS):
                         return
                     load(api_key, version)
                 load_handler(APIS[api_key])
             except Exception:
                 log.exception("preloading %s", APIS[api_key].name)
         log.debug("preloaded", extra={"seconds": round(time.perf_counter() - started, 2)})
+
+    def _rest(self, until: float) -> bool:
+        """A pause, and further ones while others work; False if it is time to stop."""
+        while True:
+            others, moment = _cpu_of_others(), time.perf_counter()
+            if self._stopping.wait(PAUSE_SECONDS):
+                return False
+            now = time.perf_counter()
+            if now > until or _cpu_of_others() - others < BUSY_SHARE * (now - moment):
+                return True
+
+
+def _cpu_of_others() -> float:
+    """Processor time of all threads but this one."""
+    return time.process_time() - time.thread_time()

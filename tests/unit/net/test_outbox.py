@@ -56,3 +56,24 @@ def test_one_connections_trouble_is_not_that_of_the_others() -> None:
         line.ready()
     outbox.send()
     assert [line.sent for line in lines] == [1, 1, 1]
+
+
+def test_of_a_few_those_that_became_ready_last_go_first() -> None:
+    """They wait for what the others have written."""
+    outbox, order = Outbox(lambda call: None), []
+    lines = [Line(outbox) for _ in range(3)]
+    for number, line in enumerate(lines):
+        line.then = lambda number=number: order.append(number)  # type: ignore[misc]
+        line.ready()
+    outbox.send()
+    assert order == [2, 1, 0]
+
+
+def test_of_many_nobody_is_put_off() -> None:
+    outbox, order = Outbox(lambda call: None), []
+    lines = [Line(outbox) for _ in range(20)]
+    for number, line in enumerate(lines):
+        line.then = lambda number=number: order.append(number)  # type: ignore[misc]
+        line.ready()
+    outbox.send()
+    assert order == list(range(20))

@@ -2,7 +2,9 @@
 
 import asyncio
 import gc
+import time
 
+import pytest
 import uvloop
 
 from penstock.node import preload
@@ -38,3 +40,18 @@ def test_common_schemas_are_there_after_a_while() -> None:
     preloader.start()
     wait_until(lambda: request_reader.cache_info().currsize > 3, what="some schemas are loaded")
     preloader.stop()
+
+
+def test_preloading_waits_while_the_process_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work of other threads is not slowed down; after a while it goes on all the same."""
+    monkeypatch.setattr(preload, "PATIENCE_SECONDS", 0.6)
+    request_reader.cache_clear()
+    preloader = preload.Preloader()
+    started = time.perf_counter()
+    preloader.start()
+    while time.perf_counter() < started + 0.4:
+        sum(range(1000))
+    loaded_meanwhile = request_reader.cache_info().currsize
+    wait_until(lambda: request_reader.cache_info().currsize > 3, what="some schemas are loaded")
+    preloader.stop()
+    assert loaded_meanwhile <= 1

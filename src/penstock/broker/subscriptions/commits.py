@@ -1,12 +1,14 @@
 """Positions of subscriptions on their way into `__consumer_offsets`: what changes in a few milliseconds goes together.
 
-A subscription has one commit under way at most; what changes meanwhile is in the next one.
+Each commit costs a sync, which publishers would have to share: after the first one there is a pause before the next. A
+subscription has one commit under way at most; what changes meanwhile is in the next one.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterable
 
 from penstock.broker.groups.coordinator import GroupCoordinator
@@ -22,6 +24,10 @@ from penstock.runtime.clock import Clock
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 0.5
+GATHER_MS = 5
+"""After a pause, changes of so long go together."""
+STEP_NS = 500_000
+STEP_PAUSE_SECONDS = 0.002
 
 
 class Commits:
@@ -42,13 +48,16 @@ class Commits:
         self._interval_ms = interval_ms
         self._refresh_id = refresh_id
         self._due: dict[LiveSubscription, None] = {}
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._not_before = 0.0
         self._waiting: dict[LiveSubscription, list[asyncio.Future[None]]] = {}
 
     def soon(self, live: LiveSubscription) -> None:
         self._due[live] = None
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._interval_ms / 1000, self._tick)
+            loop = asyncio.get_running_loop()
+            gathered = loop.time() + min(GATHER_MS, self._interval_ms) / 1000
+            self._timer = loop.call_at(max(gathered, self._not_before), self._tick)
 
     async def now(self, live: LiveSubscription) -> None:
         """Store what has changed, and wait until it is on disk."""
@@ -70,11 +79,19 @@ class Commits:
             self._timer.cancel()
 
     def _tick(self) -> None:
-        self._timer = None
-        due, self._due = self._due, {}
-        for live in due:
+        """A few; the others a little later, so that neither the loop nor a flush round has many at a time."""
+        loop = asyncio.get_running_loop()
+        end = time.perf_counter_ns() + STEP_NS
+        while self._due:
+            live = next(iter(self._due))
+            del self._due[live]
             if not live.is_commit_under_way and live.core.dirty:
                 self._commit(live)
+            if self._due and time.perf_counter_ns() > end:
+                self._timer = loop.call_later(STEP_PAUSE_SECONDS, self._tick)
+                return
+        self._timer = None
+        self._not_before = loop.time() + self._interval_ms / 1000
 
     def _commit(self, live: LiveSubscription) -> None:
         positions = live.core.take_positions()

@@ -79,6 +79,9 @@ class Feed:
             self.forget()
 
     def _open(self, position: int, *, wait: bool) -> Cursor:
+        tail = self.partition.tail
+        if tail is not None and tail.offset == position:
+            return Cursor(tail.batch, tail.next_offset)
         return open_cursor(self.partition, position, wait=wait)
 
 

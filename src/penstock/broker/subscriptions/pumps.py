@@ -41,8 +41,16 @@ class Pumps:
             self._is_called = True
             self._call_soon(self._run)
 
+    def run_now(self) -> None:
+        """A turn out of turn: something was committed, and whoever waits for it need not wait for the loop as well."""
+        if self._due:
+            self._turn()
+
     def _run(self) -> None:
         self._is_called = False
+        self._turn()
+
+    def _turn(self) -> None:
         end = time.perf_counter_ns() + STEP_NS
         # Those that come meanwhile have their turn in the next one.
         for _ in range(len(self._due)):

@@ -98,6 +98,10 @@ class Subscriptions:
         for task in self._tasks:
             task.cancel()
 
+    def pump(self) -> None:
+        """At the end of a flush round: push what was committed by it."""
+        self._surroundings.pumps.run_now()
+
     def save_memory(self) -> None:
         for live in tuple(self._live.values()):
             live.save_memory()

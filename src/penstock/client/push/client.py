@@ -1,13 +1,7 @@
-"""BrokerClient: the push client for programs with threads.
-
-One thread receives: it completes the calls of other threads, hands messages to the handler threads, sends heartbeats
-and connects anew. Whoever has something to send sends it: core first, then the socket, so the order of the locks is
-`_sending` before `_lock`, and nothing is called back while `_lock` is held but the end of a wait.
-"""
+"""BrokerClient: the push client for programs with threads. What they share is the `wire`, who they are the `crew`."""
 
 from __future__ import annotations
 
-import logging
 import socket
 import threading
 import time
@@ -24,25 +18,19 @@ from penstock.client.push.arguments import (
     key_bytes,
     property_pairs,
 )
-from penstock.client.push.backoff import Backoff
 from penstock.client.push.calls import Call
-from penstock.client.push.core import ClientCore, dispatch
+from penstock.client.push.core import ClientCore
+from penstock.client.push.crew import Crew
 from penstock.client.push.endpoint import PushEndpoint
-from penstock.client.push.errors import (
-    BrokerClientError,
-    ClientClosed,
-    NotConnected,
-    ProtocolError,
-)
-from penstock.client.push.handler_thread import Handler, HandlerThread, ResetHandler
+from penstock.client.push.errors import BrokerClientError, ClientClosed
+from penstock.client.push.handling import Handler, Handling, ResetHandler
 from penstock.client.push.identity import new_epoch
 from penstock.client.push.memberships import Membership, delivery_of, start_of
 from penstock.client.push.message import Published
 from penstock.client.push.publications import Publication
-from penstock.client.push.wire_socket import READ_BYTES, open_socket
-from penstock.protocol.push import messages as wire
-
-log = logging.getLogger(__name__)
+from penstock.client.push.wire import Wire
+from penstock.client.push.wire_socket import open_socket
+from penstock.protocol.push import messages
 
 TICK_S = 0.5
 LEAVE_S = 5.0
@@ -65,12 +53,9 @@ class BrokerClient(PushEndpoint):
         heartbeat_interval: float = 30,
     ) -> None:
         super().__init__(host, port, client_id, request_timeout, heartbeat_interval)
-        self._lock = threading.Lock()
-        self._sending = threading.Lock()
         self._lifecycle = threading.RLock()
-        self._socket: socket.socket | None = None
-        self._receiver: threading.Thread | None = None
-        self._closing = threading.Event()
+        self._wire: Wire | None = None
+        self._crew: Crew | None = None
 
     # --- the connection --------------------------------------------------------------------------------------------
 
@@ -82,33 +67,22 @@ class BrokerClient(PushEndpoint):
             opened = self._open()
             core = ClientCore(client_id=self.client_id, epoch=new_epoch(), heartbeat_interval_s=self.heartbeat_interval)
             core.connected(time.monotonic())
-            closing = self._closing = threading.Event()
-            with self._lock:
-                self._core, self._socket = core, opened
-            receiver = threading.Thread(target=self._receive, args=(core, closing), name="push-receiver", daemon=True)
-            self._receiver = receiver
-            receiver.start()
+            self._wire = Wire(core, f"{self.host}:{self.port}", opened, self._open)
+            self._crew = Crew(self._wire.receive)
+            self._core = core
 
     def disconnect(self) -> None:
         """Let handlers finish what they have in hand, acknowledge it, and leave. A second time nothing happens."""
         with self._lifecycle:
-            core, receiver = self._core, self._receiver
-            if core is None:
+            core, wire, crew = self._core, self._wire, self._crew
+            if core is None or wire is None or crew is None:
                 return
-            with self._lock:
-                threads = [membership.target for membership in core.memberships.values()]
-            self._end_handlers(threads)
-            self._closing.set()
-            with self._lock:
-                core.close("the client leaves")
-            self._flush(core)
-            with self._lock:
-                self._core, self._was_closed = None, True
-                opened = self._socket
-            if opened is not None:
-                _shut(opened, socket.SHUT_WR)
-            if receiver is not None and receiver is not threading.current_thread():
-                receiver.join(LEAVE_S)
+            with wire.lock:
+                handlings = [membership.target for membership in core.memberships.values()]
+            _end(handlings)
+            self._core, self._was_closed = None, True
+            wire.leave("the client leaves")
+            crew.join(LEAVE_S)
 
     def __enter__(self) -> Self:
         self.connect()
@@ -125,14 +99,14 @@ class BrokerClient(PushEndpoint):
         """Whether it was created; False if it was there, with as many partitions. With others: TopicExists."""
         if partitions < 1:
             raise ValueError(f"partitions is {partitions}: a topic has at least one")
-        return bool(self._request(wire.CreateTopic(name, partitions)).created)
+        return bool(self._request(messages.CreateTopic(name, partitions)).created)
 
     def partition_count(self, topic: str) -> int:
         """Raises UnknownTopic."""
-        core = self._running()
-        with self._lock:
-            known = core.partition_counts.get(topic)
-        return known or int(self._request(wire.CreateTopic(topic, 0)).partitions)
+        wire = self._running_wire()
+        with wire.lock:
+            known = wire.core.partition_counts.get(topic)
+        return known or int(self._request(messages.CreateTopic(topic, 0)).partitions)
 
     def publish(
         self,
@@ -149,12 +123,14 @@ class BrokerClient(PushEndpoint):
         data, pairs = body_bytes(body), property_pairs(properties)
         if partition is None:
             self.partition_count(topic)
-        core = self._running()
+        wire = self._running_wire()
         waiter = _Waiter()
-        with self._lock:
-            publication = self._publication(core, topic, key_as_bytes, data, pairs, partition, timestamp, waiter.call)
-            core.publish(publication)
-        published: Published = self._wait(core, waiter, publication)
+        with wire.lock:
+            publication = self._publication(
+                wire.core, topic, key_as_bytes, data, pairs, partition, timestamp, waiter.call
+            )
+            wire.core.publish(publication)
+        published: Published = self._wait(wire, waiter, publication)
         return published
 
     def publish_text(self, topic: str, text: str, **properties: PropertyValue) -> Published:
@@ -170,11 +146,11 @@ class BrokerClient(PushEndpoint):
         It begins at an offset, 'earliest', 'latest', or a time (seconds since 1970, a float). With `delivery` 'key' a
         key stays with one member.
         """
-        value = wire.CreateSubscription(name, topic, start_of(start_offset), delivery_of(delivery))
+        value = messages.CreateSubscription(name, topic, start_of(start_offset), delivery_of(delivery))
         return bool(self._request(value).created)
 
     def delete_subscription(self, name: str) -> None:
-        self._request(wire.DeleteSubscription(name))
+        self._request(messages.DeleteSubscription(name))
 
     def subscribe_to_subscription(
         self,
@@ -208,87 +184,76 @@ class BrokerClient(PushEndpoint):
 
     def unsubscribe_from_subscription(self, name: str) -> None:
         """Let the handler finish the message in hand, and leave; the broker gives the rest to others."""
-        core = self._running()
-        with self._lock:
-            membership = core.memberships.get(name)
+        wire = self._running_wire()
+        with wire.lock:
+            membership = wire.core.memberships.get(name)
         if membership is None:
             raise BrokerClientError(f"this client is not subscribed to {name}")
-        self._end_handlers([membership.target])
-        self._request(wire.Unsubscribe(name))
+        _end([membership.target])
+        self._request(messages.Unsubscribe(name))
 
     def commit_offset(self, name: str, partition: int, offset: int) -> None:
         """Set the position of a subscription that this client is in: the next message is this one."""
-        self._request(wire.CommitOffset(name, partition, offset))
+        self._request(messages.CommitOffset(name, partition, offset))
 
     def ready(self, name: str, refresh_id: int) -> None:
         """Answer a reset: everything up to its ends is durably here."""
-        self._request(wire.Ready(name, refresh_id))
+        self._request(messages.Ready(name, refresh_id))
 
     def ask_refresh(self, name: str) -> None:
         """Have the broker send everything of a subscription once more: a RESET comes to each of its members."""
-        self._request(wire.Reset(name, wire.ASKED_REFRESH, ()))
+        self._request(messages.Reset(name, messages.ASKED_REFRESH, ()))
 
     def _join(self, membership: Membership, handler: Handler, on_reset: ResetHandler | None) -> str:
         if not callable(handler):
             raise TypeError("handler is called with each message: give a function")
         membership.is_ready_by_itself = on_reset is None
-        core = self._running()
+        wire = self._running_wire()
+        assert self._crew is not None
         name = membership.name or membership.group
-        with self._lock:
-            if name in core.memberships:
+        with wire.lock:
+            if name in wire.core.memberships:
                 raise BrokerClientError(f"this client is subscribed to {name} already")
-        acknowledge = self._acknowledger(core, membership)
-        thread = membership.target = HandlerThread(
-            name, handler, acknowledge, lambda generation: core.generation == generation, on_reset
+        handling = membership.target = Handling(
+            handler, _acknowledger(wire, membership), lambda generation: wire.core.generation == generation, on_reset
         )
+        self._crew.take_on(handling)
         waiter = _Waiter()
-        with self._lock:
-            core.subscribe(membership, waiter.call)
+        with wire.lock:
+            wire.core.subscribe(membership, waiter.call)
         try:
-            self._wait(core, waiter)
+            self._wait(wire, waiter)
         except BaseException:
-            thread.stop()
+            handling.stop()
             raise
-        thread.acknowledge_count = max(1, membership.credit // 2)
+        handling.acknowledge_count = max(1, membership.credit // 2)
         return membership.name
 
     # --- requests --------------------------------------------------------------------------------------------------
 
     def _request(self, value: Any) -> Any:
-        core = self._running()
+        wire = self._running_wire()
         waiter = _Waiter()
-        with self._lock:
-            core.request(value, waiter.call)
-        return self._wait(core, waiter)
+        with wire.lock:
+            wire.core.request(value, waiter.call)
+        return self._wait(wire, waiter)
 
-    def _wait(self, core: ClientCore, waiter: _Waiter, publication: Publication | None = None) -> Any:
-        self._flush(core)
-        if self._core is not core:  # disconnected meanwhile by another thread
+    def _wait(self, wire: Wire, waiter: _Waiter, publication: Publication | None = None) -> Any:
+        wire.flush()
+        if self._core is not wire.core:  # disconnected meanwhile by another thread
             waiter.call.fail(ClientClosed("this client was disconnected"))
         if waiter.wait(self.request_timeout):
             return waiter.call.result()
-        with self._lock:
+        with wire.lock:
             if waiter.call.done:
                 return waiter.call.result()
-            is_certain = core.withdraw(waiter.call, publication)
-        raise self._timed_out(core, is_certain=is_certain)
+            is_certain = wire.core.withdraw(waiter.call, publication)
+        raise self._timed_out(wire.core, is_certain=is_certain)
 
-    def _acknowledger(self, core: ClientCore, membership: Membership) -> Callable[[Acknowledgements], None]:
-        def acknowledge(acknowledgements: Acknowledgements) -> None:
-            with self._lock:
-                core.acknowledge(membership.name, acknowledgements)
-            self._flush(core)
-
-        return acknowledge
-
-    def _end_handlers(self, threads: list[HandlerThread]) -> None:
-        for thread in threads:
-            thread.stop()
-        deadline = time.monotonic() + LEAVE_S
-        for thread in threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
-
-    # --- the wire --------------------------------------------------------------------------------------------------
+    def _running_wire(self) -> Wire:
+        self._running()
+        assert self._wire is not None
+        return self._wire
 
     def _open(self) -> socket.socket:
         return open_socket(
@@ -298,92 +263,6 @@ class BrokerClient(PushEndpoint):
             read_s=min(TICK_S, self.heartbeat_interval / 4),
             write_s=self.request_timeout,
         )
-
-    def _flush(self, core: ClientCore) -> None:
-        """Whoever has the lock sends everything that is there, so that it leaves in its order."""
-        with self._sending:
-            with self._lock:
-                data = core.data_to_send(time.monotonic())
-                opened = self._socket
-            if data and opened is not None:
-                try:
-                    opened.sendall(data)
-                except OSError:
-                    _shut(opened, socket.SHUT_RDWR)  # the receiver notices
-
-    def _receive(self, core: ClientCore, closing: threading.Event) -> None:
-        """The receiving thread, from `connect` to `disconnect`; what belongs to a later `connect` is not its own."""
-        opened, backoff = self._socket, Backoff()
-        while opened is not None:
-            reason = self._receive_from(opened, core, closing)
-            if closing.is_set():
-                return
-            log.warning("connection to %s:%d lost (%s); connecting again", self.host, self.port, reason)
-            if core.has_heard:
-                backoff.reset()
-            opened = self._reconnect(core, closing, backoff)
-
-    def _receive_from(self, opened: socket.socket, core: ClientCore, closing: threading.Event) -> str:
-        """Until the connection ends; returns why."""
-        ends_by: float | None = None
-        try:
-            while True:
-                try:
-                    data = opened.recv(READ_BYTES)
-                except BlockingIOError:
-                    data = None
-                now = time.monotonic()
-                if data == b"":
-                    return "closed by the broker"
-                if not self._take(core, data, now):
-                    return f"silent for {3 * self.heartbeat_interval:.0f} s"
-                if closing.is_set():
-                    ends_by = ends_by or now + 1.0
-                    if now >= ends_by:
-                        return "left"
-        except OSError as error:
-            return error.strerror or str(error)
-        except ProtocolError as error:
-            with self._lock:
-                core.failed(error, new_epoch())
-            return str(error)
-        finally:
-            with self._lock:
-                core.disconnected()
-                if self._socket is opened:
-                    self._socket = None
-            _shut(opened, socket.SHUT_RDWR)  # wakes whoever is sending
-            with self._sending:
-                opened.close()
-
-    def _take(self, core: ClientCore, data: bytes | None, now: float) -> bool:
-        with self._lock:
-            events = core.received(data, now) if data else []
-            is_alive = core.tick(now)
-            has_output = core.has_output
-        for event in events:
-            dispatch(event)
-        if has_output:
-            self._flush(core)
-        return is_alive
-
-    def _reconnect(self, core: ClientCore, closing: threading.Event, backoff: Backoff) -> socket.socket | None:
-        """None: the client is being disconnected."""
-        while not closing.wait(backoff.next_s()):
-            try:
-                opened = self._open()
-            except NotConnected as error:
-                log.debug("%s", error)
-                continue
-            with self._sending, self._lock:
-                if closing.is_set():
-                    opened.close()
-                    return None
-                self._socket = opened
-                core.connected(time.monotonic())
-            self._flush(core)
-            return opened
-        return None
 
 
 class _Waiter:
@@ -400,8 +279,18 @@ class _Waiter:
         return self._lock.acquire(timeout=timeout_s)
 
 
-def _shut(opened: socket.socket, how: int) -> None:
-    try:
-        opened.shutdown(how)
-    except OSError:
-        pass  # closed already
+def _acknowledger(wire: Wire, membership: Membership) -> Callable[[Acknowledgements], None]:
+    def acknowledge(acknowledgements: Acknowledgements) -> None:
+        with wire.lock:
+            wire.core.acknowledge(membership.name, acknowledgements)
+        wire.flush()
+
+    return acknowledge
+
+
+def _end(handlings: list[Handling]) -> None:
+    for handling in handlings:
+        handling.stop()
+    deadline = time.monotonic() + LEAVE_S
+    for handling in handlings:
+        handling.join(max(0.0, deadline - time.monotonic()))

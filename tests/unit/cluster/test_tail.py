@@ -1,0 +1,93 @@
+"""The last batch of a partition: kept while somebody waits for it, and as it lies in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from penstock.broker.subscriptions.feed import Feed
+from penstock.cluster.partition import TAIL_BYTES_MAX, Partition
+from penstock.model.batch import read_header
+from penstock.model.batch_builder import NewRecord, build_batch
+from penstock.model.ids import PartitionId
+from tests.support.engine_bench import TOPIC, EngineBench
+
+NOW_MS = 1_000_000
+
+
+def nothing() -> None:
+    """Whoever waits."""
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[EngineBench]:
+    made = EngineBench(tmp_path)
+    made.start()
+    made.create("t", TOPIC)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def partition(bench: EngineBench) -> Partition:
+    return Partition("t", PartitionId(TOPIC, 0), bench.engine.log(PartitionId(TOPIC, 0)), 3)
+
+
+def append(partition: Partition, value: bytes = b"v", *, transactional: bool = False, sequence: int = -1) -> None:
+    batch = build_batch(
+        [NewRecord(None, value, (), NOW_MS)],
+        timestamp=NOW_MS,
+        producer_id=7 if transactional or sequence >= 0 else -1,
+        producer_epoch=0,
+        base_sequence=max(0, sequence),
+        transactional=transactional,
+    )
+    partition.append(batch, read_header(batch), NOW_MS)
+
+
+def test_it_is_kept_only_while_somebody_waits(partition: Partition) -> None:
+    append(partition)
+    assert partition.tail is None
+    partition.add_data_waiter(nothing)
+    append(partition)
+    assert partition.tail is not None
+    assert (partition.tail.offset, partition.tail.next_offset) == (1, 2)
+    partition.remove_data_waiter(nothing)
+    assert partition.tail is None
+
+
+def test_it_is_what_the_log_has(bench: EngineBench, partition: Partition) -> None:
+    partition.add_data_waiter(nothing)
+    append(partition)
+    append(partition)
+    bench.settle()
+    stored = partition.read(1, 1 << 16, one_batch_at_least=True, wait=True)
+    assert partition.tail is not None
+    assert partition.tail.batch == bytes(stored.records)
+
+
+def test_what_a_reader_gets_is_the_same_with_and_without(bench: EngineBench, partition: Partition) -> None:
+    partition.add_data_waiter(nothing)
+    append(partition, b"first")
+    append(partition, b"second")
+    feed = Feed(partition)
+    assert feed.next_chunk(1, ttl_ms=-1, now_ms=NOW_MS, wanted=None) is None, "it is not committed"
+    bench.settle()
+    kept = feed.next_chunk(1, ttl_ms=-1, now_ms=NOW_MS, wanted=None)
+    partition.tail = None
+    read = Feed(partition).next_chunk(1, ttl_ms=-1, now_ms=NOW_MS, wanted=None)
+    assert kept is not None and read is not None
+    assert (kept.offsets, kept.items, kept.next_offset) == (read.offsets, read.items, read.next_offset)
+
+
+def test_large_ones_repeated_ones_and_those_of_transactions_are_not_kept(partition: Partition) -> None:
+    partition.add_data_waiter(nothing)
+    append(partition, bytes(TAIL_BYTES_MAX))
+    append(partition, transactional=True)
+    assert partition.tail is None
+    append(partition)
+    append(partition, sequence=0)
+    assert partition.tail is not None
+    assert partition.tail.offset == 2
