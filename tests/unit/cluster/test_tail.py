@@ -78,7 +78,8 @@ def test_what_a_reader_gets_is_the_same_with_and_without(bench: EngineBench, par
     kept = feed.next_chunk(1, ttl_ms=-1, now_ms=NOW_MS, wanted=None)
     partition.tail = None
     read = Feed(partition).next_chunk(1, ttl_ms=-1, now_ms=NOW_MS, wanted=None)
-    assert kept is not None and read is not None
+    assert kept is not None
+    assert read is not None
     assert (kept.offsets, kept.items, kept.next_offset) == (read.offsets, read.items, read.next_offset)
 
 
