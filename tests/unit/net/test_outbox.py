@@ -63,7 +63,7 @@ def test_of_a_few_those_that_became_ready_last_go_first() -> None:
     outbox, order = Outbox(lambda call: None), []
     lines = [Line(outbox) for _ in range(3)]
     for number, line in enumerate(lines):
-        line.then = lambda number=number: order.append(number)  # type: ignore[misc]
+        line.then = lambda number=number: order.append(number)
         line.ready()
     outbox.send()
     assert order == [2, 1, 0]
@@ -73,7 +73,7 @@ def test_of_many_nobody_is_put_off() -> None:
     outbox, order = Outbox(lambda call: None), []
     lines = [Line(outbox) for _ in range(20)]
     for number, line in enumerate(lines):
-        line.then = lambda number=number: order.append(number)  # type: ignore[misc]
+        line.then = lambda number=number: order.append(number)
         line.ready()
     outbox.send()
     assert order == list(range(20))

@@ -1,4 +1,8 @@
-"""BrokerClient: the push client for programs with threads. What they share is the `wire`, who they are the `crew`."""
+"""BrokerClient: the push client for programs with threads.
+
+One thread receives: it completes the calls of other threads, hands messages to the handler threads, sends heartbeats
+and connects anew. What the threads share is the `wire`.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +24,9 @@ from penstock.client.push.arguments import (
 )
 from penstock.client.push.calls import Call
 from penstock.client.push.core import ClientCore
-from penstock.client.push.crew import Crew
 from penstock.client.push.endpoint import PushEndpoint
 from penstock.client.push.errors import BrokerClientError, ClientClosed
-from penstock.client.push.handling import Handler, Handling, ResetHandler
+from penstock.client.push.handler_thread import Handler, HandlerThread, ResetHandler
 from penstock.client.push.identity import new_epoch
 from penstock.client.push.memberships import Membership, delivery_of, start_of
 from penstock.client.push.message import Published
@@ -55,7 +58,7 @@ class BrokerClient(PushEndpoint):
         super().__init__(host, port, client_id, request_timeout, heartbeat_interval)
         self._lifecycle = threading.RLock()
         self._wire: Wire | None = None
-        self._crew: Crew | None = None
+        self._receiver: threading.Thread | None = None
 
     # --- the connection --------------------------------------------------------------------------------------------
 
@@ -67,22 +70,24 @@ class BrokerClient(PushEndpoint):
             opened = self._open()
             core = ClientCore(client_id=self.client_id, epoch=new_epoch(), heartbeat_interval_s=self.heartbeat_interval)
             core.connected(time.monotonic())
-            self._wire = Wire(core, f"{self.host}:{self.port}", opened, self._open)
-            self._crew = Crew(self._wire.receive)
+            wire = self._wire = Wire(core, f"{self.host}:{self.port}", opened, self._open)
             self._core = core
+            self._receiver = threading.Thread(target=wire.receive_all, name="push-receiver", daemon=True)
+            self._receiver.start()
 
     def disconnect(self) -> None:
         """Let handlers finish what they have in hand, acknowledge it, and leave. A second time nothing happens."""
         with self._lifecycle:
-            core, wire, crew = self._core, self._wire, self._crew
-            if core is None or wire is None or crew is None:
+            core, wire, receiver = self._core, self._wire, self._receiver
+            if core is None or wire is None:
                 return
             with wire.lock:
-                handlings = [membership.target for membership in core.memberships.values()]
-            _end(handlings)
+                threads = [membership.target for membership in core.memberships.values()]
+            _end(threads)
             self._core, self._was_closed = None, True
             wire.leave("the client leaves")
-            crew.join(LEAVE_S)
+            if receiver is not None and receiver is not threading.current_thread():
+                receiver.join(LEAVE_S)
 
     def __enter__(self) -> Self:
         self.connect()
@@ -209,24 +214,22 @@ class BrokerClient(PushEndpoint):
             raise TypeError("handler is called with each message: give a function")
         membership.is_ready_by_itself = on_reset is None
         wire = self._running_wire()
-        assert self._crew is not None
         name = membership.name or membership.group
         with wire.lock:
             if name in wire.core.memberships:
                 raise BrokerClientError(f"this client is subscribed to {name} already")
-        handling = membership.target = Handling(
-            handler, _acknowledger(wire, membership), lambda generation: wire.core.generation == generation, on_reset
+        thread = membership.target = HandlerThread(
+            name, handler, _acknowledger(wire, membership), lambda made: wire.core.generation == made, on_reset
         )
-        self._crew.take_on(handling)
         waiter = _Waiter()
         with wire.lock:
             wire.core.subscribe(membership, waiter.call)
         try:
             self._wait(wire, waiter)
         except BaseException:
-            handling.stop()
+            thread.stop()
             raise
-        handling.acknowledge_count = max(1, membership.credit // 2)
+        thread.acknowledge_count = max(1, membership.credit // 2)
         return membership.name
 
     # --- requests --------------------------------------------------------------------------------------------------
@@ -288,9 +291,9 @@ def _acknowledger(wire: Wire, membership: Membership) -> Callable[[Acknowledgeme
     return acknowledge
 
 
-def _end(handlings: list[Handling]) -> None:
-    for handling in handlings:
-        handling.stop()
+def _end(threads: list[HandlerThread]) -> None:
+    for thread in threads:
+        thread.stop()
     deadline = time.monotonic() + LEAVE_S
-    for handling in handlings:
-        handling.join(max(0.0, deadline - time.monotonic()))
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))

@@ -53,7 +53,7 @@ class Wire:
                     _shut(opened, socket.SHUT_RDWR)  # who receives notices
 
     def leave(self, reason: str) -> None:
-        """Say goodbye; `receive` ends soon after."""
+        """Say goodbye; `receive_all` ends soon after."""
         self._closing.set()
         with self.lock:
             self.core.close(reason)
@@ -63,11 +63,13 @@ class Wire:
         if opened is not None:
             _shut(opened, socket.SHUT_WR)
 
-    def receive(self) -> bool:
-        """One read, or one attempt to connect again; what came has been dispatched. False once it is over.
+    def receive_all(self) -> None:
+        """In a thread of its own, until `leave`."""
+        while self._receive():
+            pass
 
-        One caller at a time. It lasts no longer than the time-out of a read, or a pause between attempts.
-        """
+    def _receive(self) -> bool:
+        """One read, or one attempt to connect again; what came has been dispatched. False once it is over."""
         opened = self._socket
         if opened is None:
             return self._connect_again()

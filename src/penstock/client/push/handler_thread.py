@@ -1,12 +1,12 @@
-"""What waits for the handler of one subscription, and the calls of it: by one thread at a time, in order."""
+"""The thread that calls the handler of one subscription: never the one that receives, so that a handler may publish."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
+from queue import SimpleQueue
 
 from penstock.client.push.acknowledgements import Acknowledgements
 from penstock.client.push.errors import NotDone
@@ -21,77 +21,57 @@ ACKNOWLEDGE_AFTER_S = 0.005
 """A slow handler's work is acknowledged after so long, a quick one's many messages at a time."""
 
 
-class Handling:
-    """A target. `acknowledge` sends what it is given; `is_current` tells whether a connection is still the one.
-
-    When something comes and nobody is at it, `is_due` is called, and somebody has to call `run`.
-    """
+class HandlerThread:
+    """A target. `acknowledge` sends what it is given; `is_current` tells whether a connection is still the one."""
 
     def __init__(
         self,
+        name: str,
         handler: Handler,
         acknowledge: Callable[[Acknowledgements], None],
         is_current: Callable[[int], bool],
         on_reset: ResetHandler | None = None,
     ) -> None:
         self.acknowledge_count = 50
-        self.is_due: Callable[[Handling], object] = _nobody
         self._handler = handler
         self._acknowledge = acknowledge
         self._is_current = is_current
         self._on_reset = on_reset
-        self._items: deque[list[Message] | Reset] = deque()
+        self._batches: SimpleQueue[list[Message] | Reset | None] = SimpleQueue()
         self._is_stopping = False
-        self._running = threading.Lock()  # held from `is_due` to the end of `run`
-        self._runner = 0
-        self._acknowledgements = Acknowledgements()
+        self._thread = threading.Thread(target=self._run, name=f"push-{name}", daemon=True)
+        self._thread.start()
 
     def deliver(self, messages: list[Message]) -> None:
-        self._add(messages)
+        self._batches.put(messages)
 
     def reset(self, reset: Reset) -> None:
-        self._add(reset)
+        self._batches.put(reset)
 
     def lost(self, error: Exception) -> None:
         self.stop()
 
     def stop(self) -> None:
-        """The message in hand is the last one."""
+        """The message in hand is the last one. From the handler itself it cannot be waited for."""
         self._is_stopping = True
+        self._batches.put(None)
 
     def join(self, timeout_s: float) -> bool:
-        """After `stop`: whether nothing is in hand any more. From the handler itself it cannot be waited for."""
-        if self._runner == threading.get_ident() or not self._running.acquire(timeout=timeout_s):
-            return False
-        self._running.release()
-        return True
+        """Whether it has ended."""
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout_s)
+        return not self._thread.is_alive()
 
-    @property
-    def is_over(self) -> bool:
-        return self._is_stopping and not self._running.locked()
-
-    def run(self) -> None:
-        """Until nothing is left."""
-        is_mine = True
-        while is_mine:
-            self._runner = threading.get_ident()
-            while self._items and not self._is_stopping:
-                self._handle(self._items.popleft())
-            self._runner = 0
-            self._running.release()
-            # What came in between found it running.
-            is_mine = bool(self._items) and not self._is_stopping and self._running.acquire(blocking=False)
-
-    def _add(self, item: list[Message] | Reset) -> None:
-        self._items.append(item)
-        if not self._is_stopping and self._running.acquire(blocking=False):
-            self.is_due(self)
-
-    def _handle(self, item: list[Message] | Reset) -> None:
-        if isinstance(item, Reset):
-            self._handle_reset(item)
-        elif self._is_current(item[0].generation):
-            self._handle_messages(item, self._acknowledgements)
+    def _run(self) -> None:
+        acknowledgements = Acknowledgements()
+        while not self._is_stopping:
+            batch = self._batches.get()
+            if batch is None:
+                break
+            if isinstance(batch, Reset):
+                self._handle_reset(batch)
+            elif self._is_current(batch[0].generation):
+                self._handle(batch, acknowledgements)
 
     def _handle_reset(self, reset: Reset) -> None:
         """Between the messages before it and those after it."""
@@ -102,7 +82,7 @@ class Handling:
         except BaseException:
             log.exception("the reset of %s failed; it comes again with the next connection", reset.subscription)
 
-    def _handle_messages(self, batch: list[Message], acknowledgements: Acknowledgements) -> None:
+    def _handle(self, batch: list[Message], acknowledgements: Acknowledgements) -> None:
         handler, done, now = self._handler, acknowledgements.done, time.monotonic
         due = now() + ACKNOWLEDGE_AFTER_S
         for message in batch:
@@ -126,7 +106,3 @@ class Handling:
                     return
         if acknowledgements.count:
             self._acknowledge(acknowledgements)
-
-
-def _nobody(_: Handling) -> None:
-    """Before it belongs to a crew nothing comes."""
