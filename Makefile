@@ -54,7 +54,7 @@ spark: compat-setup ## topics as Spark tables and streams and in pipelines, in r
 	$(BIN)/pytest tests/spark -m spark
 
 spark-kills: compat-setup ## a stream from topic to topic, a hundred kills; KILLS=10, SEED=2, TARGET=kafka
-	PENSTOCK_SPARK_KILLS=$(or $(KILLS),100) PENSTOCK_SPARK_SEED=$(or $(SEED),1) $(if $(TARGET),PENSTOCK_TEST_TARGET=$(TARGET)) \
+	PENSTOCK_TEST_KILLS=$(or $(KILLS),100) PENSTOCK_TEST_SEED=$(or $(SEED),1) $(if $(TARGET),PENSTOCK_TEST_TARGET=$(TARGET)) \
 		$(BIN)/pytest tests/spark/test_spark_kills.py -m slow -s --timeout 7200
 
 compat-suites: compat-setup ## the tests that client libraries publish, on Kafka and on the broker; SUITE=name for one

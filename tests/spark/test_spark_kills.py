@@ -1,7 +1,7 @@
 """Exactly once when everything dies: drivers at each step of a commit, executors, brokers, and two drivers at a time.
 
 PENSTOCK_TEST_TARGET=kafka   the same with Apache Kafka as the broker
-PENSTOCK_SPARK_KILLS=100     how many the random run has; 6 unless told
+PENSTOCK_TEST_KILLS=100      how many the random run has; 6 unless told
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def kill_a_worker(driver: Driver, random_: random.Random) -> int:
 @pytest.mark.feature("S-02", "X-02")
 def test_killed_at_random(own_broker: BrokerProcess, proxy: StepProxy, tmp_path: Path) -> None:
     """Driver, worker or broker, at any moment or at a named step; afterwards everything is there once."""
-    kills, seed = int(os.environ.get("PENSTOCK_SPARK_KILLS", "6")), int(os.environ.get("PENSTOCK_SPARK_SEED", "1"))
+    kills, seed = int(os.environ.get("PENSTOCK_TEST_KILLS", "6")), int(os.environ.get("PENSTOCK_TEST_SEED", "1"))
     random_ = random.Random(seed)
     world = world_of(own_broker, tmp_path, batch=300)
     done = {"driver": 0, "step": 0, "worker": 0, "broker": 0}
