@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from penstock.broker.subscriptions.core import Core, Rules
+from penstock.broker.subscriptions.core import Core
 from penstock.broker.subscriptions.member import Member
 from penstock.broker.subscriptions.position import Position, decode_position, encode_position
+from penstock.broker.subscriptions.rules import Rules
 from penstock.protocol.push.data import AckRange, Item, Verdict, decode_items, encode_item
 
 Place = tuple[int, int]
@@ -61,7 +62,7 @@ class World:
 
     def answer(self, member: Member, place: Place, verdict: Verdict = Verdict.DONE) -> None:
         partition, offset = place
-        self.core.acknowledge(member, [AckRange(partition, offset, offset, verdict)], self.now_ms)
+        self.core.answers.acknowledge(member, [AckRange(partition, offset, offset, verdict)], self.now_ms)
         if self.at.get(place) is member:
             del self.at[place]
             if verdict is Verdict.DONE:
@@ -74,7 +75,7 @@ class World:
             del self.late[place]
             flight = self.core.progress[place[0]].unacked.get(place[1])
             if member.member_id in self.core.members and flight is not None and member in flight.previous:
-                self.core.acknowledge(member, [AckRange(*place, place[1])], self.now_ms)
+                self.core.answers.acknowledge(member, [AckRange(*place, place[1])], self.now_ms)
                 self.at.pop(place, None)
                 self.done.add(place)
                 self._send()  # what was on its way when the next answer came is not called back
@@ -84,7 +85,7 @@ class World:
         """The position is set by hand, forwards only: going back would make done what is not, here."""
         progress = self.core.progress[partition]
         offset = max(offset, progress.committed)
-        self.core.commit(partition, offset, self.now_ms)
+        self.core.answers.commit(partition, offset, self.now_ms)
         below = {(partition, one) for one in range(offset)}
         self.committed_by_hand |= below
         self.done |= below
@@ -112,17 +113,17 @@ class World:
 
     def pump(self) -> None:
         core = self.core
-        for dead in core.take_dead():
+        for dead in core.redelivery.take_dead():
             assert self.deliveries[dead.partition, dead.offset] == self.rules.deliveries_max
             self.dead.add((dead.partition, dead.offset))
             self.done.add((dead.partition, dead.offset))
-            core.gone(dead.partition, dead.offset)
-        for partition, offset in core.due(self.now_ms, 100):
+            core.redelivery.gone(dead.partition, dead.offset)
+        for partition, offset in core.redelivery.due(self.now_ms, 100):
             key = self.logs[partition][offset]
-            core.deal_again(partition, offset, _item(partition, offset), key, self.now_ms)
+            core.redelivery.deal_again(partition, offset, _item(partition, offset), key, self.now_ms)
         self._send()
         for partition, log in enumerate(self.logs):
-            while core.can_deal and core.may_deal_new(partition):
+            while core.dealing.can_deal() and core.dealing.may_deal_new(partition):
                 progress = core.progress[partition]
                 start = progress.next_offset
                 if start >= len(log):
@@ -132,15 +133,15 @@ class World:
                     core.passed(partition, len(log))
                     break
                 items = [_item(partition, offset) for offset in offsets]
-                if not core.deal(partition, offsets, items, [log[offset] for offset in offsets], self.now_ms):
+                if not core.dealing.deal(partition, offsets, items, [log[offset] for offset in offsets], self.now_ms):
                     break
                 self._send()
         self._send()
         self.check()
 
     def _send(self) -> None:
-        while self.core.touched:
-            member, _ = self.core.touched.popitem()
+        while self.core.state.touched:
+            member, _ = self.core.state.touched.popitem()
             items, member.outgoing, member.outgoing_bytes = member.outgoing, [], 0
             for item in items:
                 (message,), _ = decode_items(item, 0, 1)

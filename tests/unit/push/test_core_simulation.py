@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from penstock.broker.subscriptions.core import Rules
+from penstock.broker.subscriptions.rules import Rules
 from penstock.protocol.push.data import Verdict
 from tests.unit.push.core_world import World
 

@@ -322,7 +322,7 @@ class PushConnection(asyncio.Protocol):
             return
         live, member = membership
         try:
-            live.core.acknowledge(member, ack.ranges, live.now_ms)
+            live.core.answers.acknowledge(member, ack.ranges, live.now_ms)
         except KafkaError as error:
             self.refuse(frame.message_id, error)
         live.wake()

@@ -138,9 +138,9 @@ class Requests:
                 ErrorCode.OFFSET_OUT_OF_RANGE,
                 f"offset {request.offset} of partition {request.partition}; it has 0 to {partition.high_watermark}",
             )
-        if live.core.rewinding:
+        if live.core.refreshing.is_waiting:
             raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS, "a refresh begins; commit after its RESET")
-        live.core.commit(request.partition, request.offset, live.now_ms)
+        live.core.answers.commit(request.partition, request.offset, live.now_ms)
         live.wake()
         await self._subscriptions.commits.now(live)
 

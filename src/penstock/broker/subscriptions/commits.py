@@ -61,7 +61,7 @@ class Commits:
 
     async def now(self, live: LiveSubscription) -> None:
         """Store what has changed, and wait until it is on disk."""
-        if not live.core.dirty and not live.is_commit_under_way:
+        if not live.core.state.dirty and not live.is_commit_under_way:
             return
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(live, []).append(done)
@@ -73,7 +73,7 @@ class Commits:
     def stop(self, lives: Iterable[LiveSubscription]) -> None:
         """Write what has changed; the flush at the end of the node makes it durable."""
         for live in lives:
-            if live.core.dirty:
+            if live.core.state.dirty:
                 self._commit(live)
         if self._timer is not None:
             self._timer.cancel()
@@ -85,7 +85,7 @@ class Commits:
         while self._due:
             live = next(iter(self._due))
             del self._due[live]
-            if not live.is_commit_under_way and live.core.dirty:
+            if not live.is_commit_under_way and live.core.state.dirty:
                 self._commit(live)
             if self._due and time.perf_counter_ns() > end:
                 self._timer = loop.call_later(STEP_PAUSE_SECONDS, self._tick)
@@ -115,11 +115,11 @@ class Commits:
     def _go_on(self, live: LiveSubscription, code: ErrorCode, positions: dict[int, Position]) -> None:
         if code is not ErrorCode.NONE:
             log.warning("positions of %s are not stored: %s", live.name, code.name)
-            live.core.dirty.update(positions)
+            live.core.state.dirty.update(positions)
             asyncio.get_running_loop().call_later(RETRY_SECONDS, self.soon, live)
         elif live in self._waiting:
             self._commit(live)
-        elif live.core.dirty:
+        elif live.core.state.dirty:
             self.soon(live)
 
     def changes(self, name: str, topic_name: str, positions: dict[int, Position]) -> list[OffsetChange]:

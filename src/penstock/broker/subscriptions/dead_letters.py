@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 
-from penstock.broker.subscriptions.core import Dead
+from penstock.broker.subscriptions.desk import Desk
 from penstock.broker.subscriptions.feed import Found
-from penstock.broker.subscriptions.live import LiveSubscription
+from penstock.broker.subscriptions.redelivery import Dead
 from penstock.cluster.controller import Controller
 from penstock.cluster.new_topic import NewTopic
 from penstock.cluster.partitions import PartitionTable
@@ -33,16 +33,16 @@ class DeadLetters:
         self._controller = controller
         self._clock = clock
 
-    async def bury(self, live: LiveSubscription, dead: Dead, found: Found) -> None:
-        topic = await self._topic(dead_letter_topic(live.topic, live.name))
+    async def bury(self, desk: Desk, dead: Dead, found: Found) -> None:
+        topic = await self._topic(dead_letter_topic(desk.topic, desk.name))
         partition = self._partitions.get(topic.name, dead.partition % topic.partition_count)
         item, _ = found.messages[dead.offset]
         (message,), _ = decode_items(item, 0, 1)
         origin = {
-            "dead-letter-topic": live.topic,
+            "dead-letter-topic": desk.topic,
             "dead-letter-partition": str(dead.partition),
             "dead-letter-offset": str(dead.offset),
-            "dead-letter-subscription": live.name,
+            "dead-letter-subscription": desk.name,
             "dead-letter-deliveries": str(dead.deliveries),
             "dead-letter-reason": f"not acknowledged after {dead.deliveries} deliveries",
         }

@@ -28,6 +28,10 @@ class KeyOwners:
         self._owners: dict[int, tuple[Member, int]] = {}  # and how many unfinished messages it has of the slot
         self._preferred: dict[int, Member] = {}
 
+    def clear(self) -> None:
+        self._owners.clear()
+        self._preferred.clear()
+
     def members_changed(self) -> None:
         self._preferred.clear()
 

@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
+
+from penstock.broker.broker import Broker
 from penstock.broker.record_worker import RecordWorker
+from penstock.broker.subscriptions.commits import Commits
+from penstock.broker.subscriptions.position import Position
 from penstock.cluster.partition import Partition
-from penstock.model.errors import KafkaError
+from penstock.cluster.topics import Topic
+from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.push.values import Start, StartKind
+
+
+async def commit_starts(broker: Broker, commits: Commits, name: str, topic: Topic, start: Start) -> None:
+    """Positions where there are none: what a group of this name has done already stays done."""
+    await broker.groups.prepare()
+    committed = broker.groups.committed(name).get(topic.name, {})
+    positions = {}
+    for index in range(topic.partition_count):
+        if index not in committed:
+            partition = broker.partitions.get(topic.name, index)
+            positions[index] = Position(await starting_offset(partition, start, broker.record_worker))
+    done: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
+    changes = commits.changes(name, topic.name, positions)
+    if changes:
+        broker.groups.commit_held(name, changes, done.set_result)
+        code = await done
+        if code is not ErrorCode.NONE:
+            raise KafkaError(code, "the position could not be stored")
 
 
 async def starting_offset(partition: Partition, start: Start, worker: RecordWorker) -> int:

@@ -1,0 +1,13 @@
+"""The numbers a subscription goes by."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Rules(NamedTuple):
+    ack_timeout_ms: int = 30_000
+    redelivery_delay_ms: int = 100
+    deliveries_max: int = 10
+    done_ranges_max: int = 1_500
+    """Ranges above the committed position that are stored with it; with more, nothing new is sent for a while."""

@@ -1,0 +1,44 @@
+"""What live subscriptions find around them: connections, the dead-letter topic, the clock, the queue of pumps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from penstock.broker.subscriptions.feed import Found
+from penstock.broker.subscriptions.pumps import Pumps
+from penstock.broker.subscriptions.redelivery import Dead
+from penstock.broker.subscriptions.rules import Rules
+from penstock.observability.timings import Timings
+from penstock.runtime.clock import Clock
+
+if TYPE_CHECKING:
+    from penstock.broker.subscriptions.desk import Desk
+    from penstock.broker.subscriptions.live import LiveSubscription
+
+
+class Sink(Protocol):
+    """The connection of a member."""
+
+    def send(self, data: bytes) -> None: ...
+    def evict(self, reason: str) -> None: ...
+
+
+class Undertaker(Protocol):
+    """Puts a message into the dead-letter topic; KafkaError if that cannot be done."""
+
+    async def bury(self, desk: Desk, dead: Dead, found: Found) -> None: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Surroundings:
+    """What all live subscriptions of a node share."""
+
+    rules: Rules
+    clock: Clock
+    pumps: Pumps
+    commit_soon: Callable[[LiveSubscription], None]
+    refreshed: Callable[[LiveSubscription], None]
+    undertaker: Undertaker
+    latency: Timings
