@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from penstock.broker.subscriptions.reading import Chunk, Cursor, Wanted, has_transactions, read_chunk
+from penstock.broker.subscriptions.aborted import has_transactions
+from penstock.broker.subscriptions.chunk import Chunk
+from penstock.broker.subscriptions.reading import Cursor, read_chunk
+from penstock.broker.subscriptions.record_reader import Wanted
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.storage.interface import AbortedTransaction

@@ -10,10 +10,10 @@ import logging
 import time
 from collections.abc import Collection
 
+from penstock.broker.subscriptions.chunk import Chunk
 from penstock.broker.subscriptions.desk import Desk
 from penstock.broker.subscriptions.feed import Feed, Found, find
 from penstock.broker.subscriptions.outgoing import Outgoing
-from penstock.broker.subscriptions.reading import Chunk
 from penstock.cluster.partition import Partition
 from penstock.model.errors import KafkaError
 from penstock.runtime.turns import STEP_NS
