@@ -54,6 +54,11 @@ def connect_push_probes(door: PushDoor, metrics: BrokerMetrics) -> None:
         ("penstock_push_subscriptions", "Subscriptions", lambda: len(subscriptions)),
         ("penstock_push_members", "Members of all subscriptions", lambda: subscriptions.member_count),
         ("penstock_push_unacknowledged", "Messages that members have not answered", lambda: subscriptions.in_flight),
+        (
+            "penstock_push_dead_letters_waiting",
+            "Messages that could not be put into their dead-letter topic yet",
+            lambda: subscriptions.dead_waiting,
+        ),
     ):
         metrics.add_gauge(name, help_text, read)
     for name, help_text, read in (

@@ -12,8 +12,9 @@ from penstock.observability.exposition import LAG_FAMILIES, LOG_FAMILIES, pages
 from penstock.observability.metrics import BrokerMetrics
 
 DEPLOY = Path(__file__).parents[3] / "deploy" / "prometheus"
-# Gauges that the node adds to the metrics: see penstock.node.probes.
-NODE_PROBES = Path(__file__).parents[3] / "src" / "penstock" / "node" / "probes.py"
+# Gauges that the node adds to the metrics.
+NODE = Path(__file__).parents[3] / "src" / "penstock" / "node"
+NODE_PROBES = "".join((NODE / name).read_text() for name in ("probes.py", "push_door.py"))
 
 
 def expressions() -> dict[str, str]:
@@ -28,7 +29,7 @@ def existing_metrics() -> set[str]:
     text = b"".join(pages(metrics.registry, [], [])).decode()
     names = set(re.findall(r"^(\w+)(?:\{| )", text, re.MULTILINE))
     names |= {name for name, _ in (*LOG_FAMILIES, *LAG_FAMILIES)}
-    return names | set(re.findall(r'"(penstock_\w+)"', NODE_PROBES.read_text()))
+    return names | set(re.findall(r'"(penstock_\w+)"', NODE_PROBES))
 
 
 def test_every_metric_that_an_alert_names_exists() -> None:

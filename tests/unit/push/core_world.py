@@ -27,6 +27,8 @@ class World:
         self.dead: set[Place] = set()
         self.committed_by_hand: set[Place] = set()
         self.deliveries: Counter[Place] = Counter()
+        self.stored_deliveries: Counter[Place] = Counter()
+        self.can_bury = True
         self.received: list[tuple[str, Place]] = []
         self.at: dict[Place, Member] = {}
         self.late: dict[Place, Member] = {}  # whose time was over
@@ -40,7 +42,7 @@ class World:
         self.at.clear()
         self.late.clear()
         self.done = set(self.durable)
-        self.deliveries.clear()
+        self.deliveries = Counter(self.stored_deliveries)
 
     # --- what happens ------------------------------------------------------------------------------------------------
 
@@ -108,16 +110,23 @@ class World:
         for partition, position in self.core.take_positions().items():
             self.stored[partition] = (position.offset, encode_position(position, 0))
         self.durable = set(self.done)
+        self.stored_deliveries = Counter(
+            {
+                place: count
+                for place, count in self.deliveries.items()
+                if place not in self.done and (count > 1 or place not in self.at or not self.is_in_flight(place))
+            }
+        )
 
     # --- the driver --------------------------------------------------------------------------------------------------
 
     def pump(self) -> None:
         core = self.core
-        for dead in core.redelivery.take_dead():
+        for dead in core.redelivery.dead() if self.can_bury else ():
             assert self.deliveries[dead.partition, dead.offset] == self.rules.deliveries_max
             self.dead.add((dead.partition, dead.offset))
             self.done.add((dead.partition, dead.offset))
-            core.redelivery.gone(dead.partition, dead.offset)
+            core.redelivery.buried(dead)
         for partition, offset in core.redelivery.due(self.now_ms, 100):
             key = self.logs[partition][offset]
             core.redelivery.deal_again(partition, offset, _item(partition, offset), key, self.now_ms)

@@ -41,6 +41,8 @@ def live(seed: int, steps: int, *, by_key: bool) -> World:
             world.commit(partition, chance.randint(0, world.core.progress[partition].next_offset))
         elif event < 0.97:
             world.store()
+        elif event < 0.975:
+            world.can_bury = not world.can_bury
         else:
             world.restart()
     return world
@@ -48,6 +50,7 @@ def live(seed: int, steps: int, *, by_key: bool) -> World:
 
 def finish(world: World) -> None:
     """A faithful member does what is left."""
+    world.can_bury = True
     for member in list(world.core.members.values()):
         world.leave(member)
     faithful = world.join(10)
@@ -72,6 +75,64 @@ def test_nothing_is_lost_and_nothing_acknowledged_comes_again(seed: int, by_key:
     assert world.done == everything
     skipped = everything - {place for _, place in world.received}
     assert skipped <= world.committed_by_hand
+
+
+@pytest.mark.parametrize("by_key", [False, True], ids=["in turn", "by key"])
+def test_a_poison_message_dies_whatever_crashes_in_between(by_key: bool) -> None:
+    """It kills whoever gets it; the broker is killed after each time, as soon as that was stored."""
+    world = World(RULES, by_key=by_key)
+    for key in (b"good", b"bad", b"good"):
+        world.publish(0, key)
+    for deliveries in range(1, RULES.deliveries_max + 1):
+        member = world.join(10)
+        assert world.deliveries[0, 1] == deliveries
+        for place in [(0, 0), (0, 2)]:
+            if place in world.at:
+                world.answer(member, place)
+        world.leave(member)
+        world.store()
+        world.restart()
+    world.join(10)
+    assert world.dead == {(0, 1)}
+    assert world.core.progress[0].committed == 3
+
+
+def test_a_member_that_is_stuck_loses_its_keys_to_another() -> None:
+    """Otherwise what it has would be dead in the end, with somebody beside it who could have done it."""
+    world = World(RULES, by_key=True)
+    stuck, keys = world.join(2), [b"a", b"b", b"c", b"d", b"e", b"f"]
+    for key in keys * 3:
+        world.publish(0, key)
+    willing = world.join(100)
+    for _ in range(100):
+        for place in [place for place, holder in world.at.items() if holder is willing]:
+            world.answer(willing, place)
+        world.wait(RULES.ack_timeout_ms // 2)
+    assert world.core.progress[0].committed == 18
+    assert not world.dead
+    assert stuck.in_flight == 0
+
+
+def test_a_dead_message_that_cannot_be_buried_is_sent_to_nobody() -> None:
+    world = World(RULES)
+    world.can_bury = False
+    world.publish(0)
+    world.publish(0)
+    member = world.join(10)
+    for _ in range(RULES.deliveries_max):
+        world.answer(member, (0, 0), Verdict.NOT_DONE)
+        world.wait(RULES.redelivery_delay_ms)
+    world.answer(member, (0, 1))
+    assert (0, 0) not in world.at
+    world.store()
+    world.restart()
+    world.join(10)
+    world.wait(10_000)
+    assert world.deliveries[0, 0] == RULES.deliveries_max
+    assert world.core.progress[0].committed == 0
+    world.can_bury = True
+    world.pump()
+    assert world.core.progress[0].committed == 2
 
 
 @pytest.mark.slow

@@ -68,8 +68,9 @@ class Requests:
         """With 0 partitions the topic is only asked for."""
         known = self._broker.topics.get(request.topic)
         if known is None and request.partitions > 0:
+            configs = self._subscriptions.configs_of_dead_letters(request.topic)
             (made,) = await self._broker.controller.create_topics(
-                [NewTopic(name=request.topic, partition_count=request.partitions)]
+                [NewTopic(name=request.topic, partition_count=request.partitions, configs=configs)]
             )
             if isinstance(made, Topic):
                 return m.CreateTopicAck(made.partition_count, True)

@@ -6,7 +6,6 @@ from penstock.broker.subscriptions.desk import Desk
 from penstock.broker.subscriptions.feed import Found
 from penstock.broker.subscriptions.outgoing import Outgoing
 from penstock.broker.subscriptions.progress import Progress
-from penstock.broker.subscriptions.redelivery import Dead
 from penstock.broker.subscriptions.supply import STUCK_MS, Supply
 
 AT_ONCE = 200
@@ -54,7 +53,7 @@ class Again:
     def _later(self, index: int, offsets: list[int]) -> None:
         due_ms = self._desk.now_ms + STUCK_MS
         for offset in offsets:
-            self._redelivery.revive(Dead(index, offset, 0), due_ms)
+            self._redelivery.later(index, offset, due_ms)
 
     def _bring(self, index: int, offsets: list[int], found: Found) -> None:
         now_ms = self._desk.now_ms

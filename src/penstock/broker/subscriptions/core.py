@@ -66,21 +66,12 @@ class Core:
         for flight in tuple(state.flights):
             if flight.member is member and flight.left:
                 self.redelivery.give_back(flight, now_ms)
-        for waiting in member.waiting:
-            state.waiting_count -= 1
-            if self.progress[waiting.flight.partition].unacked.get(waiting.offset) is waiting.flight:
-                self.redelivery.give_back_one(waiting.flight, waiting.offset, now_ms)
-        member.waiting.clear()
+        self._take_waiting(member, now_ms)
         self.refreshing.rewind_if_idle(now_ms)
 
     @property
     def in_flight(self) -> int:
         return self.state.in_flight
-
-    @property
-    def remembers(self) -> bool:
-        """Whether there are delivery counts that a position alone would not keep."""
-        return any(progress.unacked for progress in self.progress.values())
 
     # --- time --------------------------------------------------------------------------------------------------------
 
@@ -89,17 +80,46 @@ class Core:
         state = self.state
         flights = state.flights
         late: set[Member] = set()
+        keys: set[tuple[Member, int]] = set()
         while flights and (not flights[0].left or flights[0].deadline_ms <= now_ms):
             flight = flights.popleft()
             if flight.left and flight.member is not None:
                 late.add(flight.member)
+                if flight.slot >= 0:
+                    keys.add((flight.member, flight.slot))
                 self.redelivery.give_back(flight, now_ms)
+        if keys:
+            self._move_keys(keys, now_ms)
         for member in late:
             if state.rewind_to is not None:
                 state.evicted.append(member)
             self.dealing.has_room(member, now_ms)
         if state.rewind_to is not None:
             self.refreshing.rewind_if_idle(now_ms)
+
+    def _move_keys(self, keys: set[tuple[Member, int]], now_ms: int) -> None:
+        """Everything of a key goes with the message that was not answered in time, or the key would be at two members;
+        and to somebody else, or a member that is stuck would have it until it is dead.
+        """
+        for flight in tuple(self.state.flights):
+            if flight.left and flight.member is not None and (flight.member, flight.slot) in keys:
+                self.redelivery.give_back(flight, now_ms)
+        for member, slot in keys:
+            self._take_waiting(member, now_ms, slot)
+            self.state.owners.avoid(slot, member, self.members.values())
+
+    def _take_waiting(self, member: Member, now_ms: int, slot: int | None = None) -> None:
+        """What waits for room at a member, of one key or all, is given back."""
+        kept = []
+        for waiting in member.waiting:
+            if slot is not None and waiting.flight.slot != slot:
+                kept.append(waiting)
+                continue
+            self.state.waiting_count -= 1
+            if self.progress[waiting.flight.partition].unacked.get(waiting.offset) is waiting.flight:
+                self.redelivery.give_back_one(waiting.flight, waiting.offset, now_ms)
+        member.waiting.clear()
+        member.waiting.extend(kept)
 
     def next_wake_ms(self) -> int | None:
         state = self.state

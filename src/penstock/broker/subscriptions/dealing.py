@@ -59,8 +59,8 @@ class Dealing:
         """New messages of a partition, in their order; how many of them have found a member."""
         if not self.can_deal():
             return 0
-        if self._state.by_key:
-            return self._deal_by_key(partition, offsets, items, keys, now_ms)
+        if self._state.by_key or self._state.progress[partition].counted_ahead:
+            return self._deal_singly(partition, offsets, items, keys, now_ms)
         if len(self._state.members) == 1:
             return self._deal_to_one(self._state.turns[0], partition, offsets, items, now_ms)
         return self._deal_in_turn(partition, offsets, items, now_ms)
@@ -109,13 +109,18 @@ class Dealing:
             progress.passed(offsets[taken - 1] + 1)
         return taken
 
-    def _deal_by_key(
+    def _deal_singly(
         self, partition: int, offsets: Sequence[int], items: Sequence[bytes], keys: Sequence[bytes | None], now_ms: int
     ) -> int:
+        """By their keys, or with what is known of earlier deliveries."""
         progress, taken = self._state.progress[partition], 0
         for offset, item, key in zip(offsets, items, keys, strict=True):
-            flight = Flight(None, (), partition, [offset], 0, now_ms)
-            if not self.place(flight, offset, item, key, now_ms):
+            count = progress.count_ahead(offset)
+            flight = Flight(None, (), partition, [offset], count, now_ms)
+            if count >= self._state.rules.deliveries_max:
+                progress.unacked[offset] = flight
+                self._state.dead[partition, offset] = count
+            elif not self.place(flight, offset, item, key, now_ms):
                 break
             progress.passed(offset + 1)
             taken += 1
@@ -159,7 +164,11 @@ class Dealing:
         count = before.count + 1
         flight = Flight(member, before.previous, before.partition, [offset], count, deadline_ms, before.slot)
         state.flights.append(flight)
-        state.progress[before.partition].unacked[offset] = flight
+        progress = state.progress[before.partition]
+        progress.unacked[offset] = flight
+        if count > 1:
+            progress.has_counts = True
+            state.dirty.add(before.partition)
         member.in_flight += 1
         member.outgoing.append(item if count == 1 else with_delivery_count(item, count))
         member.outgoing_bytes += len(item)

@@ -41,10 +41,14 @@ class KeyOwners:
             return held[0]
         preferred = self._preferred.get(slot)
         if preferred is None:
-            preferred = self._preferred[slot] = max(
-                members, key=lambda one: (crc32(one.member_id.encode(), slot), one.member_id)
-            )
+            preferred = self._preferred[slot] = _first(slot, members)
         return preferred
+
+    def avoid(self, slot: int, member: Member, members: Iterable[Member]) -> None:
+        """A slot without unfinished messages goes to another member, if there is one, until members come or go."""
+        others = [one for one in members if one is not member]
+        if others:
+            self._preferred[slot] = _first(slot, others)
 
     def took(self, slot: int, member: Member) -> None:
         held = self._owners.get(slot)
@@ -59,3 +63,7 @@ class KeyOwners:
             del self._owners[slot]
         else:
             self._owners[slot] = (held[0], held[1] - 1)
+
+
+def _first(slot: int, members: Iterable[Member]) -> Member:
+    return max(members, key=lambda one: (crc32(one.member_id.encode(), slot), one.member_id))

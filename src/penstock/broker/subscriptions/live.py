@@ -55,6 +55,8 @@ class LiveSubscription:
         return index in self._supply.partitions
 
     def stop(self) -> None:
+        """Nothing moves any more. Who is still a member has been told to go."""
+        self._sinks.clear()
         self._supply.stop()
         if self._timer is not None:
             self._timer.cancel()
@@ -97,6 +99,14 @@ class LiveSubscription:
         self.core.dealing.has_room(member, self.now_ms)
         self.wake()
 
+    @property
+    def has_members(self) -> bool:
+        return bool(self._sinks)
+
+    async def bury_dead(self) -> None:
+        """Try it once: whoever is the last member may have been killed by a message."""
+        await self._burials.bury()
+
     def evict_all(self, reason: str) -> None:
         for sink in tuple(self._sinks.values()):
             sink.evict(reason)
@@ -123,7 +133,8 @@ class LiveSubscription:
         self._again.read(now_ms)
         # What comes again goes first, or a member that takes over would get a partition's messages out of order.
         more = False if self._again.is_reading else self._supply.deal(now_ms)
-        self._burials.begin()
+        if state.dead:
+            self._burials.begin(now_ms)
         if state.dirty:
             self._surroundings.commit_soon(self)
         if state.refresh is not None and core.refreshing.is_over and not self._is_finishing:

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 
 from penstock.broker.broker import Broker
 from penstock.broker.groups.records import CommittedOffset
+from penstock.broker.subscriptions.background import Background
 from penstock.broker.subscriptions.commits import Commits
 from penstock.broker.subscriptions.core import Core
 from penstock.broker.subscriptions.definitions import Definitions
 from penstock.broker.subscriptions.live import LiveSubscription
+from penstock.broker.subscriptions.locks import Locks
 from penstock.broker.subscriptions.member import Member
 from penstock.broker.subscriptions.position import Position, decode_position
 from penstock.broker.subscriptions.refresh import Refresh, decode_ends
@@ -30,15 +32,22 @@ class Lives:
     """By name. Whoever calls `bring` or `settle` holds the lock of the name."""
 
     def __init__(
-        self, broker: Broker, definitions: Definitions, commits: Commits, surroundings: Surroundings, tally: Tally
+        self,
+        broker: Broker,
+        definitions: Definitions,
+        commits: Commits,
+        surroundings: Surroundings,
+        tally: Tally,
+        locks: Locks,
     ) -> None:
         self._broker = broker
         self._definitions = definitions
         self._commits = commits
         self._surroundings = surroundings
         self._tally = tally
+        self._locks = locks
+        self._background = Background()
         self._live: dict[str, LiveSubscription] = {}
-        self._remembered: dict[str, Core] = {}  # without members, with delivery counts
         self._ending: dict[str, LiveSubscription] = {}  # without members; their positions may not be stored yet
 
     def get(self, name: str) -> LiveSubscription | None:
@@ -48,6 +57,7 @@ class Lives:
         return tuple(self._live.values())
 
     def stop(self) -> None:
+        self._background.cancel()
         self._commits.stop((*self._live.values(), *self._ending.values()))
         for live in self._live.values():
             live.stop()
@@ -81,11 +91,7 @@ class Lives:
     def _core(
         self, row: SubscriptionRow, partitions: list[Partition], committed: Mapping[int, CommittedOffset]
     ) -> Core:
-        """The remembered one, unless its positions or its refresh have changed since."""
         refresh = None if row.refresh_ends is None else Refresh(row.refresh_id, decode_ends(row.refresh_ends))
-        core = self._remembered.pop(row.name, None)
-        if core is not None and refresh == core.state.refresh and not _is_stale(core, committed):
-            return core
         positions = {}
         for partition in partitions:
             found = committed.get(partition.index)
@@ -102,7 +108,23 @@ class Lives:
     def leave(self, live: LiveSubscription, member: Member) -> None:
         if live.leave(member) or self._live.get(live.name) is not live:
             return
-        self._end(live)
+        if live.core.state.dead:
+            self._background.start(self._bury_and_end(live))
+        else:
+            self._end(live)
+
+    async def _bury_and_end(self, live: LiveSubscription) -> None:
+        """The last delivery of a message may have killed the last member. If it cannot be buried now, then by the
+        next one's coming: how often it was delivered is stored.
+        """
+        async with self._locks.of(live.name):
+            if self._is_deserted(live):
+                await live.bury_dead()
+            if self._is_deserted(live):
+                self._end(live)
+
+    def _is_deserted(self, live: LiveSubscription) -> bool:
+        return not live.has_members and self._live.get(live.name) is live
 
     def evict(self, live: LiveSubscription, reason: str) -> None:
         """All members, and then it ends."""
@@ -117,19 +139,23 @@ class Lives:
         self._broker.groups.release(live.name, live)
         if live.core.state.dirty or live.is_commit_under_way:
             self._ending[live.name] = live
-            self._commits.soon(live)
-        if live.core.remembers and live.name in self._definitions:
-            self._remembered[live.name] = live.core
+            self._background.start(self._store_last(live))
+
+    async def _store_last(self, live: LiveSubscription) -> None:
+        try:
+            await self._commits.now(live)
+        except KafkaError:
+            return  # it is tried again; whoever joins waits for it
+        if self._ending.get(live.name) is live:
+            del self._ending[live.name]
 
     async def settle(self, name: str) -> None:
         """Returns when everything that members who have left acknowledged is stored: nothing is written after it."""
-        before = self._ending.pop(name, None)
+        before = self._ending.get(name)
         if before is not None:
             await self._commits.now(before)
-
-    def forget(self, name: str) -> None:
-        """Its delivery counts are worth nothing any more."""
-        self._remembered.pop(name, None)
+            if self._ending.get(name) is before:
+                del self._ending[name]
 
     # --- topics ------------------------------------------------------------------------------------------------------
 
@@ -138,7 +164,6 @@ class Lives:
             for live in [one for one in self._live.values() if one.topic == change.deleted.name]:
                 live.core.state.dirty.clear()  # a topic of the same name has other offsets
                 self.evict(live, f"topic {live.topic} was deleted")
-                self._remembered.pop(live.name, None)
         elif change.after is not None and change.before is not None:
             for live in self._live.values():
                 if live.topic == change.after.name:
@@ -155,11 +180,3 @@ class Lives:
                 live.core.add_partition(index, Position(partition.log_start))
                 live.watch(partition)
                 live.wake()
-
-
-def _is_stale(core: Core, committed: Mapping[int, CommittedOffset]) -> bool:
-    """Whether somebody else has set a position."""
-    return any(
-        index not in committed or committed[index].offset != progress.committed
-        for index, progress in core.progress.items()
-    )

@@ -11,6 +11,8 @@ from penstock.broker.subscriptions.state import State
 
 
 class Dead(NamedTuple):
+    """A message that was sent too often."""
+
     partition: int
     offset: int
     deliveries: int
@@ -18,16 +20,15 @@ class Dead(NamedTuple):
 
 class Redelivery:
     """Messages that were given back. Whoever drives it reads them and brings them (`due`, `deal_again`), or takes them
-    to the dead-letter topic (`take_dead`).
+    to the dead-letter topic (`dead`, `buried`).
     """
 
-    __slots__ = ("_dead", "_dealing", "_returned", "_state")
+    __slots__ = ("_dealing", "_returned", "_state")
 
     def __init__(self, state: State, dealing: Dealing) -> None:
         self._state = state
         self._dealing = dealing
         self._returned: list[tuple[int, int, int]] = []  # when, partition, offset: a heap
-        self._dead: list[Dead] = []
 
     def due(self, now_ms: int, limit: int) -> list[tuple[int, int]]:
         """Partition and offset of messages to be sent again, for which somebody has room; each to be brought by
@@ -55,7 +56,7 @@ class Redelivery:
             heapq.heappush(self._returned, (now_ms, partition, offset))
 
     def gone(self, partition: int, offset: int) -> None:
-        """It has expired, or is not in the log any more, or is in the dead-letter topic: that is done."""
+        """It has expired, or is not in the log any more: that is done."""
         progress = self._state.progress.get(partition)
         if progress is None:
             return
@@ -64,14 +65,30 @@ class Redelivery:
             del progress.unacked[offset]
             self._state.dirty.add(partition)
 
-    def take_dead(self) -> list[Dead]:
-        """Messages for the dead-letter topic; each is told to `gone` when it is there, or to `revive`."""
-        dead, self._dead = self._dead, []
-        return dead
+    def later(self, partition: int, offset: int, due_ms: int) -> None:
+        """It was due and could not be read."""
+        heapq.heappush(self._returned, (due_ms, partition, offset))
 
-    def revive(self, dead: Dead, due_ms: int) -> None:
-        """The dead-letter topic could not take it: once more, then."""
-        heapq.heappush(self._returned, (due_ms, dead.partition, dead.offset))
+    def dead(self) -> list[Dead]:
+        """Messages for the dead-letter topic; each stays among them until it is told to `buried`.
+
+        They are sent to nobody, for as long as that takes; but a late answer of somebody who had one counts.
+        """
+        dead = self._state.dead
+        for place in [place for place, count in dead.items() if not self._is_dead(*place, count)]:
+            del dead[place]
+        return [Dead(partition, offset, count) for (partition, offset), count in dead.items()]
+
+    def _is_dead(self, partition: int, offset: int, count: int) -> bool:
+        progress = self._state.progress.get(partition)
+        flight = None if progress is None else progress.unacked.get(offset)
+        return flight is not None and flight.member is None and flight.count == count
+
+    def buried(self, dead: Dead) -> None:
+        """It is in the dead-letter topic, or has expired, or is not in the log any more: that is done."""
+        if self._is_dead(*dead):
+            self.gone(dead.partition, dead.offset)
+        self._state.dead.pop((dead.partition, dead.offset), None)
 
     def give_back(self, flight: Flight, due_ms: int) -> None:
         """Everything of a flight that is not answered."""
@@ -89,12 +106,16 @@ class Redelivery:
         back = Flight(None, previous, flight.partition, [offset], flight.count, due_ms)
         if flight.slot >= 0:
             state.owners.finished(flight.slot)
-        state.progress[flight.partition].unacked[offset] = back
+        progress = state.progress[flight.partition]
+        progress.unacked[offset] = back
+        if flight.count:
+            progress.has_counts = True
+            state.dirty.add(flight.partition)
         if flight.count >= state.rules.deliveries_max:
-            self._dead.append(Dead(flight.partition, offset, flight.count))
+            state.dead[flight.partition, offset] = flight.count
         else:
             heapq.heappush(self._returned, (due_ms, flight.partition, offset))
 
     def clear(self) -> None:
         self._returned.clear()
-        self._dead.clear()
+        self._state.dead.clear()

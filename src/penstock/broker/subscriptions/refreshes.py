@@ -38,7 +38,6 @@ class Refreshes:
             ends = {partition.index: partition.last_stable for partition in partitions}
             refresh = Refresh(row.refresh_id + 1, ends)
             await self._definitions.put(row._replace(refresh_id=refresh.refresh_id, refresh_ends=encode_ends(ends)))
-            self._lives.forget(name)
             live = self._lives.get(name)
             if live is not None:
                 starts = {partition.index: partition.log_start for partition in partitions}

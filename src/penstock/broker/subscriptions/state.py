@@ -19,8 +19,8 @@ class State:
     """Values alone; collections are the same objects for all of its life, so that others may hold them."""
 
     __slots__ = (
-        "by_key", "dirty", "evicted", "flights", "members", "owners", "progress", "refresh", "rewind_to", "rewinds",
-        "rules", "tally", "touched", "turns", "waiting_count",
+        "by_key", "dead", "dirty", "evicted", "flights", "members", "owners", "progress", "refresh", "rewind_to",
+        "rewinds", "rules", "tally", "touched", "turns", "waiting_count",
     )  # fmt: skip
 
     def __init__(
@@ -36,6 +36,8 @@ class State:
         self.flights = Flights()
         self.owners = KeyOwners()
         self.waiting_count = 0  # messages of keys whose members have no room
+        self.dead: dict[tuple[int, int], int] = {}
+        """Partition and offset of messages for the dead-letter topic, and how often they were sent."""
         self.dirty: set[int] = set()
         """Partitions whose position is not what was stored last."""
         self.touched: dict[Member, None] = {}

@@ -7,11 +7,11 @@ join, and the other way round.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from penstock.broker.broker import Broker
 from penstock.broker.subscriptions.commits import Commits
-from penstock.broker.subscriptions.dead_letters import DeadLetters
+from penstock.broker.subscriptions.dead_letters import DeadLetters, dead_letter_topic
 from penstock.broker.subscriptions.definitions import Definitions
 from penstock.broker.subscriptions.live import LiveSubscription
 from penstock.broker.subscriptions.lives import Lives
@@ -50,6 +50,9 @@ class Subscriptions:
             refresh_id=self._definitions.refresh_id,
         )
         self._pumps = Pumps(asyncio.get_running_loop().call_soon, outbox.send)
+        self._dead_letters = DeadLetters(
+            topics=broker.topics, partitions=broker.partitions, controller=broker.controller, clock=broker.clock
+        )
         surroundings = Surroundings(
             rules=Rules(
                 ack_timeout_ms=settings.ack_timeout_ms,
@@ -60,12 +63,10 @@ class Subscriptions:
             pumps=self._pumps,
             commit_soon=self.commits.soon,
             refreshed=lambda live: self._refreshes.finish_soon(live),
-            undertaker=DeadLetters(
-                topics=broker.topics, partitions=broker.partitions, controller=broker.controller, clock=broker.clock
-            ),
+            undertaker=self._dead_letters,
             latency=self.latency,
         )
-        self._lives = Lives(broker, self._definitions, self.commits, surroundings, self.tally)
+        self._lives = Lives(broker, self._definitions, self.commits, surroundings, self.tally, self._locks)
         self._refreshes = Refreshes(broker, self._definitions, self._lives, self.commits, self._locks)
 
     def __len__(self) -> int:
@@ -78,6 +79,11 @@ class Subscriptions:
     @property
     def in_flight(self) -> int:
         return sum(live.core.in_flight for live in self._lives.all())
+
+    @property
+    def dead_waiting(self) -> int:
+        """Messages that are not in their dead-letter topic yet."""
+        return sum(len(live.core.state.dead) for live in self._lives.all())
 
     def load(self) -> None:
         self._definitions.load()
@@ -107,6 +113,13 @@ class Subscriptions:
     def live(self, name: str) -> LiveSubscription | None:
         return self._lives.get(name)
 
+    def configs_of_dead_letters(self, topic: str) -> Sequence[tuple[str, str | None]]:
+        """What a topic needs to be the dead-letter topic of a subscription; nothing if it is none."""
+        for row in self._definitions.all():
+            if dead_letter_topic(row.topic, row.name) == topic and row.topic in self._broker.topics:
+                return self._dead_letters.configs(row.topic)
+        return ()
+
     # --- definitions -------------------------------------------------------------------------------------------------
 
     async def create(self, name: str, topic: str, start: Start, *, by_key: bool) -> bool:
@@ -133,7 +146,6 @@ class Subscriptions:
                 self._lives.evict(live, f"subscription {name} was deleted")
             await self._lives.settle(name)  # nothing of it may be written after its end
             await self._definitions.remove(name)
-            self._lives.forget(name)
             try:
                 await self._broker.groups.delete_group(name)
             except KafkaError as error:

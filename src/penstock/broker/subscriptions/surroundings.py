@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from penstock.broker.subscriptions.feed import Found
 from penstock.broker.subscriptions.pumps import Pumps
 from penstock.broker.subscriptions.redelivery import Dead
 from penstock.broker.subscriptions.rules import Rules
+from penstock.model.errors import KafkaError
 from penstock.observability.timings import Timings
 from penstock.runtime.clock import Clock
 
@@ -26,9 +26,11 @@ class Sink(Protocol):
 
 
 class Undertaker(Protocol):
-    """Puts a message into the dead-letter topic; KafkaError if that cannot be done."""
+    """Puts messages (encoded items) into the dead-letter topic, and says of each why that was not possible."""
 
-    async def bury(self, desk: Desk, dead: Dead, found: Found) -> None: ...
+    async def bury(
+        self, desk: Desk, letters: Sequence[tuple[Dead, bytes]]
+    ) -> Sequence[tuple[Dead, KafkaError | None]]: ...
 
 
 @dataclass(slots=True, kw_only=True)
