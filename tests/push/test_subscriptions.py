@@ -204,38 +204,6 @@ def test_several_partitions(client: PushClient, connect: Connect, topic: str) ->
         assert mine == sorted(mine)
 
 
-def test_by_key_a_key_stays_with_one_member(client: PushClient, connect: Connect, topic: str) -> None:
-    client.ask(m.CreateSubscription("keyed", topic, delivery=m.Delivery.KEY))
-    readers = [connect(), connect()]
-    for reader in readers:
-        reader.ask(m.Subscribe("keyed"))
-    keys = [f"k{number}".encode() for number in range(20)]
-    for _ in range(3):
-        for key in keys:
-            client.publish(topic, key, key=key)
-    seen: list[set[bytes]] = []
-    total = 0
-    for reader in readers:
-        mine: set[bytes] = set()
-        while not reader_is_done(reader, mine):
-            pass
-        seen.append(mine)
-        total += len(mine)
-    assert seen[0].isdisjoint(seen[1])
-    assert total == len(keys)
-    assert all(seen)
-
-
-def reader_is_done(reader: PushClient, keys: set[bytes]) -> bool:
-    try:
-        data = reader.data(0.5)
-    except TimeoutError:
-        return True
-    reader.acknowledge(data)
-    keys.update(item.key or b"" for item in data.items)
-    return False
-
-
 def test_commit_offset_goes_forwards_and_back(client: PushClient, topic: str) -> None:
     client.publish(topic, *bodies(5))
     client.ask(m.Subscribe("", topic, "seek", credit=10))
