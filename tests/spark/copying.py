@@ -98,6 +98,7 @@ class Driver:
     def __init__(self, given: dict[str, Any], log_file: Path) -> None:
         self._log_file = log_file
         with log_file.open("ab") as log:
+            self._log_start = log.tell()  # what is before it is of drivers before this one
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.spark.copy_driver", json.dumps(given)],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
@@ -126,6 +127,11 @@ class Driver:
     @property
     def running(self) -> bool:
         return self._process.poll() is None
+
+    @property
+    def has_started(self) -> bool:
+        """Its query runs."""
+        return b"started\n" in self._log_file.read_bytes()[self._log_start :]
 
     def log(self) -> str:
         return "\n".join(self._log_file.read_text(errors="replace").splitlines()[-60:])

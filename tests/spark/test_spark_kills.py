@@ -185,13 +185,15 @@ def _disturb(world: CopyWorld, random_: random.Random) -> dict[str, int]:
     done = {"worker": 0, "broker": 0, "driver": 0}
     world.feed(3000)
     driver = world.driver()
-    deadline = time.monotonic() + random_.uniform(6, 20)
+    if random_.random() < 0.8:  # else it may be killed before it has begun
+        wait_until(lambda: not driver.running or driver.has_started, what="a query", within_s=DRIVER_DEADLINE_S)
+    deadline = time.monotonic() + random_.uniform(4, 15)
     while driver.running and time.monotonic() < deadline:
-        time.sleep(random_.uniform(0.2, 2.0))
+        time.sleep(random_.uniform(0.2, 1.5))
         chance = random_.random()
-        if chance < 0.3:
+        if chance < 0.4:
             done["worker"] += kill_a_worker(driver, random_)
-        elif chance < 0.4:
+        elif chance < 0.5:
             world.broker.kill9()
             world.broker.start()
             done["broker"] += 1
