@@ -1,14 +1,13 @@
 """Penstock: a Kafka-compatible streaming system.
 
-One log engine holds Kafka record batches byte for byte as they travel on the wire, and every door of the
-broker reads and writes the same partitions. The packages below are layers; imports only point down:
+What programs import from here: the SDK (`Producer`, `Consumer`, `Admin` and their twins for asyncio; docs/sdk.md), the
+push clients (`BrokerClient`) and the consumer framework (`@consumer`; docs/push-clients.md). It is loaded when it is
+first asked for, so that `import penstock` costs nothing; `__init__.pyi` tells its types. Formats, errors and values of
+the SDK are in `penstock.sdk`.
 
-    testing > cli > sdk > node > gateways, edge, consumers, console > topology > broker > cluster > client > net
-    > protocol, storage, security > config, runtime, observability > model
-
-`lint-imports` checks that order. What programs import from here, the SDK (docs/sdk.md), the push clients and the
-consumer framework (docs/push-clients.md), is loaded when it is first asked for, so that `import penstock` costs
-nothing; `__init__.pyi` tells its types.
+One log engine holds Kafka record batches byte for byte as they travel on the wire, and every door of the broker reads
+and writes the same partitions. The packages are layers, and imports only point down (docs/architecture.md);
+`lint-imports` checks it.
 """
 
 from __future__ import annotations
@@ -33,6 +32,8 @@ _LOADED_LATER = {
     "message_handler": "penstock.consumers.decorators",
     "retry_policy": "penstock.consumers.decorators",
 }
+
+__all__ = sorted(_LOADED_LATER)
 
 
 def __getattr__(name: str) -> Any:

@@ -14,3 +14,4 @@ from penstock.sdk.consumer import Consumer as Consumer
 from penstock.sdk.producer import Producer as Producer
 
 __version__: str
+__all__: list[str]

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 
 class TopicPartition(NamedTuple):
+    """A partition of a topic, as `orders-3`."""
+
     topic: str
     partition: int
 

@@ -162,6 +162,7 @@ class AsyncConsumer(Generic[Value]):
         await self._wait(self._receiving.library.pause, [LibraryPlace(*place) for place in places])
 
     async def resume(self, *places: TopicPartition) -> None:
+        """Go on with these."""
         self._receiving.check_open()
         await self._wait(self._receiving.library.resume, [LibraryPlace(*place) for place in places])
 
@@ -206,4 +207,5 @@ class AsyncTransaction(Generic[Value]):
 
     @property
     def is_committed(self) -> bool:
+        """Whether everything in it took effect; False within `async with`, and after an exception."""
         return self._work.is_committed

@@ -32,12 +32,14 @@ class Avro:
             raise SettingsError(f"not a schema of Avro ({type(error).__name__}: {error})", hint=hint) from error
 
     def serialize(self, value: Mapping[str, Any]) -> bytes:
+        """ValidationError of fastavro for what the schema refuses."""
         self._fastavro.validation.validate(value, self._schema)
         out = io.BytesIO()
         self._fastavro.schemaless_writer(out, self._schema, value, strict_allow_default=True)
         return out.getvalue()
 
     def deserialize(self, data: bytes) -> dict[str, Any]:
+        """ValueError and others for bytes that are no record of the schema."""
         stream = io.BytesIO(data)
         found: dict[str, Any] = self._fastavro.schemaless_reader(stream, self._schema, self._reader_schema)
         left = len(data) - stream.tell()

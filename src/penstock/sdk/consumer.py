@@ -28,8 +28,8 @@ class Consumer(Generic[Value]):
                 print(record.key, record.value)
 
     By default at least once: a record counts as handled when the next one is asked for, and what was handled is
-    committed every five seconds and at the end. `ConsumerOptions` lists the settings. For one thread; `stop` alone may
-    be called from others and from signal handlers.
+    committed every five seconds and at the end. `penstock.sdk.ConsumerOptions` lists the settings. For one thread;
+    `stop` alone may be called from others and from signal handlers.
     """
 
     def __init__(
@@ -132,6 +132,7 @@ class Consumer(Generic[Value]):
         self._receiving.library.pause([LibraryPlace(*place) for place in places])
 
     def resume(self, *places: TopicPartition) -> None:
+        """Go on with these."""
         self._receiving.check_open()
         self._receiving.library.resume([LibraryPlace(*place) for place in places])
 

@@ -51,18 +51,21 @@ class DeliveryFuture(concurrent.futures.Future[Delivery]):
         self.set_running_or_notify_cancel()
 
     def result(self, timeout: float | None = None) -> Delivery:
+        """Wait for the delivery, or raise why there is none; TimeoutError after `timeout` seconds."""
         try:
             return super().result(timeout)
         finally:
             self.is_looked_at = self.done()
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Wait, and return why it failed; None if it was delivered."""
         try:
             return super().exception(timeout)
         finally:
             self.is_looked_at = self.done()
 
     def add_done_callback(self, fn: Callable[[concurrent.futures.Future[Delivery]], Any]) -> None:
+        """Call `fn` with the future when it is done, in a thread of the producer."""
         self.is_looked_at = True
         super().add_done_callback(fn)
 

@@ -89,7 +89,7 @@ class NotFound(BrokerError):
 
 
 class AlreadyExists(BrokerError):
-    pass
+    """There is a topic of that name."""
 
 
 class NotAllowed(BrokerError):
@@ -101,7 +101,7 @@ class InvalidRequest(BrokerError):
 
 
 class MessageTooLarge(BrokerError):
-    pass
+    """The topic or the broker takes smaller messages only (`max.message.bytes`)."""
 
 
 class GroupInUse(BrokerError):

@@ -22,9 +22,15 @@ FormatName = Literal["bytes", "text", "json"]
 
 
 class Format(Protocol[Value]):
-    def serialize(self, value: Value) -> bytes: ...
+    """Anything that can do both; whatever it raises becomes a SerializationError or a DeserializationError."""
 
-    def deserialize(self, data: bytes) -> Value: ...
+    def serialize(self, value: Value) -> bytes:
+        """The bytes of a value."""
+        ...
+
+    def deserialize(self, data: bytes) -> Value:
+        """The value of some bytes."""
+        ...
 
 
 SerializerChoice: TypeAlias = FormatName | Format[Value] | type[Value] | Callable[[Value], bytes]
@@ -35,12 +41,14 @@ class Bytes:
     """As they are."""
 
     def serialize(self, value: object) -> bytes:
+        """TypeError for anything but bytes, bytearray and memoryview."""
         if not isinstance(value, (bytes, bytearray, memoryview)):
             name = type(value).__name__
             raise TypeError(f"{name} is not bytes; choose another serializer, such as 'json' or 'text'")
         return bytes(value)
 
     def deserialize(self, data: bytes) -> bytes:
+        """The bytes themselves."""
         return data
 
 
@@ -48,11 +56,13 @@ class Text:
     """A string, as UTF-8."""
 
     def serialize(self, value: object) -> bytes:
+        """TypeError for anything but a string."""
         if not isinstance(value, str):
             raise TypeError(f"{type(value).__name__} is not a string; pass str(…), or choose the serializer 'json'")
         return value.encode()
 
     def deserialize(self, data: bytes) -> str:
+        """ValueError for bytes that are not UTF-8."""
         return data.decode()
 
 
@@ -60,9 +70,11 @@ class Json:
     """What JSON knows, in UTF-8 and without spaces. NaN and infinities, which it does not know, are refused."""
 
     def serialize(self, value: Any) -> bytes:
+        """TypeError or ValueError for what JSON does not know."""
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
     def deserialize(self, data: bytes) -> Any:
+        """ValueError for bytes that are no JSON."""
         return json.loads(data)
 
 
@@ -76,11 +88,13 @@ class Model(Generic[Kind]):
         self._model = model
 
     def serialize(self, value: Kind) -> bytes:
+        """TypeError for anything but the model."""
         if not isinstance(value, self._model):
             raise TypeError(f"{type(value).__name__} is not a {self._model.__name__}")
         return value.model_dump_json(by_alias=True).encode()
 
     def deserialize(self, data: bytes) -> Kind:
+        """ValidationError of pydantic for what the model refuses."""
         return self._model.model_validate_json(data)
 
 

@@ -44,6 +44,8 @@ class ClientOptions(TypedDict, total=False):
 
 @with_config(_CHECKS)
 class ProducerOptions(ClientOptions, total=False):
+    """What producers have besides; where there is a default, the text ends with it."""
+
     acks: Literal["none", "leader", "all"]
     """Who has it when a message counts as delivered; "all"."""
     idempotent: bool
@@ -67,6 +69,7 @@ class ProducerOptions(ClientOptions, total=False):
     delivery_timeout_ms: Count
     """After so long a message has failed; 120,000, in transactions at most transaction_timeout_ms."""
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"]
+    """Of batches, on the wire and on disk; "none"."""
     max_message_bytes: Annotated[int, Field(ge=1_000, le=1_000_000_000)]
     """A larger message is refused at once; 1,000,000."""
     queue_messages: Count
@@ -79,6 +82,8 @@ class ProducerOptions(ClientOptions, total=False):
 
 @with_config(_CHECKS)
 class ConsumerOptions(ClientOptions, total=False):
+    """What consumers have besides; where there is a default, the text ends with it."""
+
     group: Name
     """Shares the partitions with others of the same group and commits offsets. Without one, all partitions are read."""
     instance_id: Name
@@ -106,7 +111,9 @@ class ConsumerOptions(ClientOptions, total=False):
     idle_timeout_s: Annotated[float, Field(gt=0)]
     """Iteration ends when nothing has come for so long; by default never."""
     on_assign: Rebalanced
+    """Called with partitions that have become ours, before the first record of them."""
     on_revoke: Rebalanced
+    """Called with partitions that go to somebody else, while their offsets can still be committed."""
     on_lost: Rebalanced
     """Partitions that somebody else may have already, and whose offsets can no longer be committed."""
     on_bad_record: Literal["raise", "skip"] | Callable[[DeserializationError], object]

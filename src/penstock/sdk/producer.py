@@ -24,8 +24,8 @@ class Producer(Generic[Value]):
             delivery = producer.send("orders", {"id": 7}, key=b"customer-1").result()
             print(delivery.partition, delivery.offset)
 
-    May be used by several threads, except for transactions, of which there is one at a time. `ProducerOptions` lists
-    the settings.
+    May be used by several threads, except for transactions, of which there is one at a time.
+    `penstock.sdk.ProducerOptions` lists the settings.
     """
 
     def __init__(

@@ -24,10 +24,12 @@ class Record(Generic[Value]):
 
     @property
     def place(self) -> TopicPartition:
+        """The topic and the partition."""
         return TopicPartition(self.topic, self.partition)
 
     @property
     def time(self) -> datetime:
+        """`timestamp_ms` as a time in UTC."""
         return datetime.fromtimestamp(self.timestamp_ms / 1000, UTC)
 
     def header(self, name: str) -> bytes | None:

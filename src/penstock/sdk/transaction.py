@@ -93,4 +93,5 @@ class Transaction(Generic[Value]):
 
     @property
     def is_committed(self) -> bool:
+        """Whether everything in it took effect; False within `with`, and after an exception."""
         return self._work.is_committed

@@ -143,6 +143,7 @@ class AsyncBrokerClient(PushEndpoint):
         return published
 
     async def publish_text(self, topic: str, text: str, **properties: PropertyValue) -> Published:
+        """As `publish`, with the text as UTF-8 and keywords as properties."""
         return await self.publish(topic, text.encode(), properties=properties)
 
     # --- subscriptions ---------------------------------------------------------------------------------------------
@@ -155,6 +156,7 @@ class AsyncBrokerClient(PushEndpoint):
         return bool((await self._request(value)).created)
 
     async def delete_subscription(self, name: str) -> None:
+        """With its position; its members are disconnected. UnknownSubscription if there is none."""
         await self._request(wire.DeleteSubscription(name))
 
     async def subscribe_to_subscription(

@@ -139,6 +139,7 @@ class BrokerClient(PushEndpoint):
         return published
 
     def publish_text(self, topic: str, text: str, **properties: PropertyValue) -> Published:
+        """As `publish`, with the text as UTF-8 and keywords as properties."""
         return self.publish(topic, text.encode(), properties=properties)
 
     # --- subscriptions ---------------------------------------------------------------------------------------------
@@ -155,6 +156,7 @@ class BrokerClient(PushEndpoint):
         return bool(self._request(value).created)
 
     def delete_subscription(self, name: str) -> None:
+        """With its position; its members are disconnected. UnknownSubscription if there is none."""
         self._request(messages.DeleteSubscription(name))
 
     def subscribe_to_subscription(

@@ -24,9 +24,11 @@ from penstock.sdk.options import ClientOptions, Start
 class Admin:
     """Looks after a broker or cluster. Every call waits for its answer and raises what was refused.
 
-    with Admin("127.0.0.1:9092") as admin:
-        admin.create_topic("orders", partitions=6, config={"retention.ms": 86_400_000})
-        print(admin.describe_group("billing").lag)
+        with Admin("127.0.0.1:9092") as admin:
+            admin.create_topic("orders", partitions=6, config={"retention.ms": 86_400_000})
+            print(admin.describe_group("billing").lag)
+
+    `penstock.sdk.ClientOptions` lists the settings; `AsyncAdmin` is the twin for asyncio.
     """
 
     def __init__(self, bootstrap: str, **options: Unpack[ClientOptions]) -> None:
@@ -56,9 +58,11 @@ class Admin:
         topics.create(self._link, name, partitions, replication, config or {})
 
     def delete_topic(self, name: str) -> None:
+        """With all its records. NotFound if there is none."""
         topics.delete(self._link, name)
 
     def list_topics(self, *, internal: bool = False) -> list[str]:
+        """Their names in order; with `internal` those of the broker itself, too."""
         return topics.names(self._link, internal=internal)
 
     def describe_topic(self, name: str) -> TopicInfo:
@@ -72,9 +76,11 @@ class Admin:
     # --- configs -----------------------------------------------------------------------------------------------------
 
     def topic_config(self, name: str) -> dict[str, ConfigValue]:
+        """Every config of a topic by its name, defaults included."""
         return topics.config(self._link, ResourceType.TOPIC, name)
 
     def broker_config(self, broker_id: int) -> dict[str, ConfigValue]:
+        """Every config of a broker by its name, defaults included."""
         return topics.config(self._link, ResourceType.BROKER, str(broker_id))
 
     def alter_topic_config(
@@ -92,6 +98,7 @@ class Admin:
     # --- groups ------------------------------------------------------------------------------------------------------
 
     def list_groups(self) -> list[GroupListing]:
+        """All consumer groups with their states."""
         return groups.listed(self._link)
 
     def describe_group(self, name: str) -> GroupInfo:
@@ -124,6 +131,7 @@ class Admin:
         return transactions.listed(self._link, states)
 
     def describe_transaction(self, transactional_id: str) -> TransactionInfo:
+        """Its state, and the partitions that an open transaction has written to. NotFound if nobody has used the id."""
         from penstock.sdk.admin import transactions
 
         return transactions.describe(self._link, transactional_id)

@@ -21,6 +21,8 @@ class PartitionInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicInfo:
+    """A topic with its partitions, in their order."""
+
     name: str
     is_internal: bool
     partitions: tuple[PartitionInfo, ...]
@@ -40,12 +42,16 @@ class ConfigValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupListing:
+    """A consumer group and its state, such as Stable or Empty."""
+
     name: str
     state: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupMember:
+    """A member of a consumer group, and the partitions that are its own at the moment."""
+
     member_id: str
     client_id: str
     host: str
@@ -65,6 +71,8 @@ class GroupOffset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupInfo:
+    """A consumer group: who is in it, and where it stands in each partition."""
+
     name: str
     state: str
     assignor: str
@@ -73,11 +81,14 @@ class GroupInfo:
 
     @property
     def lag(self) -> int:
+        """How many offsets the group is behind, over all partitions."""
         return sum(each.lag or 0 for each in self.offsets)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionListing:
+    """A transactional id and the state it is in."""
+
     transactional_id: str
     producer_id: int
     state: str
