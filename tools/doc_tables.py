@@ -1,4 +1,5 @@
-"""The tables in docs/ that the code already knows: settings, Kafka APIs, the admin API, the states of a transaction.
+"""The tables in docs/ that the code already knows: settings, Kafka APIs, the admin API, the states of transactions and
+of push connections.
 
 Each stands between two comments, `<!-- settings -->` and `<!-- end of settings -->`; the text around them is written
 by hand.
@@ -22,6 +23,8 @@ from penstock.config.explanations import explanations
 from penstock.config.settings import Section, Settings
 from penstock.config.sources import REFERENCE_VARIABLES, variable_name
 from penstock.protocol.kafka.apis import APIS, NEVER, Api
+from penstock.protocol.push.frames import FrameType
+from penstock.protocol.push.states import TABLE, Side, State
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SIZE_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
@@ -126,11 +129,24 @@ def _flexible(api: Api) -> str:
 
 
 def transaction_states() -> str:
-    """The states of a transactional id and the steps between them, as a diagram."""
-    lines = ["```mermaid", "stateDiagram-v2", f"    [*] --> {TransactionState.EMPTY.shown_name}: InitProducerId"]
+    """The steps between the states of a transactional id; docs/diagrams/transaction-states.toml draws them."""
+    lines = ["| from | to | by |", "|---|---|---|", f"| | {TransactionState.EMPTY.shown_name} | InitProducerId |"]
     for before, steps in STEPS.items():
-        lines += [f"    {before.shown_name} --> {after.shown_name}: {why}" for after, why in steps.items()]
-    return "\n".join([*lines, f"    {TransactionState.DEAD.shown_name} --> [*]", "```"])
+        lines += [f"| {before.shown_name} | {after.shown_name} | {why} |" for after, why in steps.items()]
+    return "\n".join([*lines, f"| {TransactionState.DEAD.shown_name} | forgotten | |"])
+
+
+def push_states() -> str:
+    """What either side may send in each state of a push connection, and where that leads."""
+    sent: dict[tuple[State, State], dict[Side, list[str]]] = {}
+    for (before, (side, what)), after in TABLE.items():
+        name = what.name if isinstance(what, FrameType) else what.value
+        sent.setdefault((before, after), {}).setdefault(side, []).append(name)
+    lines = ["| from | to | the client sends | the broker sends |", "|---|---|---|---|"]
+    for (before, after), names in sent.items():
+        told = " | ".join(", ".join(names.get(side, ())) for side in (Side.CLIENT, Side.BROKER))
+        lines.append(f"| {before.value} | {after.value} | {told} |")
+    return "\n".join(lines)
 
 
 def admin_api_table() -> str:
@@ -149,6 +165,7 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "apis": ("compatibility.md", api_table),
     "admin api": ("rest.md", admin_api_table),
     "transaction states": ("transactions.md", transaction_states),
+    "push states": ("formats/push-protocol.md", push_states),
 }
 
 

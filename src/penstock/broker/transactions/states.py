@@ -1,6 +1,6 @@
 """The states of a transactional id, and every step between them that is allowed.
 
-One table, from which the diagram in docs/transactions.md is drawn (`tools/doc_tables.py`). The numbers are those of
+One table, which docs/transactions.md shows and draws (`tools/doc_tables.py`). The numbers are those of
 `__transaction_state`, the names those that DescribeTransactions shows.
 """
 

@@ -1,6 +1,6 @@
 """The states of a connection, as a table: who may send what, and what comes of it. What is not in it is a violation.
 
-Both ends can follow it, since it speaks of frames on the wire. `diagram` draws it for docs/formats/push-protocol.md.
+Both ends can follow it, since it speaks of frames on the wire. docs/formats/push-protocol.md shows it.
 """
 
 from __future__ import annotations
@@ -75,16 +75,3 @@ def step(state: State, side: Side, frame_type: FrameType, message_id: int = 1) -
     if following is None:
         raise MalformedFrame(f"{frame_type.name} from the {side.value} does not belong there (state {state.value})")
     return following
-
-
-def diagram() -> str:
-    """A mermaid state diagram of the table; what one side may send between the same states shares an arrow."""
-    edges: dict[tuple[State, State, Side], list[str]] = {}
-    for (state, (side, what)), following in TABLE.items():
-        name = what.name if isinstance(what, FrameType) else what.value
-        edges.setdefault((state, following, side), []).append(name)
-    lines = ["stateDiagram-v2", f"    [*] --> {State.OPEN.value}: connected"]
-    for (state, following, side), names in edges.items():
-        lines.append(f"    {state.value} --> {following.value}: {side.value} sends {', '.join(names)}")
-    lines.append(f"    {State.CLOSING.value} --> [*]: connection closed")
-    return "\n".join(lines)
