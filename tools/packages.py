@@ -1,0 +1,134 @@
+"""The wheel and the sdist: built without a network, looked into, and the one made from the other.
+
+    python -m tools.packages                build into dist/ and check
+    python -m tools.packages --output DIR
+
+The wheel has every file of the two packages, the pipeline that `penstock demo` runs, and nothing else; the sdist makes
+the same wheel. Only when that is so do the files come to where they were asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("penstock", "penstock_spark")
+TOP_LEVEL = "pyspark_penstock.py"
+DEMO = "examples/prices"
+DEMO_INSIDE = "penstock/cli/examples/prices"
+SHIPPED = (".py", ".pyi", ".typed", ".yaml", ".yml", ".sql", ".txt", ".md")
+"""Kinds of files that belong into a wheel; anything else below src is there by mistake."""
+METADATA = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
+
+
+class PackageError(Exception):
+    """Something a person has to put right; the message names the fix."""
+
+
+def expected_files(root: Path = ROOT) -> set[str]:
+    """What the wheel has to have, besides its metadata."""
+    names = {TOP_LEVEL}
+    for package in PACKAGES:
+        names |= {path.relative_to(root / "src").as_posix() for path in _files(root / "src" / package)}
+    names |= {f"{DEMO_INSIDE}/{path.relative_to(root / DEMO).as_posix()}" for path in _files(root / DEMO, "state")}
+    return names
+
+
+def _files(directory: Path, *left_out: str) -> Iterator[Path]:
+    for path in directory.rglob("*"):
+        if path.is_file() and not {"__pycache__", *left_out} & set(path.relative_to(directory).parts):
+            yield path
+
+
+def wheel_problems(wheel: Path, root: Path = ROOT) -> list[str]:
+    """One line each."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if not name.endswith("/")}
+    metadata = {name for name in names if PurePosixPath(name).parts[0].endswith(".dist-info")}
+    inside = {name.partition("/")[2] for name in metadata}
+    expected, code = expected_files(root), names - metadata
+    problems = [f"{name} is missing: name it in pyproject.toml" for name in sorted(expected - code)]
+    problems += [f"{name} does not belong into the wheel" for name in sorted(code - expected)]
+    problems += [f"{name} is no file to ship: move it out of src" for name in sorted(code) if _is_odd(name)]
+    problems += [f"its metadata has no {name}" for name in METADATA if name not in inside]
+    return problems
+
+
+def _is_odd(name: str) -> bool:
+    path = PurePosixPath(name)
+    return not (path.suffix in SHIPPED or path.name == "py.typed")
+
+
+def build(root: Path, directory: Path, *targets: str) -> None:
+    """With the backend that is installed: nothing is fetched."""
+    arguments = [argument for target in targets for argument in ("--target", target)]
+    command = [sys.executable, "-m", "hatchling", "build", "--directory", str(directory), *arguments]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise PackageError(f"hatchling failed:\n{done.stdout}{done.stderr}")
+
+
+def only(directory: Path, pattern: str) -> Path:
+    found = sorted(directory.glob(pattern))
+    if len(found) != 1:
+        raise PackageError(f"{directory} has {len(found)} files {pattern}, not one")
+    return found[0]
+
+
+def wheel_of_sdist(sdist: Path, directory: Path) -> Path:
+    """Built as pip builds it: from the files of the sdist alone."""
+    with tarfile.open(sdist) as archive:
+        archive.extractall(directory, filter="data")
+    tree = only(directory, "penstock-*")
+    build(tree, directory / "again", "wheel")
+    return only(directory / "again", "*.whl")
+
+
+def differences(wheel: Path, other: Path) -> list[str]:
+    """Files that one of two wheels has and the other has not, or that have other bytes there."""
+    with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(other) as two:
+        names = sorted({*one.namelist(), *two.namelist()})
+        both = {*one.namelist()} & {*two.namelist()}
+        return [name for name in names if name not in both or one.read(name) != two.read(name)]
+
+
+def make(output: Path, root: Path = ROOT) -> list[Path]:
+    """The sdist and the wheel, in `output`."""
+    there = next(path for path in (output, *output.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise PackageError(f"{there} is no directory: give another one with --output")
+    with tempfile.TemporaryDirectory(prefix="penstock-build-") as directory:
+        built = Path(directory) / "built"
+        build(root, built, "sdist", "wheel")
+        sdist, wheel = only(built, "*.tar.gz"), only(built, "*.whl")
+        if problems := wheel_problems(wheel, root):
+            raise PackageError("\n".join([f"{wheel.name} is not as it should be:", *problems]))
+        if changed := differences(wheel, wheel_of_sdist(sdist, Path(directory) / "sdist")):
+            raise PackageError(f"the sdist makes another wheel; different are: {', '.join(changed[:10])}")
+        output.mkdir(parents=True, exist_ok=True)
+        return [Path(shutil.copy2(path, output)) for path in (sdist, wheel)]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.packages", description="The wheel and the sdist.")
+    parser.add_argument("--output", type=Path, default=ROOT / "dist", help="directory (default dist)")
+    try:
+        made = make(parser.parse_args(arguments).output)
+    except (PackageError, OSError) as error:
+        print(f"no packages: {error}", file=sys.stderr)
+        return 1
+    for path in made:
+        print(f"{path} ({path.stat().st_size / 1024:.0f} KiB)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
