@@ -9,10 +9,12 @@ CODE := $(wildcard src tests tools bench examples)
 PYTEST := $(BIN)/pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test lint quick compat compat-setup spark spark-kills differential compat-suites crash crash-setup scale fuzz load soak soak-smoke chaos nightly bench bench-quick bench-clients bench-age bench-spark bench-push bench-sustained features clean
+.PHONY: help all setup demo run test lint quick build smoke docs compat compat-setup spark spark-kills differential compat-suites crash crash-setup scale fuzz load soak soak-smoke chaos nightly bench bench-quick bench-clients bench-age bench-spark bench-push bench-sustained features clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+all: test build docs ## what a release needs: setup, lint, every quick test, packages with their smoke test, the site
 
 setup: $(STAMP) ## make .venv with Penstock and every tool in it
 
@@ -122,6 +124,15 @@ bench-sustained: setup ## 400,000 messages a second for ten minutes
 features: compat-setup ## prove docs/features.md: run the marked tests, write the table
 	$(BIN)/python tools/features.py
 
-clean: ## remove .venv and every cache; ./data and the fetched clients stay
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .features.json build dist
-	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
+build: setup ## wheel and sdist into dist/, their contents checked, then `make smoke`
+	$(BIN)/python -m tools.packages
+	$(BIN)/python -m tools.smoke
+
+smoke: setup ## the wheel of dist/ in an empty environment: it serves, and messages go there and back
+	$(BIN)/python -m tools.smoke
+
+docs: setup ## the documentation and the API reference as a site in build/site, for a browser without a network
+	$(BIN)/python -m tools.website
+
+clean: ## remove .venv, caches, packages and the site; data and fetched clients stay, unless CONFIRM=1
+	@$(PYTHON) tools/clean.py --confirm "$(CONFIRM)"
