@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,7 +22,10 @@ def followed_by(api: str, version: int, body: Mapping[str, Any], rest: bytes) ->
 
 def with_body(api: str, version: int, body: bytes) -> bytes:
     """A right header with any bytes behind it."""
-    flexible = bool(request_schema(api, version).__flexible__)
+    return with_header(api, version, body, flexible=is_flexible(api, version))
+
+
+def with_header(api: str, version: int, body: bytes, *, flexible: bool) -> bytes:
     return encode_header(API_KEYS[api], version, CORRELATION_ID, client_id="wire", flexible=flexible) + body
 
 
@@ -36,6 +40,14 @@ def with_unknown_tag(api: str, version: int, body: Mapping[str, Any]) -> bytes:
 def of_version(api: str, version: int) -> bytes:
     """A header of a version that may not exist, and a few bytes."""
     return encode_header(API_KEYS[api], version, CORRELATION_ID, flexible=True) + bytes(8)
+
+
+def old_produce(version: int, topic: str, records: bytes, *, acks: int) -> bytes:
+    """Produce v0-2, which no schema has any more: one partition of one topic."""
+    name = topic.encode()
+    body = struct.pack(">hiih", acks, 10_000, 1, len(name)) + name
+    body += struct.pack(">iii", 1, 0, len(records)) + records
+    return with_header("produce", version, body, flexible=False)
 
 
 def is_flexible(api: str, version: int) -> bool:

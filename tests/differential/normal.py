@@ -68,7 +68,6 @@ UNORDERED: Mapping[tuple[str, str], tuple[str, ...]] = {  # (API, list): what na
     ("describe_client_quotas", "entries"): ("entity",),
     ("describe_client_quotas", "values"): ("key",),
     ("describe_configs", "configs"): ("name",),
-    ("describe_configs", "synonyms"): ("source",),
     ("describe_groups", "groups"): ("group_id",),
     ("describe_groups", "members"): ("member_id",),
     ("describe_log_dirs", "partitions"): ("partition_index",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tests.differential.frames import old_produce
 from tests.differential.peer import Peer
 from tests.differential.requests.topics import NO_SUCH_ID
 from tests.differential.script import script, versions
@@ -23,6 +24,7 @@ from tests.support.batches import (
 )
 
 HOUR_MS = 3_600_000
+FIRST_VERSION = 3  # that is taken
 Ask = Callable[..., Any]
 
 
@@ -158,6 +160,18 @@ def produce_unanswered(peer: Peer, version: int) -> None:
     peer.expect_close(on="unknown", label="acks=0 to an unknown topic")
     tell(rows(peer, topic, values("a", crc=1)), on="corrupt")
     peer.expect_close(on="corrupt", label="acks=0 with a wrong checksum")
+
+
+@script("produce-old-versions", seconds=1)
+def produce_old_versions(peer: Peer) -> None:
+    """Advertised for the sake of librdkafka (KAFKA-18659) and not taken, however right the request is."""
+    topic = peer.topic()
+    for version in range(FIRST_VERSION):
+        for label, acks in (("a message set", -1), ("a message set, acks=0", 0)):
+            payload = old_produce(version, topic, message_set(min(version, 1)), acks=acks)
+            peer.malformed("produce", version, payload, label=label)
+    ask = asker(peer, FIRST_VERSION)
+    ask("nothing was stored", rows(peer, topic, values("a", base_timestamp_ms=peer.time())))
 
 
 @script("produce-never-answered", seconds=8)
