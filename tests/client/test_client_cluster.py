@@ -125,6 +125,7 @@ def test_rubbish_instead_of_an_answer() -> None:
                 sent.answer()
 
 
+@pytest.mark.feature("F-13")
 def test_a_restart_of_the_broker_is_waited_for(own_broker: BrokerProcess) -> None:
     with Cluster([Address(own_broker.host, own_broker.port)], timeout_s=30) as cluster:
         with RawClient(own_broker.host, own_broker.port) as client:

@@ -13,6 +13,7 @@ import subprocess
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kio.schema.errors import ErrorCode
@@ -20,6 +21,7 @@ from kio.schema.errors import ErrorCode
 from tests.support import strace
 from tests.support.batches import Record, batch, values
 from tests.support.fixtures import PENSTOCK_CONFIG
+from tests.support.metrics_page import metric
 from tests.support.penstock_process import PenstockProcess
 from tests.support.raw_client import RawClient
 from tests.support.waiting import wait_until
@@ -113,13 +115,18 @@ def test_the_check_notices_an_early_answer() -> None:
     assert check_order([lines[0], lines[1], lines[3], lines[2]]) == (1, 1)
 
 
-def ready(broker: PenstockProcess) -> bool:
+def health(broker: PenstockProcess) -> dict[str, Any]:
     url = f"http://{broker.host}:{broker.http_port}/health/ready"
     try:
         with urllib.request.urlopen(url, timeout=5) as answer:
-            return bool(json.load(answer)["ready"])
+            report: dict[str, Any] = json.load(answer)
     except urllib.error.HTTPError as error:
-        return bool(json.load(error)["ready"])
+        report = json.load(error)
+    return report
+
+
+def ready(broker: PenstockProcess) -> bool:
+    return bool(health(broker)["ready"])
 
 
 @pytest.mark.feature("X-01", "F-06")
@@ -234,15 +241,20 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(directory)], check=True)
 
 
-@pytest.mark.feature("F-06", "P-05")
+@pytest.mark.feature("F-06", "F-13", "P-05")
 @pytest.mark.parametrize(("min_free_bytes", "reserve_bytes"), [(0, 0), (3 << 20, 1 << 20)])
 def test_a_tiny_disk_fills_up_and_is_emptied(small_disk: Path, min_free_bytes: int, reserve_bytes: int) -> None:
+    """What was acknowledged stays readable. With a limit, the health check and a metric say so, until it is over."""
+    watched = min_free_bytes > 0
     config = PENSTOCK_CONFIG + f"  min_free_bytes: {min_free_bytes}\n  reserve_bytes: {reserve_bytes}\n"
     broker = PenstockProcess(small_disk, config + "  disk_check_interval_ms: 50\n")
     broker.prepare()
     broker.start()
     try:
         acknowledged = fill(broker)
+        if watched:
+            told = ("too little free disk: produce is refused", 0)
+            wait_until(lambda: disk_alert(broker) == told, what="the next look at the disk is told")
         with RawClient(broker.host, broker.port) as client:
             found = [record.value for record in client.fetch_records("big", partition_max_bytes=16 << 20)]
             assert found == acknowledged
@@ -262,8 +274,17 @@ def test_a_tiny_disk_fills_up_and_is_emptied(small_disk: Path, min_free_bytes: i
                 return bool(client.produce("again", values("room")).error_code == ErrorCode.none)
 
             wait_until(accepted, what="produce is accepted again")
+        wait_until(lambda: disk_alert(broker) == (None, 1), what="all is well again")
     finally:
         broker.kill9()
+
+
+def disk_alert(broker: PenstockProcess) -> tuple[str | None, float] | None:
+    """What /health/ready says of the disk, and the metric that an alert looks at; None while the port is not open."""
+    try:
+        return health(broker)["problems"].get("disk"), metric(broker, "penstock_writes_accepted")
+    except urllib.error.URLError:
+        return None
 
 
 def fill(broker: PenstockProcess) -> list[bytes]:
