@@ -61,7 +61,7 @@ def can_trace() -> bool:
 
 
 @pytest.mark.crash
-@pytest.mark.feature("K-07", "X-02")
+@pytest.mark.feature("K-07", "P-24", "X-02")
 def test_nothing_is_lost_torn_or_seen_too_early(tmp_path: Path) -> None:
     """With every kind of fault: a run without one of them fails, too. Flushes are left out where strace may not be."""
     without = () if can_trace() else (Fault.FAIL_FLUSH,)

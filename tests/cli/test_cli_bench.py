@@ -1,6 +1,7 @@
 """`penstock bench`: a real broker, real load, small; from options and from scenario files."""
 
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,18 @@ def test_bench_measures_both_sides_and_cleans_up(penstock: CommandLine) -> None:
     assert producers["latency_ms"]["p50"] > 0
     assert consumers["bytes"] == consumers["messages"] * 200
     assert producers["topic"] not in penstock("topic", "list").out
+
+
+@pytest.mark.feature("P-24")
+def test_a_terminal_shows_how_it_goes_while_it_runs(penstock: CommandLine) -> None:
+    shown, found = penstock.on_terminal("bench", "--duration", 3, "--rate", 300, "--consumers", 2)
+    assert {"1", "2"} <= set(re.findall(r"(\d+) s; the last second", shown))
+    frames = re.findall(r"(producers|consumers) +([\d,]+) +[\d.]+ +([\d.]+|-) +([\d.]+|-) +([\d,]+) +0", shown)
+    for group in ("producers", "consumers"):
+        counts = [int(total.replace(",", "")) for name, _, _, _, total in frames if name == group]
+        assert counts == sorted(counts)
+        assert len(set(counts)) > 3, "it goes on"
+    assert "p99.9" in found
 
 
 @pytest.mark.feature("P-24", "K-18")

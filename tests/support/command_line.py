@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -73,6 +74,25 @@ class CommandLine:
         assert outcome.code == code, f"exit code {outcome.code}, not {code}\n{outcome.out}\n{outcome.err}"
         assert "Traceback" not in outcome.err, outcome.err
         return outcome
+
+    def on_terminal(self, *args: object) -> tuple[str, str]:
+        """What a command writes to its terminal (stderr) while it runs, and what it has found (stdout)."""
+        ours, theirs = pty.openpty()
+        with subprocess.Popen(
+            [sys.executable, "-m", "penstock", *map(str, args)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            env=self.environ | {"TERM": "xterm"},
+        ) as process:
+            os.close(theirs)
+            shown = b""
+            with contextlib.suppress(OSError), open(ours, "rb", buffering=0) as terminal:  # an error is its end
+                while piece := terminal.read(10_000):
+                    shown += piece
+            found, _ = process.communicate(timeout=self._timeout_s)
+        assert process.returncode == 0, shown.decode()
+        return shown.decode(), found.decode()
 
     @contextlib.contextmanager
     def asked(self, *args: object) -> Iterator[Question]:
