@@ -72,6 +72,7 @@ RATIOS = (
     _less("RSS idle", "memory_idle", "rss_mb", MEGABYTES, 0.25, 0.15),
     _less("RSS after the load above", "memory_loaded", "rss_mb", MEGABYTES, 0.25, 0.15),
     _more("produce to 1,000 partitions at once", "partitions", "requests_per_s", REQUESTS_A_SECOND, 1, 3),
+    _more("the same, 250 of them a request", "partitions_wide", "requests_per_s", REQUESTS_A_SECOND, 1, 3),
     _less("one transaction at a time, begin to commit: p50", "transaction_alone", "p50_ms", MILLISECONDS, 1, 0.5),
     *(
         _more(

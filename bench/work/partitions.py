@@ -28,7 +28,7 @@ def partitions(run: Run) -> Figures:
 
 def partitions_wide(run: Run) -> Figures:
     """4 connections with 1 request in flight each. A request holds one message for each of 250 partitions, as the Java
-    client sends it: all 1,000 are written at any time. For information."""
+    client sends it: all 1,000 are written at any time."""
     lanes = []
     batch = batch_of(1, MESSAGE_BYTES)
     create_topic(run.address, TOPIC, PARTITIONS)
