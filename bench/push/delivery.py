@@ -34,10 +34,10 @@ def make_topics(port: int, *names: str) -> None:
             client.create_topic(name)
 
 
-def deliver(broker: Penstock, messages: int) -> Figures:
+def deliver(broker: Penstock, messages: int, topic: str = "stock") -> Figures:
     """What lies there, to one consumer that acknowledges every message."""
-    fill(broker.address, "stock", messages)
-    return _consumed("penstock", broker.address[1], "stock", messages)
+    fill(broker.address, topic, messages)
+    return _consumed("penstock", broker.address[1], topic, messages)
 
 
 def deliver_redis(server: RedisServer, messages: int) -> Figures:
@@ -51,9 +51,9 @@ def _consumed(kind: str, port: int, name: str, messages: int) -> Figures:
         return {"messages_per_s": consumer.hear()["messages_per_s"]}
 
 
-def publish(broker: Penstock, messages: int) -> Figures:
-    make_topics(broker.address[1], "news")
-    return _published("penstock", broker.address[1], broker.address[1], "news", messages, LATENCY_RATE)
+def publish(broker: Penstock, messages: int, topic: str = "news") -> Figures:
+    make_topics(broker.address[1], topic)
+    return _published("penstock", broker.address[1], broker.address[1], topic, messages, LATENCY_RATE)
 
 
 def publish_redis(server: RedisServer, messages: int) -> Figures:
