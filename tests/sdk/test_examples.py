@@ -19,7 +19,7 @@ from tests.support.broker_process import BrokerProcess, free_port
 from tests.support.raw_client import unique_name
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.feature("K-19", "K-21")
+pytestmark = pytest.mark.feature("K-18", "K-19", "K-21")
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
