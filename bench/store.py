@@ -44,17 +44,27 @@ def latest_chosen() -> Path | None:
 
 
 def choose(passed_over: list[str]) -> Path | None:
-    """Merge the newest results into the day's; None if no `make bench` is fit. Why others are not goes to the list."""
+    """Merge the newest results into the day's; None if no `make bench` is fit. Why others are not goes to the list.
+
+    A longer run that was not made here stays as it was chosen last: every run's own file is on one machine only.
+    """
     main = _newest_fit(MAIN, passed_over)
     if main is None:
         return None
     result = load(main)
+    chosen = latest_chosen()
+    earlier = load(chosen) if chosen is not None else {}
     for kind in LONGER:
         path = _newest_fit(kind, passed_over)
         if path is not None:
             longer = load(path)
-            result[kind] = longer[kind]
-            result.setdefault("longer", {})[kind] = {"at": longer["at"], "machine": longer["machine"]}
+            made = {"at": longer["at"], "machine": longer["machine"]}
+        elif kind in earlier:
+            longer, made = earlier, earlier["longer"][kind]
+        else:
+            continue
+        result[kind] = longer[kind]
+        result.setdefault("longer", {})[kind] = made
     return _write(RESULTS / f"{result['at'][:10]}.json", result)
 
 

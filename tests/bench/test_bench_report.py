@@ -145,6 +145,19 @@ def test_the_newest_fit_result_is_chosen_and_written(results: Path, capsys: pyte
     assert (results / "2026-01-02.json").exists()
 
 
+def test_a_longer_run_that_was_made_elsewhere_stays(results: Path) -> None:
+    """It is in the last chosen result, and its own file is on another machine."""
+    made = {"at": "2025-12-24T00:00:00+00:00", "machine": MACHINE}
+    age = {"segments": {"fetch": 0.98, "produce_batches": 1.01, "produce_single": 0.95}}
+    (results / "2026-01-01.json").write_text(json.dumps({**result(), "age": age, "longer": {"age": made}}))
+    keep(results, 2)
+    report.main()
+    page = (results / "performance.md").read_text()
+    assert "Measured 2026-01-02 on 2 cores" in page
+    assert "`make bench-age`, measured 2025-12-24:" in page
+    assert "| 1,000 segments | 0.98 × | 1.01 × | 0.95 × |" in page
+
+
 def test_nothing_is_written_without_a_fit_result(results: Path) -> None:
     keep(results, 1, rounds=1)
     with pytest.raises(SystemExit, match="no result is fit to be quoted"):
