@@ -9,26 +9,25 @@ import ast
 import inspect
 from itertools import pairwise
 
-from penstock.config import settings
-from penstock.config.settings import keys
+from penstock.config.settings import Section, Settings
 
 
 def explanations() -> dict[str, str]:
     """Every setting by its dotted name, with its explanation."""
-    tree = ast.parse(inspect.getsource(settings))
-    texts = {node.name: _texts(node) for node in tree.body if isinstance(node, ast.ClassDef)}
-    explained = {}
-    for key in keys():
-        section, _, name = key.partition(".")
-        branch = type(settings.Settings.model_fields[section].default)
-        explained[key] = texts[branch.__name__].get(name, "")
+    explained: dict[str, str] = {}
+    for section, field in Settings.model_fields.items():
+        branch: type[Section] = type(field.default)
+        texts = _texts(branch)
+        explained |= {f"{section}.{name}": texts.get(name, "") for name in branch.model_fields}
     return explained
 
 
-def _texts(section: ast.ClassDef) -> dict[str, str]:
+def _texts(section: type[Section]) -> dict[str, str]:
     """The string that follows an annotated assignment."""
+    (tree,) = ast.parse(inspect.getsource(section)).body
+    assert isinstance(tree, ast.ClassDef)
     found = {}
-    for before, after in pairwise(section.body):
+    for before, after in pairwise(tree.body):
         if (
             isinstance(before, ast.AnnAssign)
             and isinstance(before.target, ast.Name)

@@ -1,0 +1,63 @@
+"""The levels of the log, and a text such as WARNING,storage=DEBUG that gives them to everything and to modules.
+
+Whether a module exists is not known here; `observability.logs` knows.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class LogLevel(StrEnum):
+    DEBUG = "DEBUG"
+    INFO = "INFO"
+    WARNING = "WARNING"
+    ERROR = "ERROR"
+    CRITICAL = "CRITICAL"
+
+
+# What other systems call them. There is nothing finer than DEBUG here.
+_ELSEWHERE = {"TRACE": LogLevel.DEBUG, "WARN": LogLevel.WARNING, "FATAL": LogLevel.CRITICAL}
+
+
+def level_name(value: object) -> object:
+    """debug, Debug and trace are DEBUG; what is no level is left for the type check to refuse."""
+    if not isinstance(value, str):
+        return value
+    name = value.strip().upper()
+    return _ELSEWHERE.get(name, name)
+
+
+class LogLevels(NamedTuple):
+    """A level for everything that has none of its own, and those of modules. Either may be missing."""
+
+    level: LogLevel | None
+    modules: dict[str, LogLevel]
+
+
+def parse_log_levels(text: str | None) -> LogLevels:
+    """'WARNING,storage=DEBUG,net=ERROR'. Raises ValueError with what is wrong with it."""
+    level: LogLevel | None = None
+    modules: dict[str, LogLevel] = {}
+    for part in filter(None, (part.strip() for part in (text or "").split(","))):
+        module, equals, name = part.rpartition("=")
+        module, found = module.strip(), _level(name)
+        if equals and not module:
+            raise ValueError(f"{part!r} names no module; write it as storage=DEBUG")
+        if modules.get(module, found) is not found:
+            raise ValueError(f"{module} has two levels, {modules[module]} and {found}; give one of them")
+        if not equals and level not in (None, found):
+            raise ValueError(f"there are two levels for everything, {level} and {found}; give one of them")
+        if equals:
+            modules[module] = found
+        else:
+            level = found
+    return LogLevels(level, modules)
+
+
+def _level(text: str) -> LogLevel:
+    name = str(level_name(text))
+    if name not in LogLevel.__members__:
+        raise ValueError(f"{name!r} is no level; levels are {', '.join(LogLevel)}")
+    return LogLevel(name)

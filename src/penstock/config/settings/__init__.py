@@ -1,0 +1,71 @@
+"""The settings of a node: one tree of frozen values, each with its default, bounds and a line of explanation.
+
+The files here say what may be set, a file for each group of sections; the text below a setting is what
+`config.explanations` shows. Where values come from (flags, environment, file) and who wins is `config.loading`; the
+names are those of the YAML file, of `PENSTOCK_SECTION__NAME` in the environment and of `penstock config show`. Topic
+configs (`retention.ms` …) are Kafka's own and live in `config.topic_configs`; `topics.defaults` holds the node's
+defaults for them.
+"""
+
+from __future__ import annotations
+
+from penstock.config.settings.clients import ClientSettings, ConsumerSettings, HostedConsumerSettings, ProducerSettings
+from penstock.config.settings.doors import (
+    HttpSettings,
+    KafkaSettings,
+    NetworkSettings,
+    PushSettings,
+    split_address,
+)
+from penstock.config.settings.groups import GroupSettings, TransactionSettings
+from penstock.config.settings.hierarchy import PipeSettings, RegistrySettings
+from penstock.config.settings.limits import LimitSettings, TelemetrySettings
+from penstock.config.settings.logs import LogFormat, LoggingSettings
+from penstock.config.settings.node import NodeSettings, node_number
+from penstock.config.settings.storage import (
+    DISK,
+    MEMORY,
+    Flush,
+    StorageSettings,
+    TopicSettings,
+    Validation,
+    VerifyOnRead,
+)
+from penstock.config.settings.tree import MAPPINGS, Settings, keys
+from penstock.config.settings.values import Bytes, Section, parse_bytes, parse_pairs
+
+__all__ = [
+    "DISK",
+    "MAPPINGS",
+    "MEMORY",
+    "Bytes",
+    "ClientSettings",
+    "ConsumerSettings",
+    "Flush",
+    "GroupSettings",
+    "HostedConsumerSettings",
+    "HttpSettings",
+    "KafkaSettings",
+    "LimitSettings",
+    "LogFormat",
+    "LoggingSettings",
+    "NetworkSettings",
+    "NodeSettings",
+    "PipeSettings",
+    "ProducerSettings",
+    "PushSettings",
+    "RegistrySettings",
+    "Section",
+    "Settings",
+    "StorageSettings",
+    "TelemetrySettings",
+    "TopicSettings",
+    "TransactionSettings",
+    "Validation",
+    "VerifyOnRead",
+    "keys",
+    "node_number",
+    "parse_bytes",
+    "parse_pairs",
+    "split_address",
+]

@@ -1,0 +1,43 @@
+"""Consumers in the broker's process, and what the clients of the command line use."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from penstock.config.settings.values import INT32_MAX, Bytes, Count, Section, split_list
+
+
+class HostedConsumerSettings(Section):
+    """Consumers in the broker's own process; `penstock consumers run` runs them in one of their own."""
+
+    modules: Annotated[tuple[str, ...], BeforeValidator(split_list)] = ()
+    """Modules whose consumers run in the broker's process, by name or by path."""
+
+
+class ClientSettings(Section):
+    """What the push clients of the command line use; a broker has no use for it."""
+
+    request_timeout_ms: Count = 30_000
+    """How long a client waits for an answer."""
+    heartbeat_interval_ms: Annotated[int, Field(ge=100)] = 30_000
+    """A client that has sent nothing for so long sends a heartbeat."""
+
+
+class ProducerSettings(Section):
+    """What `penstock produce` uses; a broker has no use for it. Programs say it to `penstock.Producer`."""
+
+    batch_size: Annotated[Bytes, Field(ge=1, le=INT32_MAX)] | None = None
+    """Most bytes of messages that are sent together; without a value, librdkafka's."""
+    linger_ms: Annotated[int, Field(ge=0, le=30_000)] | None = None
+    """How long a message waits for others to be sent with; without a value, 5."""
+
+
+class ConsumerSettings(Section):
+    """What `penstock consume --group` uses; a broker has no use for it. Programs say it to `penstock.Consumer`."""
+
+    session_timeout_ms: Annotated[int, Field(ge=1, le=300_000)] | None = None
+    """A member that the broker has not heard of for so long is out of its group; without a value, librdkafka's."""
+    heartbeat_interval_ms: Annotated[int, Field(ge=1, le=300_000)] | None = None
+    """Time between two signs of life of a member; without a value, librdkafka's."""

@@ -1,0 +1,106 @@
+"""Where clients come in: the Kafka door, the push door, and HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, field_validator
+
+from penstock.config.settings.values import INT32_MAX, KIB, MIB, Bytes, Count, Host, Millis, Port, Section
+from penstock.model import limits
+
+
+class KafkaSettings(Section):
+    host: Host = "127.0.0.1"
+    """Address to listen on; 0.0.0.0 for all, unix:/path for a socket in the file system."""
+    port: Port = 9092
+    """Port of the Kafka door; 0 takes a free one."""
+    advertised: str | None = None
+    """host:port that clients are told, if they cannot use the address they came in on (NAT, a proxy)."""
+    backlog: Count = 1024
+    """Connections the system may hold before they are accepted."""
+    receive_buffer_bytes: Bytes = 0
+    """SO_RCVBUF of each connection; 0 leaves it to the system, which grows it as needed."""
+    send_buffer_bytes: Bytes = 0
+    """SO_SNDBUF of each connection; 0 leaves it to the system."""
+    idle_timeout_ms: Millis = limits.CONNECTION_IDLE_MS_MAX
+    """A connection without a request for so long is closed."""
+    shutdown_timeout_ms: Millis = 10_000
+    """How long a stop waits for requests that are being answered."""
+
+    @field_validator("advertised")
+    @classmethod
+    def _host_and_port(cls, value: str | None) -> str | None:
+        if value:
+            split_address(value)
+        return value or None
+
+    @property
+    def advertised_address(self) -> tuple[str, int] | None:
+        return split_address(self.advertised) if self.advertised else None
+
+
+def split_address(text: str) -> tuple[str, int]:
+    """host:port, with brackets around an IPv6 address."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise ValueError(f"expected host:port, such as broker.example:9092, not {text!r}")
+    if ":" in host and not (host.startswith("[") and host.endswith("]")):
+        raise ValueError(f"write an IPv6 address in brackets: [{host}]:{port}")
+    return host.strip("[]"), int(port)
+
+
+class NetworkSettings(Section):
+    type: Annotated[str, Field(min_length=1)] = "tcp"
+    """How Kafka clients come in: tcp, unix (a socket in the file system), or the name of an entry point
+    penstock.network. A kafka.host such as unix:/run/penstock.sock is enough to say unix; with unix alone the socket
+    lies beside the data directory and has its name and .sock."""
+
+
+class HttpSettings(Section):
+    enabled: bool = True
+    """Serve /health, /metrics and the admin API."""
+    host: Host = "127.0.0.1"
+    """Address to listen on."""
+    port: Port = 8080
+    """Port of /health and /metrics; 0 takes a free one."""
+    admin_api: bool = True
+    """Serve /api/v1, with which whoever reaches this port can look at topics and groups and change them."""
+    test_endpoints: bool = False
+    """Serve /test, which writes messages for whoever can reach this port: for tests and trials."""
+    test_data_dir: Path | None = None
+    """The directory whose SQLite files /test/load-from-sqlite may read."""
+
+
+class PushSettings(Section):
+    """The push door: subscriptions, for clients that speak no Kafka."""
+
+    enabled: bool = True
+    """Open the push door, and recognise its clients at the Kafka door."""
+    host: Host | None = None
+    """Address to listen on; without one, that of the Kafka door."""
+    port: Port = 9999
+    """Port of the push door; 0 takes a free one."""
+    credit: Annotated[int, Field(ge=1, le=100_000)] = 100
+    """Messages that a subscriber may have unacknowledged, if it does not ask for another number."""
+    credit_max: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
+    """Most that a subscriber gets, whatever it asks for."""
+    messages_per_frame: Annotated[int, Field(ge=1, le=1_000)] = 10
+    """Messages in a DATA frame, if a subscriber does not ask for another number."""
+    ack_timeout_ms: Annotated[int, Field(ge=100)] = 30_000
+    """A message that is not acknowledged for so long is sent to another member."""
+    redelivery_delay_ms: Millis = 100
+    """Time before a message that a member has given back is sent again."""
+    deliveries_max: Annotated[int, Field(ge=1, le=1_000)] = 10
+    """A message that was sent so often and never acknowledged goes to the dead-letter topic."""
+    heartbeat_interval_ms: Annotated[int, Field(ge=100)] = 30_000
+    """Whoever has sent nothing for so long sends a heartbeat; after three of them without a byte a peer is dead."""
+    frame_bytes_max: Annotated[Bytes, Field(ge=64 * KIB, le=INT32_MAX)] = 16 * MIB
+    """Largest frame of a client."""
+    commit_interval_ms: Annotated[int, Field(ge=0, le=1_000)] = 20
+    """Positions are stored at most this often; what changes in between is stored together."""
+    subscriptions_max: Count = 100_000
+    """Subscriptions on this node."""
+    subscriptions_per_connection_max: Count = 1_000
+    """Subscriptions that one connection may be a member of."""

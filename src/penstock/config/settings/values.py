@@ -1,0 +1,73 @@
+"""What settings are made of: sizes, ports, times, levels, and how their texts are read.
+
+Text comes from the environment and from the command line, so every type takes what a person would write there.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+_UNITS = {"": 1, "b": 1, "kib": KIB, "mib": MIB, "gib": GIB, "kb": 1000, "mb": 1000**2, "gb": 1000**3}
+_SIZE = re.compile(r"(\d+)\s*([a-z]*)", re.IGNORECASE)
+INT32_MAX = (1 << 31) - 1
+
+
+def parse_bytes(value: object) -> object:
+    """'16 MiB' as well as 16777216; anything else is left for the type check to refuse."""
+    if isinstance(value, str) and (match := _SIZE.fullmatch(value.strip())):
+        unit = _UNITS.get(match[2].lower())
+        if unit is not None:
+            return int(match[1]) * unit
+    return value
+
+
+def parse_pairs(value: object) -> object:
+    """'a=1,b=2' as well as a mapping, so that the environment can set a mapping."""
+    if not isinstance(value, str):
+        return value
+    pairs = [item.partition("=") for item in value.split(",") if item.strip()]
+    if any(not name.strip() or not equals for name, equals, _ in pairs):
+        raise ValueError("expected name=value pairs separated by commas")
+    return {name.strip(): text.strip() for name, _, text in pairs}
+
+
+def _texts(value: object) -> object:
+    """Kafka's config values are strings; YAML turns some of them into numbers and booleans."""
+    value = parse_pairs(value)
+    if not isinstance(value, dict):
+        return value
+    return {str(k): str(v).lower() if isinstance(v, bool) else str(v) for k, v in value.items()}
+
+
+Bytes = Annotated[int, BeforeValidator(parse_bytes), Field(ge=0)]
+Port = Annotated[int, Field(ge=0, le=65535)]
+Host = Annotated[str, Field(min_length=1)]
+Millis = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=1)]
+Texts = Annotated[dict[str, str], BeforeValidator(_texts)]
+
+
+class Section(BaseModel):
+    """A branch of the tree: nothing changes after loading, nothing unknown is let in."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def upper(value: object) -> object:
+    return value.upper() if isinstance(value, str) else value
+
+
+def no_slash(value: object) -> object:
+    return value.strip().rstrip("/") or None if isinstance(value, str) else value
+
+
+Url = Annotated[str, Field(pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$", max_length=2_048)]
+
+
+def split_list(value: object) -> object:
+    """'a,b' as well as a list, so that the environment can set a list."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
