@@ -1,5 +1,5 @@
-"""The tables in docs/ that the code already knows: settings, Kafka APIs, the admin API, the states of transactions and
-of push connections.
+"""The tables in docs/ that the code already knows: settings and the names that others have for them, Kafka APIs, the
+admin API, the states of transactions and of push connections.
 
 Each stands between two comments, `<!-- settings -->` and `<!-- end of settings -->`; the text around them is written
 by hand.
@@ -14,14 +14,18 @@ import argparse
 import inspect
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from penstock.broker.transactions.states import STEPS, TransactionState
+from penstock.config import references
+from penstock.config.environment import variable_name
 from penstock.config.explanations import explanations
+from penstock.config.references import message_broker, provider
+from penstock.config.references.entry import Becomes, Entry, NoEffect
 from penstock.config.settings import Section, Settings
-from penstock.config.sources import REFERENCE_VARIABLES, variable_name
 from penstock.protocol.kafka.apis import APIS, NEVER, Api
 from penstock.protocol.push.frames import FrameType
 from penstock.protocol.push.states import TABLE, Side, State
@@ -36,7 +40,7 @@ def settings_sections() -> str:
     schema = Settings.model_json_schema()
     defaults = Settings().model_dump(mode="json")
     shorter: dict[str, list[str]] = {}
-    for variable, key in REFERENCE_VARIABLES.items():
+    for variable, key in references.VARIABLES.items():
         shorter.setdefault(key, []).append(variable)
     meanings = explanations()
     lines: list[str] = []
@@ -110,6 +114,36 @@ def _range(name: str, option: dict[str, Any]) -> str:
     return f"{text(low)} and more" if high in (None, INT32_MAX) else f"{text(low)} to {text(high)}"
 
 
+def names_table(title: str, variables: Mapping[str, str]) -> str:
+    """The names of another system in files and in the environment, and what they are here."""
+    by_setting: dict[str, str] = {setting: variable for variable, setting in variables.items()}
+    lines = ["| name | variable | here |", "|---|---|---|"] if variables else ["| name | here |", "|---|---|"]
+    for name, entry in references.TABLES[title].items():
+        variable = by_setting.pop(entry.settings[0], None) if isinstance(entry, Becomes) else None
+        cells = [f"`{name}`", *([f"`{variable}`" if variable else ""] if variables else []), _here(entry)]
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += [f"| | `{variable}` | `{setting}` |" for setting, variable in by_setting.items()]
+    return "\n".join(lines)
+
+
+def flags_table() -> str:
+    """The same for names that are flags, too."""
+    lines = ["| flag | name in a file | here |", "|---|---|---|"]
+    for name, entry in references.TABLES["server"].items():
+        lines.append(f"| `--{name.replace('_', '-')}` | `{name}` | {_here(entry)} |")
+    return "\n".join(lines)
+
+
+def _here(entry: Entry) -> str:
+    if isinstance(entry, Becomes):
+        settings = ", ".join(f"`{setting}`" for setting in entry.settings)
+        return f"{settings}; {entry.note}" if entry.note else settings
+    if isinstance(entry, NoEffect):
+        usual = f" (no word about `{json.dumps(entry.usual)}`)" if entry.usual is not None else ""
+        return f"a warning{usual}: {entry.reason}"
+    return f"refused: {entry.reason}"
+
+
 def api_table() -> str:
     """Every API key, with what ApiVersions advertises."""
     lines = ["| key | API | versions | flexible from |", "|---|---|---|---|"]
@@ -162,6 +196,13 @@ def admin_api_table() -> str:
 
 TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "settings": ("configuration.md", settings_sections),
+    "names of a provider": ("configuration.md", partial(names_table, "provider", provider.VARIABLES)),
+    "names of a message broker": (
+        "configuration.md",
+        partial(names_table, "message broker", message_broker.VARIABLES),
+    ),
+    "names of a cluster": ("configuration.md", partial(names_table, "cluster", {})),
+    "names of a server": ("configuration.md", flags_table),
     "apis": ("compatibility.md", api_table),
     "admin api": ("rest.md", admin_api_table),
     "transaction states": ("transactions.md", transaction_states),

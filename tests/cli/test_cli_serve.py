@@ -125,11 +125,11 @@ def test_config_show_tells_where_everything_came_from(alone: CommandLine, tmp_pa
     flags = ["config", "show", "--config", config, "--kafka-port", 1234, "--set", "topics.defaults.retention.ms=5"]
     shown = alone(*flags, "--output", "json", NODE_ID="pos-7", PENSTOCK_HTTP__PORT="8888").json
     rows = {row["setting"]: (row["value"], row["origin"]) for row in shown}
-    assert rows["kafka.port"] == (1234, "command line")
+    assert rows["kafka.port"] == (1234, "command line, --kafka-port")
     assert rows["node.id"] == (7, "environment variable NODE_ID")
     assert rows["http.port"] == (8888, "environment variable PENSTOCK_HTTP__PORT")
     assert rows["storage.flush"] == ("interval", str(config))
-    assert rows["topics.defaults"] == ({"retention.ms": "5"}, "command line")
+    assert rows["topics.defaults"] == ({"retention.ms": "5"}, "command line, --set")
     assert rows["limits.connections_max"][1] == "default"
     changed = alone(*flags, "--changed", "--explain", NODE_ID="pos-7").out
     assert "PENSTOCK_KAFKA__PORT" in changed

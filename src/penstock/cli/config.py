@@ -2,65 +2,63 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from penstock.cli.output import Output, note, print_json, print_table
-from penstock.cli.settings_flags import (
-    ConfigFile,
-    DataDir,
-    Host,
-    HttpPort,
-    KafkaPort,
-    LogLevel,
-    PushPort,
-    Set,
-    load_with_flags,
-)
+from penstock.cli.settings_flags import OWN, SERVER, SettingsFlags, takes_settings
+
+if TYPE_CHECKING:
+    from penstock.config.references import Ignored
+
+Row = dict[str, object]
 
 app = typer.Typer(no_args_is_help=True, help="Look at the settings of a node.")
 
 
 @app.command()
+@takes_settings({**OWN, **SERVER})
 def show(
+    flags: SettingsFlags,
     changed: Annotated[bool, typer.Option("--changed", help="Leave out what has its default.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say what each setting does, and its variable.")] = False,
     output: Annotated[
         Output, typer.Option("--output", "-o", help="table for people, json for programs.")
     ] = Output.TABLE,
-    data_dir: DataDir = None,
-    host: Host = None,
-    kafka_port: KafkaPort = None,
-    http_port: HttpPort = None,
-    push_port: PushPort = None,
-    config: ConfigFile = None,
-    log_level: LogLevel = None,
-    assignments: Set = None,
 ) -> None:
     """Show what `penstock serve` with the same flags and environment would use."""
+    from penstock.config.environment import variable_name
     from penstock.config.explanations import explanations
-    from penstock.config.sources import variable_name
 
-    loaded = load_with_flags(config, data_dir, host, kafka_port, http_port, push_port, log_level, assignments)
+    loaded = flags.load()
     for warning in loaded.warnings:
         note(f"penstock: {warning}")
     values = loaded.settings.model_dump(mode="json")
-    rows = []
+    rows: list[Row] = []
     for key, explanation in explanations().items():
         section, _, name = key.partition(".")
         origin = loaded.origins[key]
         if changed and origin == "default":
             continue
-        row = {"setting": key, "value": values[section][name], "origin": origin}
+        row: Row = {"setting": key, "value": values[section][name], "origin": origin}
         if explain:
             row |= {"variable": variable_name(key), "meaning": explanation}
         rows.append(row)
+    rows += [_without_effect(each, explain) for each in loaded.ignored]
     if output is Output.JSON:
         print_json(rows)
         return
     columns = ["setting", "value", "origin", *(["variable", "meaning"] if explain else [])]
     print_table(columns, [[_shown(row[column]) for column in columns] for row in rows])
+
+
+def _without_effect(ignored: Ignored, explain: bool) -> Row:
+    """A name of another system that is no setting: where it was given, and why nothing comes of it."""
+    row: Row = {"setting": ignored.name, "value": ignored.value, "origin": f"{ignored.origin}: no effect"}
+    if explain:
+        row |= {"variable": None, "meaning": f"No effect: {ignored.reason}."}
+    return row
 
 
 def _shown(value: object) -> object:

@@ -26,6 +26,7 @@ from penstock.cli.client import (
     explain,
     translated,
 )
+from penstock.cli.client_settings import consumer_properties
 from penstock.cli.errors import CommandError, ExitCode
 from penstock.cli.message_text import to_json_line, to_text
 from penstock.cli.moment import parse_moment
@@ -116,6 +117,7 @@ def _consumer(cluster: Cluster, group: str | None, start: Start) -> Consumer:
             "enable.partition.eof": True,
             "auto.offset.reset": start.position or "earliest",
             "fetch.wait.max.ms": 100,
+            **(consumer_properties() if group else {}),
         }
     )
 

@@ -7,17 +7,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.errors import CommandError, ExitCode
-from penstock.cli.settings_flags import (
-    ConfigFile,
-    DataDir,
-    Host,
-    HttpPort,
-    KafkaPort,
-    LogLevel,
-    PushPort,
-    Set,
-    load_with_flags,
-)
+from penstock.cli.settings_flags import OWN, SettingsFlags, takes_settings
 
 app = typer.Typer(no_args_is_help=True, help="Run consumers: classes and functions that handle a topic's messages.")
 
@@ -32,7 +22,9 @@ def _group() -> None:
 
 
 @app.command()
+@takes_settings(OWN)
 def run(
+    flags: SettingsFlags,
     modules: Modules,
     broker: Annotated[str, typer.Option("--broker", "-b", metavar="ADDR", help="host:port of its push door.")] = (
         "localhost:9999"
@@ -45,14 +37,6 @@ def run(
         float, typer.Option("--stop-timeout", min=0, metavar="SECONDS", help="How long a stop waits for handlers.")
     ] = 30.0,
     serve: Annotated[bool, typer.Option("--serve", help="Run a broker in the same process, too.")] = False,
-    data_dir: DataDir = None,
-    host: Host = None,
-    kafka_port: KafkaPort = None,
-    http_port: HttpPort = None,
-    push_port: PushPort = None,
-    config: ConfigFile = None,
-    log_level: LogLevel = None,
-    assignments: Set = None,
 ) -> None:
     """Run the consumers of modules until SIGTERM or Ctrl-C.
 
@@ -62,20 +46,11 @@ def run(
     if serve:
         from penstock.cli.serve import run_broker
 
-        assignments = [*(assignments or ()), f"consumers.modules={','.join(modules)}"]
-        flags = (config, data_dir, host, kafka_port, http_port, push_port, log_level, assignments)
-        run_broker(load_with_flags(*flags))
+        run_broker(flags.load({"consumers.modules": ",".join(modules)}))
         return
-    given = {
-        "--data-dir": data_dir,
-        "--host": host,
-        "--kafka-port": kafka_port,
-        "--http-port": http_port,
-        "--push-port": push_port,
-    }
-    for option, value in {**given, "--config": config, "--set": assignments}.items():
-        if value is not None:
+    for option in flags.options():
+        if option != "--log-level":
             raise CommandError(f"{option} is an option of a broker", ExitCode.USAGE, hint="add --serve to run one")
     from penstock.cli.consumers_run import run_consumers
 
-    run_consumers(modules, broker, client_id, metrics_port, stop_timeout, log_level)
+    run_consumers(modules, broker, client_id, metrics_port, stop_timeout, flags.log_level)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from penstock.cli.errors import CommandError, ExitCode
-from penstock.cli.settings_flags import split_log_level
+from penstock.cli.log_flag import configure_logs_by_flag
 
 if TYPE_CHECKING:
     from penstock.consumers.definition import Definition
@@ -31,11 +31,9 @@ def run_consumers(
     from penstock.consumers.discovery import discover
     from penstock.consumers.errors import ConsumerError
     from penstock.consumers.metrics import ConsumerMetrics
-    from penstock.observability.logs import configure_logs
 
-    level, levels = split_log_level(log_level)
+    configure_logs_by_flag(log_level)
     try:
-        configure_logs(level or "INFO", levels or {}, as_json=False)
         address = parse_addresses(broker)[0]
         definitions = discover(modules)
     except (ConsumerError, ValueError) as error:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.errors import CommandError
-from penstock.cli.settings_flags import split_log_level
+from penstock.cli.log_flag import configure_logs_by_flag
 
 Type = Annotated[
     str, typer.Option("--type", envvar="CONSUMER_TYPE", metavar="TYPE", help="price, plain, or what a package adds.")
@@ -53,10 +53,8 @@ def edge(
     """
     from penstock.edge.settings import EdgeSettings
     from penstock.node.errors import StartError
-    from penstock.observability.logs import configure_logs
 
-    level, modules = split_log_level(log_level)
-    configure_logs(level or "INFO", modules or {})
+    configure_logs_by_flag(log_level)
     settings = EdgeSettings(
         type=consumer_type,
         topic=topic,

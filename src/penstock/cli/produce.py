@@ -22,6 +22,7 @@ from penstock.cli.client import (
     parse_repeated,
     translated,
 )
+from penstock.cli.client_settings import producer_properties
 from penstock.cli.errors import CommandError, ExitCode
 from penstock.cli.input_lines import Place, Stop, UnreadableError, read_lines
 from penstock.cli.message_text import Headers, OutgoingMessage, from_json, from_line
@@ -149,6 +150,7 @@ def produce(
             # A person is waiting: two minutes of silence, the library's default, help nobody.
             "message.timeout.ms": 30_000,
             "on_delivery": sending.on_delivery,
+            **producer_properties(),
         }
     )
     sending.partition_count = ensure_topic(cluster, producer, topic, partition)

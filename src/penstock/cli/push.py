@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +10,7 @@ import typer
 
 from penstock.cli import push_reset
 from penstock.cli.client import parse_repeated
+from penstock.cli.client_settings import client_settings
 from penstock.cli.errors import CommandError, ExitCode
 from penstock.cli.message_text import INT32_MAX
 from penstock.cli.output import Output, note, print_json
@@ -173,18 +173,13 @@ def connected(host: str, port: int, client_id: str | None = None) -> Iterator[Br
 
 
 def _times() -> dict[str, float]:
-    """Settings of the section client, from the environment or the file that PENSTOCK_CONFIG names."""
-    if not any(name.startswith(("PENSTOCK_", "QB_")) for name in os.environ):
-        return {}  # nobody has set anything: loading the settings would take longer than publishing
-    from penstock.config.loading import ConfigError, load_settings
-
-    try:
-        client = load_settings().client
-    except ConfigError as error:
-        raise CommandError("\npenstock: ".join(error.problems), ExitCode.USAGE) from error
+    """Those that the section client sets."""
+    settings = client_settings("PENSTOCK_CLIENT__")
+    if settings is None:
+        return {}
     return {
-        "request_timeout": client.request_timeout_ms / 1000,
-        "heartbeat_interval": client.heartbeat_interval_ms / 1000,
+        "request_timeout": settings.client.request_timeout_ms / 1000,
+        "heartbeat_interval": settings.client.heartbeat_interval_ms / 1000,
     }
 
 

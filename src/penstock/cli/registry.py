@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penstock.cli.errors import CommandError
+from penstock.cli.log_flag import configure_logs_by_flag
 from penstock.cli.output import Output, note, print_json, print_table
 from penstock.cli.registry_client import DEFAULT_URL, RegistryClient
-from penstock.cli.settings_flags import split_log_level
 
 if TYPE_CHECKING:
     from penstock.node.registry_server import RegistryOptions
@@ -51,10 +51,8 @@ def serve(
         raise typer.BadParameter("with --cloud-test the port has to be named, the root finds its registry there")
     from penstock.node.errors import StartError
     from penstock.node.registry_server import RegistryOptions
-    from penstock.observability.logs import configure_logs
 
-    level, modules = split_log_level(log_level)
-    configure_logs(level or "INFO", modules or {})
+    configure_logs_by_flag(log_level)
     options = RegistryOptions(data_dir=data_dir, host=host, port=port, missed_polls=missed_polls, nodes_max=nodes_max)
     try:
         code = _serve_cloud_test(options, advertised_url) if cloud_test else _serve_registry(options)

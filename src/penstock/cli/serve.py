@@ -9,38 +9,20 @@ from typing import TYPE_CHECKING
 import typer
 
 from penstock.cli.errors import CommandError
-from penstock.cli.settings_flags import (
-    ConfigFile,
-    DataDir,
-    Host,
-    HttpPort,
-    KafkaPort,
-    LogLevel,
-    PushPort,
-    Set,
-    load_with_flags,
-)
+from penstock.cli.settings_flags import OWN, SERVER, SettingsFlags, takes_settings
 
 if TYPE_CHECKING:
     from penstock.config.loading import Loaded
 
 
-def serve(
-    data_dir: DataDir = None,
-    host: Host = None,
-    kafka_port: KafkaPort = None,
-    http_port: HttpPort = None,
-    push_port: PushPort = None,
-    config: ConfigFile = None,
-    log_level: LogLevel = None,
-    assignments: Set = None,
-) -> None:
+@takes_settings({**OWN, **SERVER})
+def serve(flags: SettingsFlags) -> None:
     """Run a broker.
 
     Flags win over PENSTOCK_… variables, those over NODE_ID, DATA_DIR, BROKER_PORT, HTTP_PORT and REGISTRY_URL, those
     over the file; a warning names what does not count. It stops cleanly on SIGTERM or Ctrl-C.
     """
-    run_broker(load_with_flags(config, data_dir, host, kafka_port, http_port, push_port, log_level, assignments))
+    run_broker(flags.load())
 
 
 def run_broker(loaded: Loaded) -> None:

@@ -1,110 +1,162 @@
-"""The flags that set settings, for `penstock serve` and `penstock config show` alike."""
+"""The flags that set settings, for `penstock serve`, `penstock config show` and `penstock consumers run --serve`.
+
+`takes_settings` adds them to a command, which gets them as one `SettingsFlags`. Those of `SERVER` are the names under
+which other brokers know the same (`config.references.server`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from penstock.cli.errors import CommandError, ExitCode
+from penstock.cli.log_flag import LogLevel, parse_log_level
 
 if TYPE_CHECKING:
+    from penstock.config.given import Given
     from penstock.config.loading import Loaded
 
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="YAML file with settings (or PENSTOCK_CONFIG)."),
-]
-DataDir = Annotated[Path | None, typer.Option("--data-dir", metavar="DIR", help="Where everything is stored.")]
-Host = Annotated[str | None, typer.Option("--host", metavar="ADDR", help="Address to listen on.")]
-KafkaPort = Annotated[
-    int | None, typer.Option("--kafka-port", min=0, max=65535, help="Port for Kafka clients; 0 takes a free one.")
-]
-HttpPort = Annotated[
-    int | None, typer.Option("--http-port", min=0, max=65535, help="Port of /health and /metrics; 0 takes a free one.")
-]
-PushPort = Annotated[
-    int | None, typer.Option("--push-port", min=0, max=65535, help="Port for push clients; 0 takes a free one.")
-]
-LogLevel = Annotated[
-    str | None,
-    typer.Option("--log-level", metavar="LEVEL|MODULE=LEVEL,…", help="INFO, or storage=DEBUG, or WARNING,net=INFO."),
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Any setting, such as storage.flush=os; see `config show`."),
-]
+ELSEWHERE = "Names of other brokers"
 
 
-def load_with_flags(
-    config: Path | None,
-    data_dir: Path | None,
-    host: str | None,
-    kafka_port: int | None,
-    http_port: int | None,
-    push_port: int | None,
-    log_level: str | None,
-    assignments: Sequence[str] | None,
-) -> Loaded:
-    """All settings; what is wrong with them ends the command, every mistake on a line of its own."""
-    from penstock.config.loading import ConfigError, load
-    from penstock.observability.logs import logger_name
-
-    level, modules = split_log_level(log_level)
-    flags: dict[str, object] = {
-        "node.data_dir": data_dir,
-        "kafka.host": host,
-        "http.host": host,
-        "kafka.port": kafka_port,
-        "http.port": http_port,
-        "push.port": push_port,
-        "logging.level": level,
-        "logging.modules": modules,
-    }
-    flags.update(_assigned(assignments))
-    try:
-        loaded = load(config, flags=flags)
-        for module in loaded.settings.logging.modules:
-            logger_name(module)
-    except ConfigError as error:
-        raise CommandError("\npenstock: ".join(error.problems), ExitCode.USAGE) from error
-    except ValueError as error:
-        raise CommandError(str(error), ExitCode.USAGE) from error
-    return loaded
+def _port(option: str, text: str, panel: str | None = None) -> Any:
+    return Annotated[int | None, typer.Option(option, min=0, max=65535, help=text, rich_help_panel=panel)]
 
 
-def split_log_level(text: str | None) -> tuple[str | None, dict[str, str] | None]:
-    """'WARNING,storage=DEBUG' is a level for all and one for a module; either may be missing."""
-    if not text:
-        return None, None
-    level: str | None = None
-    modules: dict[str, str] = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        module, equals, module_level = part.partition("=")
-        if equals:
-            modules[module.strip()] = module_level.strip()
-        elif level is None:
-            level = part
-        else:
-            raise CommandError(f"--log-level {text!r} has two levels for everything", ExitCode.USAGE)
-    return level, modules or None
+def _elsewhere(kind: Any, option: str, text: str) -> Any:
+    return Annotated[kind, typer.Option(option, help=text, rich_help_panel=ELSEWHERE)]
 
 
-def _assigned(assignments: Sequence[str] | None) -> dict[str, object]:
-    from penstock.config.settings import MAPPINGS, keys
-    from penstock.config.sources import Problems
+# Parameters by name; their options have dashes for underscores.
+OWN: Mapping[str, Any] = {
+    "data_dir": Annotated[Path | None, typer.Option("--data-dir", metavar="DIR", help="Where everything is stored.")],
+    "host": Annotated[str | None, typer.Option("--host", metavar="ADDR", help="Address to listen on.")],
+    "kafka_port": _port("--kafka-port", "Port for Kafka clients; 0 takes a free one."),
+    "http_port": _port("--http-port", "Port of /health and /metrics; 0 takes a free one."),
+    "push_port": _port("--push-port", "Port for push clients; 0 takes a free one."),
+    "config": Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="File with settings (or PENSTOCK_CONFIG).")
+    ],
+    "log_level": LogLevel,
+    "set": Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Any setting, such as storage.flush=os; see `config show`."),
+    ],
+}
+SERVER: Mapping[str, Any] = {
+    "port": _port("--port", "As --kafka-port.", ELSEWHERE),
+    "metrics_port": _port("--metrics-port", "As --http-port.", ELSEWHERE),
+    "enable_consumer_groups": _elsewhere(bool | None, "--enable-consumer-groups", "They always are."),
+    "enable_tls": _elsewhere(bool | None, "--enable-tls", "There is no TLS yet: refused."),
+    "tls_cert": _elsewhere(str | None, "--tls-cert", "The same."),
+    "tls_key": _elsewhere(str | None, "--tls-key", "The same."),
+    "enable_acl": _elsewhere(bool | None, "--enable-acl", "There are no ACLs yet: refused."),
+    "acl_config": _elsewhere(str | None, "--acl-config", "The same."),
+}
+# What they set. --host is for both doors; one of them may have another address with --set.
+_SETTINGS = {
+    "data_dir": ("node.data_dir",),
+    "host": ("kafka.host", "http.host"),
+    "kafka_port": ("kafka.port",),
+    "http_port": ("http.port",),
+    "push_port": ("push.port",),
+}
 
-    known = keys()
-    values: dict[str, object] = {}
-    for item in assignments or ():
-        name, equals, value = item.partition("=")
-        if not equals:
-            raise CommandError(f"--set {item!r} is not NAME=VALUE", ExitCode.USAGE)
-        if name not in known and not any(name.startswith(f"{mapping}.") for mapping in MAPPINGS):
-            problems = Problems()
-            problems.unknown(name, "--set", known)
-            raise CommandError(problems[0], ExitCode.USAGE)
-        values[name] = value
-    return values
+
+class SettingsFlags:
+    """What was given of them."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = {name: value for name, value in values.items() if value not in (None, [])}
+
+    @property
+    def log_level(self) -> str | None:
+        return self._values.get("log_level")
+
+    def options(self) -> list[str]:
+        return [_option(name) for name in self._values]
+
+    def load(self, more: Mapping[str, str] | None = None) -> Loaded:
+        """All settings, with `more` from the command itself. What is wrong with them ends the command, every mistake
+        on a line of its own."""
+        from penstock.config.given import Given
+        from penstock.config.loading import ConfigError, load
+        from penstock.observability.logs import logger_name
+
+        flags = [*self._given(), *(Given(key, value, "command line") for key, value in (more or {}).items())]
+        try:
+            loaded = load(self._values.get("config"), flags=flags)
+            for module in loaded.settings.logging.modules:
+                logger_name(module)
+        except ConfigError as error:
+            raise CommandError("\npenstock: ".join(error.problems), ExitCode.USAGE) from error
+        except ValueError as error:
+            raise CommandError(str(error), ExitCode.USAGE) from error
+        return loaded
+
+    def _given(self) -> Iterator[Given]:
+        from penstock.config.given import Given
+
+        assigned = self._assigned()
+        specific = {item.key for item in assigned}
+        for name, value in self._values.items():
+            origin = f"command line, {_option(name)}"
+            if name in SERVER:
+                yield Given(name, value, origin)
+            for key in _SETTINGS.get(name, ()):
+                if name != "host" or key not in specific:
+                    yield Given(key, value, origin)
+        level, modules = parse_log_level(self.log_level)
+        if level is not None:
+            yield Given("logging.level", level, "command line, --log-level")
+        if modules:
+            yield Given("logging.modules", modules, "command line, --log-level")
+        yield from assigned
+
+    def _assigned(self) -> list[Given]:
+        from penstock.config.given import Given, Problems
+        from penstock.config.settings import MAPPINGS, keys
+
+        known = keys()
+        given = []
+        for item in self._values.get("set", ()):
+            name, equals, value = item.partition("=")
+            if not equals:
+                raise CommandError(f"--set {item!r} is not NAME=VALUE", ExitCode.USAGE)
+            if name not in known and not any(name.startswith(f"{mapping}.") for mapping in MAPPINGS):
+                problems = Problems()
+                problems.unknown(name, "--set", known)
+                raise CommandError(problems[0], ExitCode.USAGE)
+            given.append(Given(name, value, "command line, --set"))
+        return given
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def takes_settings(flags: Mapping[str, Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The command with these flags behind its own parameters, of which `flags` is replaced by them."""
+
+    def with_flags(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def run(**values: Any) -> None:
+            own = {name: value for name, value in values.items() if name not in flags}
+            command(**own, flags=SettingsFlags({name: values[name] for name in flags}))
+
+        own = inspect.signature(command, eval_str=True).parameters
+        kept = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for name, each in own.items() if name != "flags"]
+        added = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+            for name, annotation in flags.items()
+        ]
+        run.__signature__ = inspect.Signature([*kept, *added])  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in [*kept, *added]}
+        return run
+
+    return with_flags

@@ -5,26 +5,28 @@ The first source that gives a value wins:
     1. flags of the command line
     2. PENSTOCK_SECTION__NAME in the environment
     3. NODE_ID, DATA_DIR, BROKER_PORT, HTTP_PORT, REGISTRY_URL in the environment; below them the QB_ variables
-    4. the YAML file (`--config`, or PENSTOCK_CONFIG)
+    4. the file (`--config`, or PENSTOCK_CONFIG); in it our own names win over those of other systems
     5. the default
 
 Everything that is wrong, in whichever source, is collected into one `ConfigError`. Two sources that give different
-values are a warning that names both.
+values are a warning that names both; two flags that do are an error, since nobody wants that.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from penstock.config import sources
+from penstock.config.environment import from_environment, from_reference_environment
+from penstock.config.given import Given, Problems
+from penstock.config.references import Ignored, resolved
 from penstock.config.settings import MAPPINGS, Settings, keys, parse_pairs
-from penstock.config.sources import Given, Problems
+from penstock.config.settings_file import from_file
 from penstock.config.topic_configs import TOPIC_CONFIGS
 
 
@@ -43,13 +45,15 @@ class Loaded:
     settings: Settings
     origins: Mapping[str, str]
     warnings: tuple[str, ...] = ()
-    """Values that did not count because another source says something else."""
+    """Values that did not count because another source says something else, or that have no effect."""
+    ignored: tuple[Ignored, ...] = ()
+    """Names of other systems that have no effect here, with those that nobody would expect to."""
 
 
 def load_settings(
     config_file: Path | None = None,
     environ: Mapping[str, str] | None = None,
-    flags: Mapping[str, object] | None = None,
+    flags: Iterable[Given] = (),
 ) -> Settings:
     return load(config_file, environ, flags).settings
 
@@ -57,20 +61,21 @@ def load_settings(
 def load(
     config_file: Path | None = None,
     environ: Mapping[str, str] | None = None,
-    flags: Mapping[str, object] | None = None,
+    flags: Iterable[Given] = (),
 ) -> Loaded:
     """Read every source; `environ` defaults to the process's own. Raises ConfigError."""
     environ = os.environ if environ is None else environ
     if config_file is None and environ.get("PENSTOCK_CONFIG"):
         config_file = Path(environ["PENSTOCK_CONFIG"])
     problems = Problems()
-    given: list[Given] = []
-    if config_file is not None:
-        given += sources.from_file(config_file, environ, problems)
-    given += sources.from_reference_environment(environ)
-    given += sources.from_environment(environ, problems)
-    given += sources.from_flags(flags or {})
-    tree, origins = _merge(given, problems)
+    ignored: list[Ignored] = []
+    weaker = from_file(config_file, environ, problems) if config_file is not None else []
+    weaker += [*from_reference_environment(environ), *from_environment(environ, problems)]
+    weaker = list(_single_items(resolved(weaker, problems, ignored), problems))
+    on_command_line = list(_single_items(resolved(flags, problems, ignored), problems))
+    problems.extend(_contradictions(on_command_line))
+    given = weaker + on_command_line
+    tree, origins = _merge(given)
     _drop_unknown_topic_configs(tree, origins, problems)
     try:
         settings = Settings.model_validate(tree)
@@ -80,18 +85,49 @@ def load(
         raise ConfigError(problems)
     if settings.node.name is not None:
         origins.setdefault("node.name", origins["node.id"])  # a name given as the id is both
-    return Loaded(settings, {key: origins.get(key, "default") for key in keys()}, tuple(_disagreements(given)))
+    warnings = [*_disagreements(given), *(str(each) for each in ignored if not each.expected)]
+    return Loaded(settings, {key: origins.get(key, "default") for key in keys()}, tuple(warnings), tuple(ignored))
+
+
+def _single_items(given: Iterable[Given], problems: Problems) -> Iterator[Given]:
+    """A mapping as one value for each of its names, so that each has an origin and a winner of its own."""
+    for item in given:
+        if item.key not in MAPPINGS:
+            yield item
+            continue
+        try:
+            items = parse_pairs(item.value)
+        except ValueError as error:
+            problems.append(f"{item.origin}: {item.key}: {error}")
+            continue
+        if not isinstance(items, dict):
+            problems.append(f"{item.origin}: {item.key} maps names to values, not {item.value!r}")
+            continue
+        yield from (Given(f"{item.key}.{name}", value, item.origin) for name, value in items.items())
+
+
+def _by_key(given: Iterable[Given]) -> dict[str, list[Given]]:
+    by_key: dict[str, list[Given]] = {}
+    for item in given:
+        by_key.setdefault(item.key, []).append(item)
+    return by_key
+
+
+def _contradictions(flags: Sequence[Given]) -> Iterator[str]:
+    """--port 1 --kafka-port 2."""
+    for key, (first, *others) in _by_key(flags).items():
+        for other in others:
+            if _meaning(other) != _meaning(first):
+                yield (
+                    f"{key} is {first.value} by {first.origin}, but {other.value} by {other.origin}; give one of them"
+                )
 
 
 def _disagreements(given: Iterable[Given]) -> Iterator[str]:
     """One sentence for each value that lost against a different one."""
-    by_key: dict[str, list[Given]] = {}
-    for item in given:
-        by_key.setdefault(item.key, []).append(item)
-    for key, items in by_key.items():
-        *losers, winner = items
+    for key, (*losers, winner) in _by_key(given).items():
         for loser in losers:
-            if key not in MAPPINGS and _meaning(loser) != _meaning(winner):
+            if _meaning(loser) != _meaning(winner):
                 yield (
                     f"{key} is {winner.value} by {winner.origin}; {loser.origin} says {loser.value},"
                     " which does not count"
@@ -100,36 +136,34 @@ def _disagreements(given: Iterable[Given]) -> Iterator[str]:
 
 def _meaning(given: Given) -> object:
     """9092 and '9092' are the same port, 1 GiB and 1073741824 the same size."""
-    section, _, name = given.key.partition(".")
+    section, name, value = _place(given)
     try:
-        return type(Settings.model_fields[section].default).model_validate({name: given.value})
+        return type(Settings.model_fields[section].default).model_validate({name: value})
     except ValidationError:
         return str(given.value)
 
 
-def _merge(given: Iterable[Given], problems: Problems) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+def _place(given: Given) -> tuple[str, str, object]:
+    """Section, name and value; of an item of a mapping, the mapping with that item."""
+    mapping = next((name for name in MAPPINGS if given.key.startswith(f"{name}.")), None)
+    section, _, name = (mapping or given.key).partition(".")
+    return section, name, given.value if mapping is None else {given.key.removeprefix(f"{mapping}."): given.value}
+
+
+def _merge(given: Iterable[Given]) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """Weakest first: later values replace earlier ones, mappings name by name."""
     tree: dict[str, dict[str, Any]] = {}
     origins: dict[str, str] = {}
-    for key, value, origin in given:
-        mapping = next((name for name in MAPPINGS if key == name or key.startswith(name + ".")), None)
-        section, _, name = (mapping or key).partition(".")
+    for item in given:
+        section, name, value = _place(item)
+        key = f"{section}.{name}"
         branch = tree.setdefault(section, {})
-        if mapping is None:
-            branch[name] = value
-            origins[key] = origin
+        if key not in MAPPINGS:
+            branch[name], origins[key] = value, item.origin
             continue
-        try:
-            items = parse_pairs(value) if key == mapping else {key.removeprefix(mapping + "."): value}
-        except ValueError as error:
-            problems.append(f"{origin}: {mapping}: {error}")
-            continue
-        if not isinstance(items, dict):
-            problems.append(f"{origin}: {mapping} maps names to values, not {value!r}")
-            continue
-        branch.setdefault(name, {}).update(items)
-        if origin not in origins.get(mapping, ""):
-            origins[mapping] = f"{origins[mapping]}; {origin}" if mapping in origins else origin
+        branch.setdefault(name, {}).update(value)
+        if item.origin not in origins.get(key, ""):
+            origins[key] = f"{origins[key]}; {item.origin}" if key in origins else item.origin
     return tree, origins
 
 

@@ -66,6 +66,8 @@ def configure_logs(
 def logger_name(module: str) -> str:
     """'storage' is penstock.storage; a library is named by its own name."""
     module = module.removeprefix(PACKAGE + ".")
+    if not module:
+        raise ValueError("a log level is given to a module without a name; name one, such as storage")
     parts = module.split(".")
     package = Path(__file__).parent.parent
     if (package / parts[0]).is_dir():

@@ -4,29 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from penstock.config.given import Given
 from penstock.config.loading import ConfigError, load, load_settings
-
-PROVIDER = """\
-broker:
-  node:
-    id: ${NODE_ID:local-001}
-  storage:
-    type: mmap
-    data-dir: ${DATA_DIR:./data}
-    segment-size: 1073741824
-  network:
-    type: tcp
-    port: ${BROKER_PORT:9092}
-    threads:
-      boss: 2
-      worker: 16
-  registry:
-    url: ${REGISTRY_URL:http://localhost:8080}
-    poll-interval: 30000
-  pipe:
-    poll-interval: 1000
-    batch-size: 100
-"""
 
 
 def write(directory: Path, text: str) -> Path:
@@ -45,13 +24,13 @@ def problem(*args: object) -> str:
 def test_flags_beat_variables_beat_reference_names_beat_the_file(tmp_path: Path) -> None:
     path = write(tmp_path, "kafka: {port: 1}\n")
     environ: dict[str, str] = {}
-    flags: dict[str, object] = {"kafka.host": None}
+    flags: list[Given] = []
     seen = [load_settings(None, environ, flags).kafka.port, load_settings(path, environ, flags).kafka.port]
     environ["BROKER_PORT"] = "2"
     seen.append(load_settings(path, environ, flags).kafka.port)
     environ["PENSTOCK_KAFKA__PORT"] = "3"
     seen.append(load_settings(path, environ, flags).kafka.port)
-    flags["kafka.port"] = 4
+    flags.append(Given("kafka.port", 4, "--kafka-port"))
     seen.append(load_settings(path, environ, flags).kafka.port)
     assert seen == [9092, 1, 2, 3, 4]
 
@@ -66,24 +45,11 @@ def test_the_references_variables_are_understood() -> None:
     assert (settings.kafka.port, settings.http.port) == (1092, 8081)
 
 
-@pytest.mark.feature("P-25")
-def test_the_providers_application_yml_is_understood(tmp_path: Path) -> None:
-    path = write(tmp_path, PROVIDER)
-    plain = load_settings(path, {})
-    assert (plain.node.name, plain.node.id, plain.kafka.port) == ("local-001", 1, 9092)
-    assert plain.storage.engine == "disk"
-    assert plain.topics.defaults == {"segment.bytes": "1073741824"}
-    assert (plain.registry.url, plain.registry.poll_interval_ms) == ("http://localhost:8080", 30_000)
-    filled = load(path, {"NODE_ID": "pos-9", "DATA_DIR": "/srv/d"})
-    assert (filled.settings.node.id, filled.settings.node.data_dir) == (9, Path("/srv/d"))
-    assert filled.origins["kafka.port"] == f"{path}, broker.network.port"
-
-
 def test_every_value_knows_its_origin(tmp_path: Path) -> None:
     path = write(tmp_path, "storage:\n  flush: os\ntopics:\n  defaults:\n    retention.ms: 5\n")
     environ = {"PENSTOCK_TOPICS__DEFAULTS": "segment.bytes=2097152", "PENSTOCK_LOGGING__MODULES": "net=debug"}
-    loaded = load(path, environ, {"kafka.port": 7})
-    assert loaded.origins["kafka.port"] == "command line"
+    loaded = load(path, environ, [Given("kafka.port", 7, "command line, --kafka-port")])
+    assert loaded.origins["kafka.port"] == "command line, --kafka-port"
     assert loaded.origins["storage.flush"] == str(path)
     assert loaded.origins["node.id"] == "default"
     assert loaded.settings.topics.defaults == {"retention.ms": "5", "segment.bytes": "2097152"}
@@ -113,6 +79,11 @@ def test_an_empty_file_is_all_defaults(tmp_path: Path) -> None:
         ("kafka: {port: 1, port: 2}", "port is given twice"),
         ("kafka: {port: '${MISSING}'}", "${MISSING} has no default"),
         ("broker: {storage: {dta-dir: x}}", "did you mean broker.storage.data-dir?"),
+        ("kafka.prot: 1", "unknown setting kafka.prot; did you mean kafka.port?"),
+        ("zebra: 1", "unknown setting zebra; `penstock config show` lists every setting"),
+        ("kafka.port = 1\nkafka.port = 2", "kafka.port is given twice"),
+        ("kafka.port = [1", "not valid YAML"),
+        ("logging.level = loud", "logging.level is 'LOUD'"),
         ("logging: {level: loud}", "logging.level is 'LOUD'"),
         ("topics: {defaults: {retntion.ms: 3}}", "unknown setting retntion.ms; did you mean retention.ms?"),
         ("topics: {defaults: {retention.ms: soon}}", "invalid value soon for configuration retention.ms"),
@@ -174,3 +145,51 @@ def test_a_name_given_as_the_id_has_its_origin() -> None:
 
 def test_an_empty_variable_counts_as_not_set() -> None:
     assert load_settings(None, {"NODE_ID": "", "PENSTOCK_KAFKA__PORT": ""}).node.id == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kafka: {port: 9093}\ntopics: {defaults: {retention.ms: 5}}\nlogging: {modules: {broker.groups: debug}}\n",
+        "kafka.port: 9093\ntopics.defaults.retention.ms: 5\nlogging.modules: broker.groups=debug\n",
+        "topics: {defaults: retention.ms=5}\nkafka: {}\nkafka.port: 9093\nlogging.modules.broker: {groups: DEBUG}\n",
+        "# a comment\nkafka.port = 9093\n\ntopics.defaults.retention.ms=5\nlogging.modules = 'broker.groups=debug'\n",
+    ],
+)
+def test_a_file_may_be_written_in_several_ways(tmp_path: Path, text: str) -> None:
+    settings = load_settings(write(tmp_path, text), {})
+    assert (settings.kafka.port, settings.topics.defaults) == (9093, {"retention.ms": "5"})
+    assert settings.logging.modules == {"broker.groups": "DEBUG"}
+
+
+def test_two_flags_that_disagree_are_an_error() -> None:
+    flags = [Given("kafka.port", 1, "--kafka-port"), Given("port", "2", "--port"), Given("kafka.port", 1, "--set")]
+    flags += [Given("logging.modules", {"net": "DEBUG"}, "--log-level"), Given("logging.modules.net", "info", "--set")]
+    with pytest.raises(ConfigError) as caught:
+        load(None, {}, flags)
+    assert caught.value.problems == (
+        "kafka.port is 1 by --kafka-port, but 2 by --port; give one of them",
+        "logging.modules.net is DEBUG by --log-level, but info by --set; give one of them",
+    )
+
+
+def test_two_flags_that_agree_are_no_error() -> None:
+    flags = [Given("kafka.port", 1, "--kafka-port"), Given("port", "1", "--port")]
+    flags += [Given("logging.modules.net", "DEBUG", "--log-level"), Given("logging.modules.net", "debug", "--set")]
+    loaded = load(None, {}, flags)
+    assert (loaded.settings.kafka.port, loaded.warnings) == (1, ())
+
+
+def test_items_of_a_mapping_disagree_one_by_one(tmp_path: Path) -> None:
+    path = write(tmp_path, "topics: {defaults: {retention.ms: 5, segment.bytes: 2097152}}\n")
+    loaded = load(path, {"PENSTOCK_TOPICS__DEFAULTS": "retention.ms=6,segment.bytes=2097152"})
+    assert loaded.settings.topics.defaults == {"retention.ms": "6", "segment.bytes": "2097152"}
+    assert loaded.warnings == (
+        "topics.defaults.retention.ms is 6 by environment variable PENSTOCK_TOPICS__DEFAULTS;"
+        f" {path} says 5, which does not count",
+    )
+
+
+def test_settings_that_do_not_go_together_are_an_error(tmp_path: Path) -> None:
+    path = write(tmp_path, "consumer: {session_timeout_ms: 3000, heartbeat_interval_ms: 3000}\n")
+    assert "consumer.heartbeat_interval_ms is not below consumer.session_timeout_ms" in problem(path, {})

@@ -1,15 +1,72 @@
 """The settings files and variables of other systems, as they are; and what is said when two sources disagree."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
-from penstock.config.loading import ConfigError, load, load_settings
+from penstock.config.given import Given
+from penstock.config.loading import ConfigError, Loaded, load, load_settings
+from penstock.config.references import ENTRIES, TABLES
+from penstock.config.references.entry import Becomes, NoEffect
+from penstock.config.settings import MAPPINGS, keys
 
 FILES = Path(__file__).parent / "fixtures"
 APPLICATION = FILES / "application.yml"
 MESSAGE_BROKER = FILES / "message-broker.yml"
 DOTTED = FILES / "message-broker-dotted.yml"
+ASSIGNED = FILES / "message-broker.conf"
+CLUSTER = FILES / "cluster.yaml"
+SERVER = FILES / "server.yml"
+
+
+def problems_of(path: Path, text: str) -> tuple[str, ...]:
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load(path, {})
+    return caught.value.problems
+
+
+def names_in(path: Path) -> Iterator[str]:
+    """Every name in a file, read without our own code."""
+
+    def below(prefix: str, tree: dict[str, object]) -> Iterator[str]:
+        for name, value in tree.items():
+            if isinstance(value, dict):
+                yield from below(f"{prefix}{name}.", value)
+            else:
+                yield prefix + name
+
+    if path == ASSIGNED:
+        yield from (line.split(" = ")[0] for line in path.read_text().splitlines() if " = " in line)
+    else:
+        yield from below("", yaml.safe_load(path.read_text()))
+
+
+def explained_names(loaded: Loaded, path: Path) -> set[str]:
+    """The names of the file that are the origin of a setting, that are one, or that are said to have no effect."""
+    origins = "; ".join(loaded.origins.values()).split("; ")
+    named = {origin.removeprefix(f"{path}, ") for origin in origins if origin.startswith(f"{path}, ")}
+    same = {setting for setting, origin in loaded.origins.items() if origin == str(path)}
+    return named | same | {each.name for each in loaded.ignored}
+
+
+@pytest.mark.feature("P-25", "Q-08", "F-11")
+@pytest.mark.parametrize("path", [APPLICATION, MESSAGE_BROKER, DOTTED, ASSIGNED, CLUSTER], ids=lambda path: path.name)
+def test_every_name_of_a_file_is_explained(path: Path) -> None:
+    assert explained_names(load(path, {}), path) == set(names_in(path))
+
+
+def test_what_a_name_becomes_is_a_setting() -> None:
+    for name, entry in ENTRIES.items():
+        for setting in entry.settings if isinstance(entry, Becomes) else ():
+            assert setting in keys() or any(setting.startswith(f"{each}.") for each in MAPPINGS), name
+
+
+def test_no_name_means_two_things() -> None:
+    assert len(ENTRIES) == sum(len(table) for table in TABLES.values())
+    assert all(name not in ENTRIES or ENTRIES[name] == Becomes((name,), ENTRIES[name].value) for name in keys())  # type: ignore[union-attr]
 
 
 @pytest.mark.feature("P-25")
@@ -34,12 +91,20 @@ def test_the_providers_file_with_its_defaults_and_with_its_variables() -> None:
     assert (settings.node.label, settings.node.data_dir) == ("broker-001", Path("/var/lib/broker"))
     assert (settings.kafka.port, settings.http.port) == (9093, 8081)
     assert settings.registry.url == "http://registry.example.com"
-    assert filled.warnings == ()  # the file takes what the variables say
+    assert filled.warnings == (  # and no word about the variables, since the file takes what they say
+        f"{APPLICATION}, broker.network.threads.boss: 2 has no effect:"
+        " one loop serves all connections, without threads",
+        f"{APPLICATION}, broker.network.threads.worker: 16 has no effect:"
+        " one loop serves all connections, without threads",
+    )
 
 
 @pytest.mark.feature("Q-08")
-def test_the_message_brokers_file_and_its_defaults() -> None:
-    settings = load_settings(MESSAGE_BROKER, {})
+@pytest.mark.parametrize("path", [MESSAGE_BROKER, ASSIGNED], ids=lambda path: path.name)
+def test_the_message_brokers_file_and_its_defaults(path: Path) -> None:
+    loaded = load(path, {})
+    settings = loaded.settings
+    assert loaded.warnings == ()
     assert (settings.push.host, settings.push.port, settings.push.heartbeat_interval_ms) == ("127.0.0.1", 9999, 30_000)
     assert (settings.node.data_dir, settings.storage.flush) == (Path("storage/data"), "always")
     assert (settings.client.request_timeout_ms, settings.client.heartbeat_interval_ms) == (30_000, 30_000)
@@ -83,15 +148,158 @@ def test_its_variables() -> None:
         ("server.port: 70000", "server.port: push.port is 70000"),
         ("server: 3", "server is a section"),
         ("client: {request_timeout: .inf}", "client.request_timeout"),
+        ("server.prot = 1", "unknown setting server.prot; did you mean server.port?"),
+        ("broker: {base_prt: 1}", "unknown setting broker.base_prt; did you mean broker.base_port?"),
+        ("broker: {base_port: 70000}", "broker.base_port: kafka.port is 70000"),
+        ("broker: {storage: 3}", "broker.storage: storage.engine is 3"),
+        ("broker: {storage: {typ: disk}}", "did you mean broker.storage.type?"),
+        ("broker: {network: {threads: {boss: none}}}", "broker.network.threads.boss is 'none', but should be a number"),
+        ("coordinator: {prt: 8080}", "unknown setting coordinator.prt; did you mean coordinator.port?"),
+        ("coordinater: {port: 8080}", "unknown setting coordinater; did you mean coordinator?"),
+        ("coordinator: {port: banana}", "coordinator.port is 'banana', but should be a port, 0 to 65535"),
+        ("coordinator: {port: 65536}", "coordinator.port is 65536, but should be a port, 0 to 65535"),
+        ("coordinator: {broker_count: 0}", "coordinator.broker_count is 0, but should be a number, 1 or more"),
+        ("coordinator: {broker_count: true}", "coordinator.broker_count is True, but should be a number, 1 or more"),
+        ("coordinator: {broker_executable: [a]}", "coordinator.broker_executable is ['a'], but should be text"),
+        ("coordinator: 8080", "coordinator is a section, write its settings below it"),
+        ("topics: {replication_factor: two}", "topics.replication_factor is 'two', but should be a number"),
+        ("topics: {replicaton_factor: 2}", "did you mean topics.replication_factor?"),
+        ("producer: {batch_size: 0}", "producer.batch_size is 0"),
+        ("producer: {batchsize: 1}", "did you mean producer.batch_size?"),
+        ("consumer: {session_timeout: 1}", "did you mean consumer.session_timeout_ms?"),
+        ("nodejs_writer: {producer_url: here}", "nodejs_writer.producer_url is 'here', but should be host:port"),
+        (
+            "nodejs_writer: {producer_url: 'a:99999'}",
+            "nodejs_writer.producer_url is 'a:99999', but should be host:port",
+        ),
+        ("nodejs_reader: {prot: 1}", "did you mean nodejs_reader.port?"),
+        ("metricsport: 1", "unknown setting metricsport; did you mean metrics_port?"),
+        ("metrics_port: soon", "metrics_port: http.port is 'soon'"),
+        ("log_level: loud", "log_level: logging.level is 'LOUD'"),
+        ("enable_consumer_groups: perhaps", "enable_consumer_groups is 'perhaps', but should be true or false"),
+        ("enable_tls: perhaps", "enable_tls is 'perhaps', but should be true or false"),
     ],
 )
-@pytest.mark.feature("Q-08")
+@pytest.mark.feature("Q-08", "P-25", "F-11")
 def test_a_mistake_is_told_under_the_name_that_was_used(tmp_path: Path, text: str, told: str) -> None:
     path = tmp_path / "file.yml"
-    path.write_text(text)
+    (problem,) = problems_of(path, text)
+    assert told in problem
+    assert str(path) in problem
+
+
+def test_a_clusters_file_is_the_settings_of_its_first_broker() -> None:
+    settings = load_settings(CLUSTER, {})
+    assert (settings.kafka.port, settings.node.data_dir, settings.storage.engine) == (9092, Path("data"), "memory")
+    assert settings.topics.default_partitions == 10
+    assert (settings.producer.batch_size, settings.producer.linger_ms) == (16_384, 100)
+    assert (settings.consumer.session_timeout_ms, settings.consumer.heartbeat_interval_ms) == (10_000, 3_000)
+
+
+def test_what_a_node_does_not_have_yet_is_one_warning_each() -> None:
+    loaded = load(CLUSTER, {})
+    unbuilt = [name for name, entry in TABLES["cluster"].items() if isinstance(entry, NoEffect)]
+    assert [warning.split(": ")[0].removeprefix(f"{CLUSTER}, ") for warning in loaded.warnings] == unbuilt
+    assert f"{CLUSTER}, topics.replication_factor: 2 has no effect: there is no replication yet; " in str(
+        loaded.warnings
+    )
+
+
+def test_who_asks_for_what_is_the_case_anyway_is_not_warned(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text("coordinator: {broker_count: 1}\ntopics: {replication_factor: 1}\nenable_consumer_groups: yes\n")
+    loaded = load(path, {})
+    assert loaded.warnings == ()
+    assert [each.name for each in loaded.ignored] == [
+        "coordinator.broker_count", "topics.replication_factor", "enable_consumer_groups",
+    ]  # fmt: skip
+    path.write_text("enable_consumer_groups: false\n")
+    (warning,) = load(path, {}).warnings
+    assert warning == f"{path}, enable_consumer_groups: False has no effect: consumer groups cannot be switched off"
+
+
+@pytest.mark.feature("F-11")
+def test_a_server_that_is_to_be_protected_does_not_start() -> None:
     with pytest.raises(ConfigError) as caught:
-        load(path, {})
-    assert told in str(caught.value)
+        load(SERVER, {})
+    told = [problem.split(": ")[0] for problem in caught.value.problems]
+    refused = ("enable_tls", "tls_cert", "tls_key", "enable_acl", "acl_config")
+    assert told == [f"{SERVER}, {name}" for name in refused]
+    assert "does not start in plain text" in caught.value.problems[0]
+    assert "does not start open to everybody" in caught.value.problems[3]
+
+
+@pytest.mark.feature("F-11")
+def test_a_server_that_is_not_to_be_protected_does(tmp_path: Path) -> None:
+    path = tmp_path / "server.yml"
+    text = SERVER.read_text().replace("enable_tls: true", "enable_tls: false").replace("acl: true", "acl: no")
+    path.write_text("".join(line for line in text.splitlines(True) if "pem" not in line and "json" not in line))
+    loaded = load(path, {})
+    settings = loaded.settings
+    assert (settings.kafka.host, settings.http.host, settings.kafka.port) == ("0.0.0.0", "0.0.0.0", 9092)
+    assert (settings.http.port, settings.node.data_dir, settings.logging.level) == (8080, Path("data"), "INFO")
+    assert loaded.warnings == ()
+    assert explained_names(loaded, path) == set(names_in(path))
+
+
+@pytest.mark.parametrize("name", ["tls_cert", "tls_key", "acl_config"])
+@pytest.mark.feature("F-11")
+def test_a_file_for_protection_is_refused_whatever_its_name(tmp_path: Path, name: str) -> None:
+    (problem,) = problems_of(tmp_path / "server.yml", f"{name}: 'off'\n")
+    assert f"{name}: there " in problem
+
+
+@pytest.mark.feature("F-11", "P-25")
+def test_names_of_other_systems_stand_where_their_source_does(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    environ: dict[str, str] = {}
+    flags: list[Given] = []
+    seen = []
+
+    def look() -> None:
+        loaded = load(path, environ, flags)
+        seen.append((loaded.settings.kafka.port, len(loaded.warnings)))
+
+    path.write_text("broker: {base_port: 1}\n")
+    look()
+    path.write_text("kafka: {port: 2}\nbroker: {base_port: 1}\n")
+    look()
+    environ["BROKER_PORT"] = "3"
+    look()
+    environ["PENSTOCK_KAFKA__PORT"] = "4"
+    look()
+    flags.append(Given("port", 5, "command line, --port"))
+    look()
+    assert seen == [(1, 0), (2, 1), (3, 2), (4, 3), (5, 4)]
+    assert load(path, environ, flags).warnings == (
+        f"kafka.port is 5 by command line, --port; {path}, broker.base_port says 1, which does not count",
+        f"kafka.port is 5 by command line, --port; {path} says 2, which does not count",
+        "kafka.port is 5 by command line, --port; environment variable BROKER_PORT says 3, which does not count",
+        "kafka.port is 5 by command line, --port; environment variable PENSTOCK_KAFKA__PORT says 4,"
+        " which does not count",
+    )
+
+
+def test_in_a_file_our_own_names_win_whatever_their_order(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(
+        "topics: {defaults: {segment.bytes: 2097152}, default_partitions: 3}\nstorage: {engine: disk}\n"
+        "broker: {storage: {segment-size: 1048576, type: memory}}\n"
+    )
+    settings = load_settings(path, {})
+    assert settings.topics.defaults == {"segment.bytes": "2097152"}
+    assert (settings.storage.engine, settings.topics.default_partitions) == ("disk", 3)
+
+
+@pytest.mark.feature("P-25")
+def test_two_other_names_for_the_same_disagree_aloud(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text("broker: {base_port: 1, network: {port: 2}}\nport: 2\n")
+    loaded = load(path, {})
+    assert loaded.settings.kafka.port == 2
+    assert loaded.warnings == (
+        f"kafka.port is 2 by {path}, port; {path}, broker.base_port says 1, which does not count",
+    )
 
 
 @pytest.mark.feature("P-25", "Q-06")
@@ -107,7 +315,7 @@ def test_two_that_disagree_are_named_with_the_winner(tmp_path: Path) -> None:
         "NODE_ID": "local-001",
         "PENSTOCK_NODE__ID": "pos-1",  # the same number, but another name
     }
-    loaded = load(path, environ, {"kafka.port": 4})
+    loaded = load(path, environ, [Given("kafka.port", 4, "command line")])
     assert loaded.settings.kafka.port == 4
     assert loaded.settings.node.data_dir == Path("/reference")
     assert sorted(loaded.warnings) == [

@@ -1,0 +1,66 @@
+"""The names that other systems use for settings: a table for each, and what becomes of a value under one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from penstock.config.given import Given, Problems
+from penstock.config.references import cluster, message_broker, provider, server
+from penstock.config.references.entry import YES_OR_NO, Becomes, Entry, NoEffect, Refused, truth
+
+TABLES: Mapping[str, Mapping[str, Entry]] = {
+    "provider": provider.KEYS,
+    "message broker": message_broker.KEYS,
+    "cluster": cluster.KEYS,
+    "server": server.KEYS,
+}
+# Weakest first: where two of them set the same, the later one wins.
+VARIABLES: Mapping[str, str] = {**message_broker.VARIABLES, **provider.VARIABLES}
+
+
+def canonical(name: str) -> str:
+    """Dashes and underscores are the same."""
+    return name.replace("-", "_")
+
+
+NAMES: Mapping[str, str] = {canonical(name): name for table in TABLES.values() for name in table}
+"""As their own systems write them, by the form in which they are looked up."""
+ENTRIES: Mapping[str, Entry] = {canonical(name): each for table in TABLES.values() for name, each in table.items()}
+
+
+class Ignored(NamedTuple):
+    """A value that changes nothing, and why; unless it is `expected` to, that is worth a warning."""
+
+    name: str
+    value: object
+    origin: str
+    reason: str
+    expected: bool
+
+    def __str__(self) -> str:
+        return f"{self.origin}: {self.value} has no effect: {self.reason}"
+
+
+def resolved(given: Iterable[Given], problems: Problems, ignored: list[Ignored]) -> Iterator[Given]:
+    """The same with names of settings only; what is wrong or without effect goes into the two lists."""
+    for item in given:
+        entry = ENTRIES.get(item.key)
+        if entry is None:
+            yield item
+        elif isinstance(entry, Becomes):
+            value = entry.value(item.value)
+            yield from (Given(setting, value, item.origin) for setting in entry.settings)
+        elif not entry.values.allowed(item.value):
+            problems.append(f"{item.origin} is {item.value!r}, but should be {entry.values.text}")
+        elif isinstance(entry, Refused) and (entry.values is not YES_OR_NO or truth(item.value)):
+            problems.append(f"{item.origin}: {entry.reason}")
+        else:
+            ignored.append(_without_effect(item, entry))
+
+
+def _without_effect(item: Given, entry: NoEffect | Refused) -> Ignored:
+    """Who says no to protection, or asks for what is the case anyway, expects nothing."""
+    usual = False if isinstance(entry, Refused) else entry.usual
+    expected = usual is not None and (item.value == usual or truth(item.value) is usual)
+    return Ignored(NAMES[item.key], item.value, item.origin, entry.reason, expected)

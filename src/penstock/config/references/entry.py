@@ -1,0 +1,73 @@
+"""What a name of another system is here: a setting, nothing, or a reason not to start.
+
+A name without effect is checked all the same, since it will have one some day, and whoever gave it is told. Where
+somebody asks for protection that does not exist, nothing starts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Values(NamedTuple):
+    """What may be given under a name that is no setting."""
+
+    text: str
+    allowed: Callable[[object], bool]
+
+
+def truth(value: object) -> bool | None:
+    """Whether it says yes or no; None if neither."""
+    meanings = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+    return meanings.get(str(value).strip().lower())
+
+
+def _number(value: object) -> int:
+    """-1 for what is no whole number; text comes out of ${NAME}."""
+    if isinstance(value, str) and value.strip().isdecimal():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else -1
+
+
+def _is_address(value: object) -> bool:
+    match = re.fullmatch(r"(\w+://)?[^\s/:]+:(\d{1,5})", str(value).strip())
+    return match is not None and 0 < int(match[2]) < 65536
+
+
+PORT = Values("a port, 0 to 65535", lambda value: 0 <= _number(value) <= 65535)
+COUNT = Values("a number, 1 or more", lambda value: _number(value) >= 1)
+TEXT = Values("text", lambda value: isinstance(value, str) and bool(value.strip()))
+YES_OR_NO = Values("true or false", lambda value: truth(value) is not None)
+ADDRESS = Values("host:port", _is_address)
+
+
+@dataclass(frozen=True, slots=True)
+class Becomes:
+    """A setting, or several; `value` writes the value as theirs. `note` is for the documentation."""
+
+    settings: tuple[str, ...]
+    value: Callable[[object], object] = lambda value: value
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NoEffect:
+    """Nothing; `reason` says what happens instead. Whoever gives `usual` asks for what is the case anyway."""
+
+    values: Values
+    reason: str
+    usual: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A reason not to start, unless it says no."""
+
+    values: Values
+    reason: str
+
+
+Entry = Becomes | NoEffect | Refused
