@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock import __version__
+from tests.support.made_once import made_once
 from tools.packages import PackageError, differences, main, make, only, wheel_problems
 
 pytestmark = pytest.mark.feature("K-21")
@@ -17,9 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("packages") / "dist"
-    make(directory)  # which also builds the sdist's wheel and compares
-    return directory
+    return made_once(tmp_path_factory, "dist", make)  # which also builds the sdist's wheel and compares
 
 
 def names(wheel: Path) -> set[str]:

@@ -16,6 +16,7 @@ import penstock
 import penstock.sdk
 from penstock_spark.reading.options import READ
 from penstock_spark.writing.options import WRITE
+from tests.support.made_once import made_once
 from tools.website.api import MODULES, documented
 from tools.website.build import build
 from tools.website.links import problems, references
@@ -28,11 +29,9 @@ pytestmark = pytest.mark.feature("F-21", "P-19")
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built as `make docs` does it, with no network to reach."""
-    output = tmp_path_factory.mktemp("site") / "site"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket.socket, "connect", no_network)
-        build(output)
-    return output
+        return made_once(tmp_path_factory, "site", build)
 
 
 def no_network(*_: object) -> None:
@@ -52,11 +51,8 @@ def test_every_page_is_there(site: Path) -> None:
     }
 
 
-def test_links_resolve_and_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+def test_links_resolve_nothing_is_loaded_from_elsewhere_and_every_page_is_reached(site: Path) -> None:
     assert list(problems(site)) == []
-
-
-def test_every_page_is_reached_from_the_first(site: Path) -> None:
     seen, ahead = set[Path](), [site / "index.html"]
     while ahead:
         page = ahead.pop()
