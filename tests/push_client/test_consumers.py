@@ -163,7 +163,7 @@ def test_dead_letters_have_the_message_and_the_reason(node: PenstockProcess, cli
             told.append((str(message.body), type(error).__name__))
 
     with Running(node, Fails) as running:
-        client.publish(name, b"bad", key="k", properties={"source": "test"})
+        published = client.publish(name, b"bad", key="k", properties={"source": "test"})
         client.publish(name, b"\xff not text")
         client.publish(name, b"good")
         wait_until(lambda: done == ["good"], what="the message behind the bad ones")
@@ -177,6 +177,7 @@ def test_dead_letters_have_the_message_and_the_reason(node: PenstockProcess, cli
         "dead-letter-topic": name,
         "dead-letter-partition": "0",
         "dead-letter-offset": "0",
+        "dead-letter-timestamp": str(published.timestamp),
         "dead-letter-subscription": f"g-{name}",
         "dead-letter-deliveries": "1",
         "dead-letter-attempts": "2",

@@ -62,6 +62,7 @@ class DeadLetters:
             "dead-letter-topic": message.topic,
             "dead-letter-partition": message.partition,
             "dead-letter-offset": message.sequence_number,
+            "dead-letter-timestamp": message.timestamp,
             "dead-letter-subscription": message.subscription,
             "dead-letter-deliveries": message.delivery_count,
             "dead-letter-attempts": attempts,

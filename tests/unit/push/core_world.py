@@ -122,6 +122,7 @@ class World:
 
     def pump(self) -> None:
         core = self.core
+        core.tick(self.now_ms)
         for dead in core.redelivery.dead() if self.can_bury else ():
             assert self.deliveries[dead.partition, dead.offset] == self.rules.deliveries_max
             self.dead.add((dead.partition, dead.offset))
@@ -169,7 +170,7 @@ class World:
         core = self.core
         for member in core.members.values():
             mine = [place for place, holder in self.at.items() if holder is member and self.is_in_flight(place)]
-            assert len(mine) == member.in_flight <= member.credit, (mine, member.in_flight, member.credit)
+            assert len(mine) == member.in_flight <= member.full_credit, (mine, member.in_flight, member.full_credit)
         for partition, progress in core.progress.items():
             undone = [offset for offset in range(progress.next_offset) if (partition, offset) not in self.done]
             assert progress.committed == (undone[0] if undone else progress.next_offset)

@@ -97,6 +97,59 @@ def test_a_poison_message_dies_whatever_crashes_in_between(by_key: bool) -> None
     assert world.core.progress[0].committed == 3
 
 
+@pytest.mark.parametrize("restarts", [False, True], ids=["one life", "restarts"])
+@pytest.mark.parametrize("by_key", [False, True], ids=["in turn", "by key"])
+@pytest.mark.parametrize("members", [1, 3])
+def test_a_message_that_kills_members_takes_no_others_with_it(members: int, by_key: bool, restarts: bool) -> None:
+    """Everything that is in flight beside it is lost with its member each time."""
+    world = World(RULES._replace(deliveries_max=10, losses_max=3), by_key=by_key)
+    poison = (0, 7)
+    for number in range(60):
+        world.publish(0, b"%d" % (number % 10))
+    for _ in range(1000):
+        while len(world.core.members) < members:
+            world.join(20)
+        if world.core.progress[0].committed == 60:
+            break
+        for member in list(world.core.members.values()):
+            mine = sorted(place for place, holder in world.at.items() if holder is member)
+            for place in mine:
+                if place == poison:
+                    world.leave(member)
+                    break
+                world.answer(member, place)
+        if restarts:
+            world.store()
+            world.restart()
+    assert world.dead == {poison}
+    assert world.core.progress[0].committed == 60
+
+
+def test_what_members_give_back_makes_nobody_careful() -> None:
+    world = World(RULES._replace(deliveries_max=10))
+    for _ in range(5):
+        world.publish(0)
+    member = world.join(5)
+    for _ in range(9):
+        world.answer(member, (0, 0), Verdict.NOT_DONE)
+        world.wait(RULES.redelivery_delay_ms)
+    assert member.credit == 5
+    assert member.in_flight == 5
+
+
+def test_members_get_their_credit_back_when_the_suspect_is_done() -> None:
+    world = World(RULES._replace(deliveries_max=10))
+    for _ in range(10):
+        world.publish(0)
+    for _ in range(3):
+        world.leave(world.join(5))
+    member = world.join(5)
+    for done in range(10):
+        assert member.in_flight == (1 if done < 5 else 5 if done == 5 else 10 - done)
+        world.answer(member, min(world.at))
+    assert world.core.progress[0].committed == 10
+
+
 def test_a_member_that_is_stuck_loses_its_keys_to_another() -> None:
     """Otherwise what it has would be dead in the end, with somebody beside it who could have done it."""
     world = World(RULES, by_key=True)

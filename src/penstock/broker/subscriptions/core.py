@@ -22,13 +22,14 @@ from penstock.broker.subscriptions.refresh import Refresh
 from penstock.broker.subscriptions.refreshing import Refreshing
 from penstock.broker.subscriptions.rules import Rules
 from penstock.broker.subscriptions.state import State
+from penstock.broker.subscriptions.suspects import Suspects
 from penstock.broker.subscriptions.tally import Tally
 
 
 class Core:
     """One subscription with its members."""
 
-    __slots__ = ("answers", "dealing", "members", "progress", "redelivery", "refreshing", "state")
+    __slots__ = ("answers", "dealing", "members", "progress", "redelivery", "refreshing", "state", "suspects")
 
     def __init__(
         self,
@@ -45,6 +46,7 @@ class Core:
         self.dealing = Dealing(self.state)
         self.redelivery = Redelivery(self.state, self.dealing)
         self.refreshing = Refreshing(self.state, self.dealing, self.redelivery)
+        self.suspects = Suspects(self.state, self.dealing)
         self.answers = Answers(self.state, self.dealing, self.redelivery, self.refreshing)
 
     # --- members -----------------------------------------------------------------------------------------------------
@@ -53,6 +55,8 @@ class Core:
         self.members[member.member_id] = member
         self.state.owners.members_changed()
         self.dealing.has_room(member, now_ms)
+        if self.suspects.must_look:
+            self.suspects.look(now_ms)
 
     def leave(self, member: Member, now_ms: int) -> None:
         """What it has not answered for goes to others."""
@@ -76,7 +80,7 @@ class Core:
     # --- time --------------------------------------------------------------------------------------------------------
 
     def tick(self, now_ms: int) -> None:
-        """Messages whose members have taken too long are given back."""
+        """Messages whose members have taken too long are given back. To be called before messages are dealt."""
         state = self.state
         flights = state.flights
         late: set[Member] = set()
@@ -96,6 +100,8 @@ class Core:
             self.dealing.has_room(member, now_ms)
         if state.rewind_to is not None:
             self.refreshing.rewind_if_idle(now_ms)
+        if self.suspects.must_look:
+            self.suspects.look(now_ms)
 
     def _move_keys(self, keys: set[tuple[Member, int]], now_ms: int) -> None:
         """Everything of a key goes with the message that was not answered in time, or the key would be at two members;

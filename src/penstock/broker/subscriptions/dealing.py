@@ -116,7 +116,9 @@ class Dealing:
         progress, taken = self._state.progress[partition], 0
         for offset, item, key in zip(offsets, items, keys, strict=True):
             count = progress.count_ahead(offset)
-            flight = Flight(None, (), partition, [offset], count, now_ms)
+            flight = Flight(None, (), partition, [offset], count, now_ms, losses=count)
+            if count >= self._state.rules.losses_max:
+                self._state.suspects.add((partition, offset))
             if count >= self._state.rules.deliveries_max:
                 progress.unacked[offset] = flight
                 self._state.dead[partition, offset] = count
@@ -162,7 +164,9 @@ class Dealing:
     def _send(self, member: Member, before: Flight, offset: int, item: bytes, deadline_ms: int) -> None:
         state = self._state
         count = before.count + 1
-        flight = Flight(member, before.previous, before.partition, [offset], count, deadline_ms, before.slot)
+        flight = Flight(
+            member, before.previous, before.partition, [offset], count, deadline_ms, before.slot, before.losses
+        )
         state.flights.append(flight)
         progress = state.progress[before.partition]
         progress.unacked[offset] = flight

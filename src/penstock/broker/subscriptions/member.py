@@ -18,8 +18,8 @@ class Member:
     """`outgoing` are encoded items that the driver has to send; they count as in flight already."""
 
     __slots__ = (
-        "client_id", "credit", "host", "in_flight", "is_paused", "is_queued", "member_id", "messages_per_frame",
-        "outgoing", "outgoing_bytes", "reset_sent", "said_ready", "waiting",
+        "client_id", "credit", "full_credit", "host", "in_flight", "is_paused", "is_queued", "member_id",
+        "messages_per_frame", "outgoing", "outgoing_bytes", "reset_sent", "said_ready", "waiting",
     )  # fmt: skip
 
     def __init__(
@@ -28,7 +28,7 @@ class Member:
         self.member_id = member_id
         self.client_id = client_id
         self.host = host
-        self.credit = credit
+        self.credit = self.full_credit = credit  # the former is lower while there are suspects
         self.messages_per_frame = messages_per_frame
         self.in_flight = 0
         self.is_paused = False  # its connection has enough to send already
@@ -49,10 +49,10 @@ class Flight:
     """Messages of one partition that were sent to a member together, or with `member` None wait to be sent again.
 
     `previous` are those who had them before: their answers count, too, if they come late. `slot` is that of the key, if
-    the subscription goes by keys.
+    the subscription goes by keys. `count` says how often they were sent, `losses` how often nobody answered.
     """
 
-    __slots__ = ("count", "deadline_ms", "left", "member", "offsets", "partition", "previous", "slot")
+    __slots__ = ("count", "deadline_ms", "left", "losses", "member", "offsets", "partition", "previous", "slot")
 
     def __init__(
         self,
@@ -63,6 +63,7 @@ class Flight:
         count: int,
         deadline_ms: int,
         slot: int = -1,
+        losses: int = 0,
     ) -> None:
         self.member = member
         self.previous = previous
@@ -72,3 +73,4 @@ class Flight:
         self.count = count
         self.deadline_ms = deadline_ms
         self.slot = slot
+        self.losses = losses

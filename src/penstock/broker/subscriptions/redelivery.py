@@ -36,6 +36,8 @@ class Redelivery:
         """
         found: list[tuple[int, int]] = []
         returned = self._returned
+        if self._state.suspects:
+            limit = min(limit, len(self._state.turns))  # one for each
         while returned and returned[0][0] <= now_ms and len(found) < limit and self._dealing.can_deal():
             _, partition, offset = heapq.heappop(returned)
             flight = self._state.progress[partition].unacked.get(offset)
@@ -97,13 +99,17 @@ class Redelivery:
         for offset in flight.offsets:
             if unacked.get(offset) is flight:
                 flight.member.in_flight -= 1
-                self.give_back_one(flight, offset, due_ms)
+                self.give_back_one(flight, offset, due_ms, losses=1)
         flight.left = 0
 
-    def give_back_one(self, flight: Flight, offset: int, due_ms: int) -> None:
+    def give_back_one(self, flight: Flight, offset: int, due_ms: int, *, losses: int = 0) -> None:
+        """`losses` is 1 if it was sent and nobody has answered."""
         state = self._state
         previous = flight.previous if flight.member is None else (*flight.previous, flight.member)
-        back = Flight(None, previous, flight.partition, [offset], flight.count, due_ms)
+        losses += flight.losses
+        back = Flight(None, previous, flight.partition, [offset], flight.count, due_ms, losses=losses)
+        if losses >= state.rules.losses_max:
+            state.suspects.add((flight.partition, offset))
         if flight.slot >= 0:
             state.owners.finished(flight.slot)
         progress = state.progress[flight.partition]

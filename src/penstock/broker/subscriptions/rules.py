@@ -9,5 +9,7 @@ class Rules(NamedTuple):
     ack_timeout_ms: int = 30_000
     redelivery_delay_ms: int = 100
     deliveries_max: int = 10
+    losses_max: int = 3
+    """Deliveries of a message that nobody has answered, before members get one message at a time."""
     done_ranges_max: int = 1_500
     """Ranges above the committed position that are stored with it; with more, nothing new is sent for a while."""

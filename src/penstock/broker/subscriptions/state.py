@@ -20,7 +20,7 @@ class State:
 
     __slots__ = (
         "by_key", "dead", "dirty", "evicted", "flights", "members", "owners", "progress", "refresh", "rewind_to",
-        "rewinds", "rules", "tally", "touched", "turns", "waiting_count",
+        "rewinds", "rules", "suspects", "tally", "touched", "turns", "waiting_count",
     )  # fmt: skip
 
     def __init__(
@@ -38,6 +38,8 @@ class State:
         self.waiting_count = 0  # messages of keys whose members have no room
         self.dead: dict[tuple[int, int], int] = {}
         """Partition and offset of messages for the dead-letter topic, and how often they were sent."""
+        self.suspects: set[tuple[int, int]] = set()
+        """Partition and offset of messages that several members have lost."""
         self.dirty: set[int] = set()
         """Partitions whose position is not what was stored last."""
         self.touched: dict[Member, None] = {}
