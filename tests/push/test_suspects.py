@@ -19,7 +19,7 @@ push:
 def test_only_the_bad_one_dies(node: PenstockProcess, topic: str) -> None:
     shop = Shop(node, topic)
     shop.publish(b"bad", *[b"good %d" % number for number in range(30)])
-    counts = []
+    counts: list[int] = []
     while metric(node, "penstock_push_dead_letters_total") == 0 and len(counts) < 20:
         counts.append(shop.crash().delivery_count)
         if len(counts) == 10:
@@ -27,11 +27,11 @@ def test_only_the_bad_one_dies(node: PenstockProcess, topic: str) -> None:
     assert counts == list(range(1, 11))
     assert (letter.value, dict(letter.headers)["dead-letter-deliveries"]) == (b"bad", b"10")
     with shop.member() as survivor:
-        bodies = []
+        bodies: list[bytes] = []
         while len(bodies) < 30:
             data = survivor.data()
             survivor.acknowledge(data)
-            bodies += [item.body for item in data.items]
+            bodies += [item.body or b"" for item in data.items]
         assert sorted(bodies) == sorted(b"good %d" % number for number in range(30))
         shop.wait_until_done(31)
     assert len(shop.dead_letters()) == 1
