@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from penstock.client.cluster import Cluster
 from penstock.client.connection import Connection, UnderWay
+from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.apis import FETCH
 from penstock.protocol.kafka.primitives import INT16, INT32
@@ -34,6 +35,8 @@ class Fetched(NamedTuple):
     aborted: tuple[Aborted, ...]
     records: memoryview
     """Whole batches, but the last may be cut."""
+    throttled_ms: int = 0
+    """More than 0: a quota is used up, and instead of an answer there is the time after which to ask again."""
 
 
 def send_fetch(
@@ -65,14 +68,17 @@ def fetch_everything(
     """Whatever is there from `offset` on, committed or not, asked of its leader; the answer's error is the caller's."""
     leader = cluster.leader(place)
     sent = send_fetch(leader, place, offset, committed=False, max_bytes=max_bytes, min_bytes=min_bytes)
-    return receive_fetch(sent)
+    fetched = receive_fetch(sent)
+    if fetched.throttled_ms:
+        raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, f"{place}: the quota of this client is used up")
+    return fetched
 
 
 def receive_fetch(sent: UnderWay) -> Fetched:
     answer = sent.answer()
-    _, _, error, _, topics = _ANSWER.unpack_from(answer)
+    _, throttle_ms, error, _, topics = _ANSWER.unpack_from(answer)
     if error or not topics:
-        return Fetched(error, -1, -1, -1, (), answer[:0])
+        return Fetched(error, -1, -1, -1, (), answer[:0], 0 if error else max(1, throttle_ms))
     (name_size,) = INT16.unpack_from(answer, _ANSWER.size)
     position = _ANSWER.size + INT16.size + name_size
     _, _, error, high_watermark, last_stable, log_start, aborted_count = _STATE.unpack_from(answer, position)

@@ -7,6 +7,7 @@ one, and one Arrow batch.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
@@ -27,6 +28,7 @@ log = logging.getLogger(__name__)
 
 FETCH_BYTES = 4 << 20
 FETCH_WAIT_MS = 500
+THROTTLED_S_MAX = 10.0
 
 
 class RangeReader:
@@ -80,7 +82,15 @@ class RangeReader:
         )
 
     def _receive(self, sent: UnderWay) -> Fetched:
-        """The answer that is under way; asked for again if it does not come, or says that something passes."""
+        """The answer that is under way; asked for again as long as a quota holds it back."""
+        while (fetched := self._answer(sent)).throttled_ms:
+            log.info("%s: the quota of this client is used up for %d ms", self._place, fetched.throttled_ms)
+            time.sleep(min(fetched.throttled_ms / 1000, THROTTLED_S_MAX))
+            sent = self._cluster.patiently(self._ask)
+        return fetched
+
+    def _answer(self, sent: UnderWay) -> Fetched:
+        """Asked for again if it does not come, or says that something passes."""
         under_way: list[UnderWay] = [sent]
 
         def attempt() -> Fetched:
@@ -88,7 +98,7 @@ class RangeReader:
             if fetched.error == ErrorCode.OFFSET_OUT_OF_RANGE:
                 return self._gone(fetched)
             check(fetched.error, str(self._place))
-            if not len(fetched.records):
+            if not len(fetched.records) and not fetched.throttled_ms:
                 self._nothing(fetched)
             return fetched
 
