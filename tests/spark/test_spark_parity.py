@@ -99,6 +99,20 @@ def test_a_compacted_topic_with_gaps(both: Both, client: RawClient) -> None:
     wait_until(lambda: (found := both(subscribe=topic))[0] == found[1], what="both see the same", within_s=60)
 
 
+@pytest.mark.feature("S-01")
+def test_patterns_mean_the_same(both: Both, client: RawClient) -> None:
+    """Found anywhere in a name; topics that brokers keep for themselves are left out."""
+    prefix = unique_name("pattern")
+    for name in ("a", "ab", "b"):
+        topic = client.create_topic(f"{prefix}-{name}")
+        client.produce(topic, bytes(build_batch([NewRecord(b"k", name.encode())], timestamp=now_ms())))
+    TransactionClient(client, unique_name("tx"), V2).init()  # there is a topic of transactions
+    for pattern, names in (("a", "a ab"), ("a$", "a"), (".$", "a b"), ("(a|b)|__transaction_state", "a ab b")):
+        theirs, ours = both(subscribePattern=f"{prefix}-{pattern}")
+        assert ours == theirs
+        assert sorted(bytes(row.value).decode() for row in ours) == names.split()
+
+
 # --- Spark's own connector against the broker ------------------------------------------------------------------------
 
 

@@ -54,8 +54,17 @@ def test_a_limit_is_kept_and_always_lets_something_through(
 
 @given(st.dictionaries(places, st.integers(0, 1 << 40)), st.none() | st.integers(1, 9))
 def test_progress_survives_the_checkpoint(offsets: dict[TopicPartition, int], least: int | None) -> None:
-    progress = Progress(offsets, "group", least)
+    progress = Progress(offsets, "group", least, ids={place.topic: f"id of {place.topic}" for place in offsets})
     assert Progress.from_json(progress.to_json()) == progress
+
+
+def test_offsets_mean_nothing_in_a_topic_that_was_made_later() -> None:
+    offsets = {TopicPartition("a", 0): 5, TopicPartition("b", 0): 6, TopicPartition("c", 1): 7}
+    progress = Progress(offsets, "group", ids={"a": "1", "b": "2"})
+    assert progress.of_same_topics({"a": "1", "b": "3", "c": "4"}).keys() == {("a", 0), ("c", 1)}
+    assert progress.of_same_topics({}) == offsets, "a topic that has gone is not another one"
+    before = {key: value for key, value in progress.to_json().items() if key != "ids"}
+    assert Progress.from_json(before).of_same_topics({"a": "9"}) == offsets, "a checkpoint of an earlier version"
 
 
 @pytest.mark.parametrize(

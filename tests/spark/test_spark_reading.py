@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -230,16 +229,22 @@ def test_progress_is_that_of_a_consumer_group(stream: Stream, topic: str, client
     assert answer.groups[0].topics[0].partitions[0].committed_offset == 3
 
 
-def test_a_topic_that_was_made_anew(stream: Stream, client: RawClient) -> None:
+@pytest.mark.parametrize("fails", [True, False])
+@pytest.mark.parametrize("later", [["c"], ["c", "d"], ["c", "d", "e"]], ids=["shorter", "as long", "longer"])
+def test_a_topic_that_was_made_anew(stream: Stream, client: RawClient, later: list[str], fails: bool) -> None:
+    """By its id: where the old one ended means nothing in the new one."""
     topic = client.create_topic()
     put(client, topic, "a", "b")
     stream.run(subscribe=topic)
-    client.call("delete_topics", 6, topics=[{"name": topic, "topic_id": None}], timeout=5000)
-    time.sleep(0.2)
+    client.delete_topic(topic)
     client.create_topic(topic)
-    put(client, topic, "c")
-    with pytest.raises(Exception, match="made anew"):
-        stream.run(subscribe=topic)
+    put(client, topic, *later)
+    if fails:
+        with pytest.raises(Exception, match=f"{topic} was deleted and made anew. With failOnDataLoss=false"):
+            stream.run(subscribe=topic)
+    else:
+        stream.run(subscribe=topic, failOnDataLoss=False)
+        assert stream.rows() == ["a", "b", *later]
 
 
 def test_a_stream_that_starts_beyond_the_end(stream: Stream, topic: str, client: RawClient) -> None:

@@ -30,6 +30,8 @@ class TopicInfo(NamedTuple):
     name: str
     partition_count: int
     is_internal: bool
+    topic_id: str
+    """A topic that is made anew has another one."""
 
 
 class Cluster:
@@ -153,7 +155,7 @@ class Cluster:
                 continue
             check(topic.error_code, f"topic {topic.name}")
             self._learn_leaders(topic)
-            found[topic.name] = TopicInfo(topic.name, len(topic.partitions), topic.is_internal)
+            found[topic.name] = TopicInfo(topic.name, len(topic.partitions), topic.is_internal, str(topic.topic_id))
         return found
 
     def _learn_leaders(self, topic: Entity) -> None:

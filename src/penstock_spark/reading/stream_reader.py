@@ -55,6 +55,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target: Offsets | None = None  # of a query that ends with what was there at its start
         self._reported: Offsets = {}
         self._last_ends: Offsets = {}
+        self._last_lost = ""
+        self._ids: dict[str, str] = {}  # of the topics, as they were found last
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_cluster": None}
@@ -63,7 +65,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         cluster, options = self._connected(), self._options
-        places = options.selection.partitions(cluster)
+        places, self._ids, _ = options.selection.find_all(cluster)
         offsets = options.starting.resolve(cluster, places, committed=options.committed)
         return self._progress(offsets, options.group or f"{options.group_prefix}-{uuid.uuid4()}")
 
@@ -78,15 +80,17 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         progress = Progress.from_json(start)
-        begun = progress.offsets
         self._report(progress)
         self._wait()
         try:
             places = self._partitions()
+            begun = self._begun(progress)
             first = self._starts(begun, places)
             end = self._reachable(first)
-        except BrokerUnavailable as error:
-            log.warning("no new batch for now: %s", error)
+        except (BrokerUnavailable, KafkaError) as error:
+            if isinstance(error, KafkaError) and error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                raise
+            log.warning("no new batch for now: %s", error)  # a topic that goes just now is missed the next time
             return start
         if not isinstance(limit, ReadAllAvailable) and not self._is_enough(available(first, end)):
             return start
@@ -101,7 +105,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._progress(self._last_ends, "") if self._last_ends else None
 
     def _progress(self, offsets: Mapping[TopicPartition, int], group: str) -> dict[str, Any]:
-        return Progress(offsets, group, self._options.min_partitions, self._options.max_records).to_json()
+        options = self._options
+        return Progress(offsets, group, options.min_partitions, options.max_records, self._ids).to_json()
 
     def _is_enough(self, count: int) -> bool:
         """`minOffsetsPerTrigger`, but `maxTriggerDelay` after the first record came, any number is enough."""
@@ -127,17 +132,24 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._cluster
 
     def _partitions(self) -> list[TopicPartition]:
-        try:
-            return self._options.selection.partitions(self._connected())
-        except KafkaError as error:
-            if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-                raise
-            raise DataLost(f"{error}: it was deleted while the query ran") from None
+        found = self._options.selection.find(self._connected())
+        if found.missing:
+            self._lost(f"there is no {found.missing}: it was deleted while the query ran")
+        self._ids = found.ids
+        return found.places
 
     def _ends(self, places: Sequence[TopicPartition]) -> Offsets:
         wanted = dict.fromkeys(places, LATEST)
         self._last_ends = list_offsets(self._connected(), wanted, committed=self._options.committed)
         return self._last_ends
+
+    def _begun(self, progress: Progress) -> Offsets:
+        """Where the query was, in the topics that are still the same; others are new, whatever their names are."""
+        begun = progress.of_same_topics(self._ids)
+        anew = sorted({place.topic for place in progress.offsets.keys() - begun.keys()})
+        if anew:
+            self._lost(f"{', '.join(anew)} was deleted and made anew")
+        return begun
 
     def _starts(self, begun: Mapping[TopicPartition, int], places: Sequence[TopicPartition]) -> Offsets:
         """Where the batch begins: partitions that have come since are read from their first record on."""
@@ -165,7 +177,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _lost(self, what: str) -> None:
         if not self._options.tolerant:
             raise DataLost(f"{what}. With failOnDataLoss=false the query goes on with what there is.")
-        log.warning("%s: going on with what there is", what)
+        if what != self._last_lost:  # an idle query comes here twenty times a second
+            log.warning("%s: going on with what there is", what)
+        self._last_lost = what
 
     def _report(self, done: Progress) -> None:
         """To the group; a query does not fail because that fails."""
@@ -183,8 +197,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         begun, until = Progress.from_json(start), Progress.from_json(end)
-        new = {place: EARLIEST for place in until.offsets if place not in begun.offsets}
-        first = dict(begun.offsets)
+        first = begun.of_same_topics(until.ids)
+        new = {place: EARLIEST for place in until.offsets if place not in first}
         if new:
             first.update(list_offsets(self._connected(), new, committed=self._options.committed))
         ranges = [

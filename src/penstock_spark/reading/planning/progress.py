@@ -1,17 +1,18 @@
 """Offsets of a streaming query as they stand in Spark's checkpoint: plain JSON.
 
     {"version": 1, "group": "spark-penstock-source-5f…", "splits": {"least": 8, "most": 0},
-     "offsets": {"prices": {"0": 120, "1": 90}}}
+     "offsets": {"prices": {"0": 120, "1": 90}}, "ids": {"prices": "51f7…"}}
 
 `group` is the consumer group to which the query reports, the same for all of its runs. `splits` is how the batch that
 ends here was cut into tasks (`minPartitions`, `maxRecordsPerPartition`; 0: not given), so that a batch which is run
-again is cut as before, whatever the options say then.
+again is cut as before, whatever the options say then. `ids` are those of the topics: offsets mean nothing in a topic of
+the same name that was made later.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.model.topic_partition import TopicPartition
@@ -26,13 +27,20 @@ class Progress:
     group: str
     least_count: int | None = None
     most_records: int | None = None
+    ids: Mapping[str, str] = field(default_factory=dict)
+
+    def of_same_topics(self, ids: Mapping[str, str]) -> dict[TopicPartition, int]:
+        """Offsets but those in topics that have other ids now. What is not known to be another is the same."""
+        anew = {topic for topic, known in self.ids.items() if ids.get(topic, known) != known}
+        return {place: offset for place, offset in self.offsets.items() if place.topic not in anew}
 
     def to_json(self) -> dict[str, Any]:
         topics: dict[str, dict[str, int]] = {}
         for place in sorted(self.offsets):
             topics.setdefault(place.topic, {})[str(place.partition)] = self.offsets[place]
         splits = {"least": self.least_count or 0, "most": self.most_records or 0}
-        return {"version": VERSION, "group": self.group, "splits": splits, "offsets": topics}
+        ids = {topic: self.ids[topic] for topic in topics if topic in self.ids}
+        return {"version": VERSION, "group": self.group, "splits": splits, "offsets": topics, "ids": ids}
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> Progress:
@@ -45,8 +53,8 @@ class Progress:
                 for topic, partitions in value["offsets"].items()
                 for index, offset in partitions.items()
             }
-            splits = value["splits"]
-            return Progress(offsets, str(value["group"]), splits["least"] or None, splits["most"] or None)
+            splits, ids = value["splits"], dict(value.get("ids", {}))
+            return Progress(offsets, str(value["group"]), splits["least"] or None, splits["most"] or None, ids)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, BadOption):
                 raise

@@ -7,65 +7,105 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from penstock.client.cluster import Cluster, TopicInfo
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.problems import BadOption
 
+OWN_TOPICS = "__penstock_"
+"""How the names of topics begin that Penstock's writers keep for themselves."""
+
+
+class Found(NamedTuple):
+    places: list[TopicPartition]
+    """Sorted."""
+    ids: dict[str, str]
+    """Of their topics."""
+    missing: str = ""
+    """What was named and does not exist, in words."""
+
 
 class Selection(ABC):
     """Says what exists now; a streaming query asks again and again."""
 
     @abstractmethod
+    def find(self, cluster: Cluster) -> Found: ...
+
     def partitions(self, cluster: Cluster) -> list[TopicPartition]:
-        """Sorted. KafkaError UNKNOWN_TOPIC_OR_PARTITION if something is missing that was named."""
+        """Of `find_all`."""
+        return self.find_all(cluster).places
+
+    def find_all(self, cluster: Cluster) -> Found:
+        """KafkaError UNKNOWN_TOPIC_OR_PARTITION if something is missing that was named."""
+        found = self.find(cluster)
+        if found.missing:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no {found.missing}")
+        return found
+
+    @property
+    def may_grow(self) -> bool:
+        """There may be more partitions later."""
+        return True
 
 
 @dataclass(frozen=True)
 class Subscribed(Selection):
     topics: tuple[str, ...]
 
-    def partitions(self, cluster: Cluster) -> list[TopicPartition]:
+    def find(self, cluster: Cluster) -> Found:
         found = cluster.patiently(lambda: cluster.topics(self.topics))
-        _require(self.topics, found)
-        return _all_partitions(found.values())
+        missing = _missing("topic", set(self.topics) - found.keys())
+        return Found(_all_partitions(found.values()), _ids(found.values()), missing)
 
 
 @dataclass(frozen=True)
 class Matching(Selection):
-    """Topics whose whole name matches, as Java's `matches`; those of the broker itself only if the pattern says so."""
+    """Topics with the pattern anywhere in their names, as Spark's source has it: `^…$` is for whole names.
+
+    Those that brokers and Penstock's writers keep for themselves are not meant: a stream to a topic, which reads the
+    markers that it writes, would never come to rest.
+    """
 
     pattern: str
 
-    def partitions(self, cluster: Cluster) -> list[TopicPartition]:
-        matches = re.compile(self.pattern).fullmatch
-        found = cluster.patiently(cluster.topics)
-        return _all_partitions(topic for topic in found.values() if matches(topic.name))
+    def find(self, cluster: Cluster) -> Found:
+        is_meant = re.compile(self.pattern).search
+        found = cluster.patiently(cluster.topics).values()
+        others = (topic for topic in found if not topic.is_internal and not topic.name.startswith(OWN_TOPICS))
+        meant = [topic for topic in others if is_meant(topic.name)]
+        return Found(_all_partitions(meant), _ids(meant))
 
 
 @dataclass(frozen=True)
 class Assigned(Selection):
     places: tuple[TopicPartition, ...]
 
-    def partitions(self, cluster: Cluster) -> list[TopicPartition]:
+    def find(self, cluster: Cluster) -> Found:
         topics = {place.topic for place in self.places}
         found = cluster.patiently(lambda: cluster.topics(topics))
-        _require(topics, found)
-        for place in self.places:
-            if place.partition >= found[place.topic].partition_count:
-                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {place}")
-        return sorted(self.places)
+        there = set(self.places) & set(_all_partitions(found.values()))
+        absent = _missing("topic", topics - found.keys())
+        missing = absent or _missing("partition", map(str, set(self.places) - there))
+        return Found(sorted(there), _ids(found.values()), missing)
+
+    @property
+    def may_grow(self) -> bool:
+        return False
 
 
 def _all_partitions(topics: Iterable[TopicInfo]) -> list[TopicPartition]:
     return sorted(TopicPartition(topic.name, index) for topic in topics for index in range(topic.partition_count))
 
 
-def _require(names: Iterable[str], found: dict[str, TopicInfo]) -> None:
-    missing = sorted(set(names) - found.keys())
-    if missing:
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {', '.join(missing)}")
+def _ids(topics: Iterable[TopicInfo]) -> dict[str, str]:
+    return {topic.name: topic.topic_id for topic in topics}
+
+
+def _missing(what: str, names: Iterable[str]) -> str:
+    text = ", ".join(sorted(names))
+    return f"{what} {text}" if text else ""
 
 
 def parse_selection(subscribe: str | None, pattern: str | None, assign: str | None) -> Selection:

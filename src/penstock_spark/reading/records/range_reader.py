@@ -16,7 +16,7 @@ from penstock.client.cluster import Cluster, check
 from penstock.client.connection import UnderWay
 from penstock.client.fetches import Fetched, receive_fetch, send_fetch
 from penstock.client.offsets import EARLIEST, list_offsets
-from penstock.model.errors import ErrorCode
+from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.arrays import Longs
 from penstock_spark.problems import DataLost
@@ -63,6 +63,14 @@ class RangeReader:
         )  # fmt: skip
 
     def _found(self) -> Iterator[RecordBatch | DamagedBatch]:
+        try:
+            yield from self._fetched()
+        except KafkaError as error:
+            if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                raise
+            self._lost(f"{self._place} has gone: its topic was deleted")
+
+    def _fetched(self) -> Iterator[RecordBatch | DamagedBatch]:
         batches = self.batches
         sent = None if batches.is_done else self._cluster.patiently(self._ask)
         while sent is not None:
