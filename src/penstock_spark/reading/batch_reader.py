@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from penstock.client.offsets import LATEST, list_offsets
-from penstock_spark.problems import BadOption
+from penstock.client.cluster import Cluster
+from penstock.client.offsets import EARLIEST, LATEST, list_offsets
+from penstock.model.topic_partition import TopicPartition
+from penstock_spark.problems import BadOption, DataLost
 from penstock_spark.reading.options import ReadOptions
-from penstock_spark.reading.planning.positions import Edge
+from penstock_spark.reading.planning.positions import Edge, Offsets
 from penstock_spark.reading.planning.ranges import OffsetRange, split
 
 if TYPE_CHECKING:
@@ -25,27 +27,74 @@ class BatchReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         options = self._options
-        is_open = options.ending == Edge(LATEST)
         with options.broker.connect() as cluster:
             places = options.selection.partitions(cluster)
             first = options.starting.resolve(cluster, places, committed=options.committed)
             end = options.ending.resolve(cluster, places, committed=options.committed)
-        for place in places:
-            if first[place] > end[place] and not is_open:
-                raise BadOption(f"{place}: the start {first[place]} is behind the end {end[place]}")
-        ranges = [OffsetRange(*place, first[place], end[place], is_open) for place in places]
+            self._check(cluster, first, end)
+        is_open, is_all = self._is_open, options.starting == Edge(EARLIEST)
+        ranges = [OffsetRange(*place, first[place], end[place], is_open, is_all) for place in places]
         pieces = split(ranges, least_count=options.min_partitions, most_records=options.max_records)
-        return [each for each in pieces if each.size or each.is_open]
+        found = [each for each in pieces if each.size or each.is_open]
+        if found and self._grows:
+            found[-1].known = frozenset(places)
+        return found
+
+    @property
+    def _is_open(self) -> bool:
+        """A DataFrame is planned once and may run many times: to the end that there is then."""
+        return self._options.ending == Edge(LATEST)
+
+    @property
+    def _grows(self) -> bool:
+        """And with the partitions that there are then."""
+        return self._is_open and self._options.selection.may_grow and not self._options.starting.names_partitions
+
+    def _check(self, cluster: Cluster, first: Offsets, end: Offsets) -> None:
+        """That no start is behind its end; an open one moves on, at least to what is not committed yet."""
+        late = [place for place in first if first[place] > end[place]]
+        if late and self._is_open:
+            end = list_offsets(cluster, dict.fromkeys(late, LATEST), committed=False)
+        for place in late:
+            if first[place] > end[place]:
+                raise BadOption(f"{place}: the start {first[place]} is behind the end {end[place]}")
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        if not isinstance(partition, OffsetRange):  # Spark makes up one partition if there is none
-            return
+        with self._options.broker.connect() as cluster:
+            if isinstance(partition, OffsetRange):
+                yield from self._read_range(cluster, partition)
+                known = partition.known
+            else:  # Spark makes up one partition if there is none
+                known = frozenset() if self._grows else None
+            if known is not None:
+                yield from self._read_new(cluster, known)
+
+    def _read_range(self, cluster: Cluster, each: OffsetRange) -> Iterator[pa.RecordBatch]:
         from penstock_spark.reading.rows import read_rows  # compiled loops: not for the driver
 
+        first, end, committed = each.first, each.end, self._options.committed
+        if each.from_earliest:
+            first = max(first, list_offsets(cluster, {each.place: EARLIEST}, committed=committed)[each.place])
+        if each.is_open:
+            end = list_offsets(cluster, {each.place: LATEST}, committed=committed)[each.place]
+            if end < first:
+                self._check_shorter(cluster, each.place, first)
+        yield from read_rows(cluster, self._options, each.place, first, end)
+
+    def _check_shorter(self, cluster: Cluster, place: TopicPartition, first: int) -> None:
+        """Behind the end of what is committed there may be more; behind that there is nothing that was asked for."""
+        end = list_offsets(cluster, {place: LATEST}, committed=False)[place]
+        if end < first and not self._options.tolerant:
+            raise DataLost(
+                f"{place} ends at {end}, and was planned to be read from {first} on: its topic was made anew. "
+                "Make the DataFrame or the view anew, too; with failOnDataLoss=false what is left is read."
+            )
+
+    def _read_new(self, cluster: Cluster, known: Collection[TopicPartition]) -> Iterator[pa.RecordBatch]:
+        """Partitions that have come since the query was planned."""
         options = self._options
-        with options.broker.connect() as cluster:
-            end = partition.end
-            if partition.is_open:
-                ends = list_offsets(cluster, {partition.place: LATEST}, committed=options.committed)
-                end = ends[partition.place]
-            yield from read_rows(cluster, options, partition.place, partition.first, end)
+        places = [place for place in options.selection.partitions(cluster) if place not in known]
+        if places:
+            first = options.starting.resolve(cluster, places, committed=options.committed)
+            for place in places:
+                yield from self._read_range(cluster, OffsetRange(*place, first[place], first[place], is_open=True))

@@ -22,6 +22,11 @@ class Position(ABC):
     @abstractmethod
     def resolve(self, cluster: Cluster, places: Iterable[TopicPartition], *, committed: bool) -> Offsets: ...
 
+    @property
+    def names_partitions(self) -> bool:
+        """It says something of certain partitions, and nothing of others."""
+        return False
+
 
 @dataclass(frozen=True)
 class Edge(Position):
@@ -44,6 +49,10 @@ class AtOffsets(Position):
         wanted = _match(self.option, self.offsets, places)
         edges = {place: offset for place, offset in wanted.items() if offset < 0}
         return {**wanted, **list_offsets(cluster, edges, committed=committed)} if edges else dict(wanted)
+
+    @property
+    def names_partitions(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,10 @@ class AtTimes(Position):
         if missing:
             found.update(list_offsets(cluster, dict.fromkeys(missing, LATEST), committed=committed))
         return found
+
+    @property
+    def names_partitions(self) -> bool:
+        return self.times is not None
 
 
 def _match(option: str, given: Mapping[TopicPartition, int], places: Iterable[TopicPartition]) -> Offsets:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from pyspark.sql.datasource import InputPartition
@@ -15,8 +15,9 @@ from penstock.model.topic_partition import TopicPartition
 class OffsetRange(InputPartition):
     """Offsets from `first` to before `end` of one partition.
 
-    `is_open`: to whatever the end is when the query runs. Spark plans a DataFrame once and may run it many times; `end`
-    is then what it was at planning.
+    Spark plans a DataFrame once and may run it many times, much later. `is_open`: to whatever the end is when the query
+    runs; `end` is then what it was at planning. `from_earliest`: what has aged out since was not asked for. `known`,
+    if it is not None: all partitions at planning; whoever reads this range also reads those that are new.
     """
 
     topic: str
@@ -24,6 +25,8 @@ class OffsetRange(InputPartition):
     first: int
     end: int
     is_open: bool = False
+    from_earliest: bool = False
+    known: frozenset[TopicPartition] | None = None
 
     @property
     def place(self) -> TopicPartition:
@@ -51,6 +54,6 @@ def cut(whole: OffsetRange, count: int) -> list[OffsetRange]:
     count = max(1, min(count, whole.size))
     ends = [whole.first + whole.size * number // count for number in range(count + 1)]
     ends[-1] = max(whole.end, whole.first)
-    pieces = [OffsetRange(whole.topic, whole.partition, first, end) for first, end in pairwise(ends)]
+    pieces = [replace(whole, first=first, end=end, is_open=False) for first, end in pairwise(ends)]
     pieces[-1].is_open = whole.is_open
     return pieces
