@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import datetime
+import struct
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from crc32c import crc32c
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.client.fetches import Aborted, Fetched
-from penstock.model.batch import HEADER_BYTES, read_header, stamp
+from penstock.model.batch import CRC_START, HEADER_BYTES, read_header, stamp
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.control_record import Marker, build_marker
 from penstock.model.topic_partition import TopicPartition
@@ -23,6 +25,7 @@ from penstock_spark.reading.records.fields import FIELDS
 PLACE = TopicPartition("prices", 3)
 TIME = 1_700_000_000_000
 ALL = tuple(FIELDS)
+_LAST_DELTA_AT, _COUNT_AT = 23, HEADER_BYTES - 4  # in a batch
 
 maybe_bytes = st.none() | st.binary(max_size=200)
 headers = st.lists(st.tuples(st.text(max_size=10), maybe_bytes), max_size=3).map(tuple)
@@ -154,6 +157,18 @@ def test_damage_is_told_with_its_place_and_what_follows_is_read() -> None:
     assert isinstance(damaged, DamagedBatch)
     assert str(damaged) == "prices-3 at offset 0: its checksum is wrong"
     assert isinstance(other, RecordBatch)
+
+
+@pytest.mark.parametrize("count", [(1 << 31) - 1, 100, -1])
+def test_a_batch_that_cannot_have_so_many_records(count: int) -> None:
+    """Room is made for as many as it says, and with `columns=offset` they are not even looked at."""
+    batch = at(5, build_batch([NewRecord(None, b"a")], timestamp=TIME))
+    batch[_LAST_DELTA_AT : _LAST_DELTA_AT + 4] = struct.pack(">i", max(count, 1) - 1)
+    batch[_COUNT_AT:HEADER_BYTES] = struct.pack(">i", count)
+    batch[CRC_START - 4 : CRC_START] = struct.pack(">I", crc32c(bytes(batch[CRC_START:])))
+    (damaged,) = Batches(PLACE, 0, 1 << 40).take(answer(batch))
+    assert isinstance(damaged, DamagedBatch)
+    assert str(damaged).startswith(f"prices-3 at offset 5: it says that it has {count} records")
 
 
 @settings(max_examples=300, deadline=None)

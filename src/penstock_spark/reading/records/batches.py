@@ -20,6 +20,7 @@ from penstock.model.topic_partition import TopicPartition
 from penstock_spark.arrays import Bytes, Longs, sealed
 
 UNPACKED_BYTES_MAX = 1 << 30
+RECORD_BYTES_MIN = 7
 
 
 class DamagedBatch(Exception):
@@ -108,4 +109,7 @@ class Batches:
             payload = decompress(header.codec, batch[HEADER_BYTES:], UNPACKED_BYTES_MAX)
         except KafkaError as error:
             return DamagedBatch(self.place, header.base_offset, str(error))
+        if not 0 <= header.record_count * RECORD_BYTES_MIN <= len(payload):  # room is made for as many as it says
+            reason = f"it says that it has {header.record_count} records, in {len(payload)} bytes"
+            return DamagedBatch(self.place, header.base_offset, reason)
         return RecordBatch(header, sealed(np.frombuffer(payload, dtype=np.uint8)))

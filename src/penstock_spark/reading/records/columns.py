@@ -14,7 +14,6 @@ from penstock_spark.reading.records.fields import FIELDS, HEADERS, arrow_schema
 from penstock_spark.reading.records.kernels import decode, decode_headers
 
 CREATE_TIME, LOG_APPEND_TIME = 0, 1
-RECORD_BYTES_MIN = 7
 
 _WITHOUT_RECORDS = frozenset({"topic", "partition", "offset"})
 
@@ -133,8 +132,6 @@ class _Rows:
     def add(self, batch: RecordBatch, first: int, end: int) -> int:
         """How many of its records were right."""
         header = batch.header
-        if header.record_count * RECORD_BYTES_MIN > len(batch.payload):
-            return 0
         before = self.count
         self.count, right = decode(
             batch.payload, header.record_count, header.base_offset, header.base_timestamp,
