@@ -21,6 +21,7 @@ from penstock.model.records import batch_records
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.problems import BadOption, BadRow
 from penstock_spark.reading.records.fields import HEADERS
+from penstock_spark.reading.tables.ddl import parse_ddl
 from penstock_spark.writing.encoding.avro_fields import avro_fields
 from penstock_spark.writing.encoding.avro_values import avro_values
 from penstock_spark.writing.encoding.encoder import BATCH_BYTES, Encoder, chunks
@@ -28,6 +29,7 @@ from penstock_spark.writing.encoding.json_values import json_values
 from penstock_spark.writing.encoding.outgoing import outgoing
 from penstock_spark.writing.options import parse_write
 from penstock_spark.writing.record_columns import record_columns
+from penstock_spark.writing.tasks import inline_share
 
 
 def ddl(text: str) -> StructType:
@@ -249,6 +251,7 @@ BROKER = {"kafka.bootstrap.servers": "localhost:9092"}
         ("value STRING", {"topic": "t", "exactlyOnce": "task", "delivery": "at-least-once"}, "batch or task"),
         ("value STRING", {"topic": "t", "exactlyOnce": "task", "delivery": "exactly-once"}, "for streaming queries"),
         ("value STRING", {"topic": "t", "kafka.acks": "1"}, "kafka.acks is all"),
+        ("value STRING", {"topic": "t", "includeHeaders": "perhaps"}, "includeHeaders is true or false"),
         ("value STRING", {"topic": "t", "compression": "rar"}, "none, gzip, snappy, lz4, zstd"),
         ("value STRING", {"topic": "t", "kafka.linger.ms": "5"}, "kafka.linger.ms is not known"),
     ],
@@ -256,6 +259,25 @@ BROKER = {"kafka.bootstrap.servers": "localhost:9092"}
 def test_writes_that_are_refused(frame: str, options: dict[str, str], message: str) -> None:
     with pytest.raises(BadOption, match=message):
         record_columns(ddl(frame), parse_write({**BROKER, **options}, streaming=False))
+
+
+WITH_HEADERS = parse_ddl("value STRING, headers ARRAY<STRUCT<key: STRING, value: BINARY>>")
+
+
+def test_headers_are_written_unless_that_is_ruled_out() -> None:
+    """Spark's sink takes the option, too, and writes them whatever it says."""
+    for options in ({}, {"includeHeaders": "true"}):
+        columns = record_columns(WITH_HEADERS, parse_write({**BROKER, "topic": "t", **options}, streaming=False))
+        assert "headers" in columns.parts
+    with pytest.raises(BadOption, match="includeHeaders is false, and there is a column headers"):
+        record_columns(WITH_HEADERS, parse_write({**BROKER, "topic": "t", "includeHeaders": "false"}, streaming=False))
+
+
+@given(st.integers(1, 1 << 30), st.integers(1, 2000))
+def test_what_all_tasks_may_send_to_the_driver_is_bounded(inline_bytes: int, tasks: int) -> None:
+    shares = [inline_share(inline_bytes, task) for task in range(tasks)]
+    assert shares[:4] == [inline_bytes] * min(4, tasks)
+    assert sum(shares) <= 30 * inline_bytes
 
 
 def test_a_frame_that_was_read_can_be_written() -> None:

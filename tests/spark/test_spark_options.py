@@ -7,12 +7,41 @@ import pytest
 from penstock.client.offsets import EARLIEST, LATEST
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.problems import BadOption
-from penstock_spark.reading.options import parse_read
+from penstock_spark.reading.options import READ, parse_read
 from penstock_spark.reading.planning.positions import AtOffsets, AtTimes, Edge
 from penstock_spark.reading.planning.selection import Assigned, Matching, Subscribed
+from penstock_spark.writing.options import WRITE, parse_write
 
 HERE = {"kafka.bootstrap.servers": "localhost:9092"}
 LEAST = {**HERE, "subscribe": "prices"}
+
+SPARKS_SOURCE = (
+    "assign", "subscribe", "subscribePattern", "kafka.bootstrap.servers", "startingTimestamp",
+    "startingOffsetsByTimestamp", "startingOffsets", "endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets",
+    "failOnDataLoss", "kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs",
+    "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions", "maxRecordsPerPartition",
+    "groupIdPrefix", "kafka.group.id", "includeHeaders", "startingOffsetsByTimestampStrategy",
+)  # fmt: skip
+"""Every option of the source in the guide of Spark's Kafka connector. Its sink has topic and includeHeaders."""
+WITHOUT_MEANING = {"kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs"}
+"""Those that are about the consumer that is not in here; of consumers and producers there are hundreds more."""
+
+
+@pytest.mark.feature("S-01")
+def test_every_option_of_sparks_source_is_there_or_refused_by_name() -> None:
+    assert set(SPARKS_SOURCE) - set(READ) == WITHOUT_MEANING
+    for name in (*WITHOUT_MEANING, "kafka.max.poll.records", "kafka.sasl.mechanism", "kafka.auto.offset.reset"):
+        for streaming in (False, True):
+            with pytest.raises(BadOption, match=f"the option {name.lower()} is not known here"):
+                parse_read({**LEAST, name: "1"}, streaming=streaming)
+
+
+@pytest.mark.feature("S-02")
+def test_every_option_of_sparks_sink_is_there_or_refused_by_name() -> None:
+    assert {"kafka.bootstrap.servers", "topic", "includeHeaders"} <= set(WRITE)
+    for name in ("kafka.linger.ms", "kafka.retries", "kafka.enable.idempotence", "kafka.transactional.id"):
+        with pytest.raises(BadOption, match=f"the option {name} is not known here"):
+            parse_write({**HERE, "topic": "t", name: "1"}, streaming=True)
 
 
 def test_the_least_and_its_defaults() -> None:

@@ -137,14 +137,14 @@ class Copy:
     def __init__(self, spark: SparkSession, broker: BrokerProcess, directory: Path) -> None:
         self._spark, self._address, self._directory = spark, broker.bootstrap, directory
 
-    def run(self, source: str, target: str, **options: Any) -> None:
-        """Everything that is in the source now."""
+    def run(self, source: str, target: str, value: str = "value", **options: Any) -> None:
+        """Everything that is in the source now; `value` is what becomes of it."""
         frame = (
             self._spark.readStream.format("penstock")
             .option("kafka.bootstrap.servers", self._address)
             .options(subscribe=source, startingOffsets="earliest", maxOffsetsPerTrigger=40)
             .load()
-            .select("key", "value")
+            .selectExpr("key", f"{value} AS value")
         )
         writer = frame.writeStream.format("penstock").option("kafka.bootstrap.servers", self._address)
         writer = writer.option("checkpointLocation", str(self._directory / "checkpoint")).option("topic", target)
@@ -184,6 +184,27 @@ def test_a_batch_that_runs_again_is_written_once(
     put(client, source, "more")
     copy.run(source, target, **options)
     assert read(subscribe=target).count() == 201
+
+
+def test_a_task_that_has_another_output_the_second_time_is_told(copy: Copy, read: Read, client: RawClient) -> None:
+    source, target = client.create_topic(), client.create_topic()
+    put(client, source, "a", "b")
+    copy.run(source, target, exactlyOnce="task")
+    copy.forget_last_commit()
+    with pytest.raises(Exception, match=r"wrote 2 rows for batch 0 and now has 2 others.*exactlyOnce=batch is for"):
+        copy.run(source, target, value="concat(value, 'x')", exactlyOnce="task")
+    assert read(subscribe=target).count() == 2
+
+
+def test_a_pattern_for_everything_leaves_out_what_writers_keep_for_themselves(
+    copy: Copy, read: Read, client: RawClient
+) -> None:
+    source, target = client.create_topic(), client.create_topic()
+    put(client, source, "a")
+    copy.run(source, target)  # with a marker
+    pattern = f"({source}|{target}|__penstock.*)"
+    assert {row.topic for row in read(subscribePattern=pattern).collect()} == {source, target}
+    assert read(subscribe="__penstock_markers").count() > 0
 
 
 def test_at_least_once_is_what_it_says(copy: Copy, read: Read, client: RawClient) -> None:

@@ -11,8 +11,8 @@ from penstock_spark.given import Broker, Given, parse_broker
 from penstock_spark.problems import BadOption
 
 WRITE = (
-    "compression", "delivery", "exactlyOnce", "inlineBytes", "kafka.acks", "kafka.bootstrap.servers", "kafka.client.id",
-    "kafka.compression.type", "kafka.default.api.timeout.ms", "kafka.request.timeout.ms",
+    "compression", "delivery", "exactlyOnce", "includeHeaders", "inlineBytes", "kafka.acks", "kafka.bootstrap.servers",
+    "kafka.client.id", "kafka.compression.type", "kafka.default.api.timeout.ms", "kafka.request.timeout.ms",
     "kafka.transaction.timeout.ms", "keyColumn", "topic", "valueFormat", "valueSchema",
 )  # fmt: skip
 """What can be said when writing."""
@@ -40,6 +40,7 @@ class WriteOptions:
     transaction_timeout_ms: int
     inline_bytes: int
     """What a task may hand to the driver; more goes through the staging topic."""
+    include_headers: bool
     key_column: str | None
     value_format: str | None
     value_schema: str | None
@@ -62,6 +63,7 @@ def parse_write(options: Mapping[str, str], *, streaming: bool) -> WriteOptions:
         codec=_codec(given),
         transaction_timeout_ms=given.count("kafka.transaction.timeout.ms") or 60_000,
         inline_bytes=given.count("inlineBytes") or INLINE_BYTES,
+        include_headers=given.flag("includeHeaders", default=True),
         key_column=given.text("keyColumn"),
         value_format=value_format,
         value_schema=given.text("valueSchema"),

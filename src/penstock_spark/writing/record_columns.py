@@ -60,6 +60,8 @@ def record_columns(schema: StructType, options: WriteOptions) -> RecordColumns:
     parts = {name: mark + name for name in _TYPES if mark + name in schema.names and not (typed and name == "value")}
     for part, name in parts.items():
         _check_type(part, name, schema[name].dataType)
+    if "headers" in parts and not options.include_headers:
+        raise BadOption(f"includeHeaders is false, and there is a column {mark}headers: leave one of them out")
     if options.topic is None and "topic" not in parts:
         raise BadOption(f"say where to: the option topic, or a column {mark}topic")
     if options.key_column is not None:

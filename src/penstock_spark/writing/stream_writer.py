@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
 from penstock.client.cluster import Cluster
@@ -40,15 +39,13 @@ class StreamWriter(DataSourceStreamArrowWriter):
         options = self._options
         with options.broker.connect() as cluster:
             batches = encoded(cluster, options, self._columns, iterator)
-            output = TaskOutput(query_id())
             match options.delivery:
                 case Delivery.AT_LEAST_ONCE:
-                    output.rows = produce(cluster, batches)
+                    return TaskOutput(None, produce(cluster, batches))
                 case Delivery.BY_TASK:
-                    output.rows = self._write_own(cluster, batches, output)
+                    return self._write_own(cluster, batches, query_id())
                 case Delivery.BY_BATCH:
-                    gather(cluster, batches, output, options.inline_bytes)
-            return output
+                    return gather(cluster, batches, TaskOutput(query_id()), options.inline_bytes)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         outputs = [each for each in messages if isinstance(each, TaskOutput)]
@@ -64,14 +61,14 @@ class StreamWriter(DataSourceStreamArrowWriter):
             with self._options.broker.connect() as cluster:
                 ExactlyOnce(cluster, _name(outputs), self._options.transaction_timeout_ms).abort()
 
-    def _write_own(self, cluster: Cluster, batches: Iterator[Encoded], output: TaskOutput) -> int:
+    def _write_own(self, cluster: Cluster, batches: Iterator[Encoded], query: str) -> TaskOutput:
         """Of this task. What was written before is only counted, and must be the same."""
         from crc32c import crc32c
 
-        context = TaskContext.get()
-        assert context is not None
-        number = int(context.getLocalProperty("streaming.sql.batchId") or -1)
-        name = f"penstock-{output.query}-{context.partitionId()}"
+        from penstock_spark.writing.tasks import batch_number, task_number
+
+        number = batch_number()
+        name = f"penstock-{query}-{task_number()}"
         once = ExactlyOnce(cluster, name, self._options.transaction_timeout_ms)
         found = once.begin()
         is_done = found is not None and found.content["batch"] >= number
@@ -86,7 +83,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
             _check_same(name, number, found.content, rows, checksum)
         elif rows:
             once.finish({"batch": number, "rows": rows, "checksum": checksum})
-        return rows
+        return TaskOutput(query, rows)
 
 
 def _name(outputs: Sequence[TaskOutput]) -> str:

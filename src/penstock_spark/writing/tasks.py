@@ -12,6 +12,7 @@ from penstock.client.cluster import Cluster
 from penstock.client.idempotent import IdempotentProducer
 from penstock.client.topics import topics_to_write
 from penstock.model.topic_partition import TopicPartition
+from penstock_spark.problems import BadOption
 from penstock_spark.writing.encoding.avro_values import avro_values
 from penstock_spark.writing.encoding.encoder import Encoded, Encoder, chunks
 from penstock_spark.writing.encoding.json_values import json_values
@@ -21,16 +22,41 @@ from penstock_spark.writing.record_columns import RecordColumns
 from penstock_spark.writing.staging import Stage
 from penstock_spark.writing.task_output import TaskOutput
 
+INLINE_TASKS = 4
+"""As many tasks may send all that one may."""
+
 
 def task_number() -> int:
     context = TaskContext.get()
     return context.partitionId() if context is not None else 0
 
 
-def query_id() -> str | None:
-    """Of the streaming query whose task this is."""
+def query_id() -> str:
+    """Of the streaming query whose task this is. Two queries under one name would take each other's work for done."""
+    return _said_by_spark("sql.streaming.queryId")
+
+
+def batch_number() -> int:
+    """Of the batch whose task this is."""
+    return int(_said_by_spark("streaming.sql.batchId"))
+
+
+def _said_by_spark(name: str) -> str:
     context = TaskContext.get()
-    return context.getLocalProperty("sql.streaming.queryId") if context is not None else None
+    found: str | None = context.getLocalProperty(name) if context is not None else None
+    if not found:
+        text = f"Spark does not say {name} to its tasks, by which a batch that was written is known"
+        raise BadOption(f"{text}: only delivery=at-least-once can do without")
+    return found
+
+
+def inline_share(inline_bytes: int, task: int) -> int:
+    """What a task may send to the driver. It does not know how many tasks there are, but its own number.
+
+    The first four may send all of it, later ones less and less: of 8 MiB that makes 32 MiB for four tasks and 150 for
+    two hundred, not 1,600, at which Spark would refuse the batch.
+    """
+    return min(inline_bytes, INLINE_TASKS * inline_bytes // (task + 1))
 
 
 def encoded(
@@ -74,7 +100,7 @@ def produce(cluster: Cluster, batches: Iterable[Encoded]) -> int:
 def gather(cluster: Cluster, batches: Iterable[Encoded], output: TaskOutput, inline_bytes: int) -> TaskOutput:
     """Into the message while it is small; all of it to the staging topic once it is not."""
     stage: Stage | None = None
-    size = 0
+    size, most = 0, inline_share(inline_bytes, task_number())
     for each in batches:
         output.rows += each.rows
         if stage is not None:
@@ -82,7 +108,7 @@ def gather(cluster: Cluster, batches: Iterable[Encoded], output: TaskOutput, inl
             continue
         output.batches.append((*each.place, each.batch))
         size += len(each.batch)
-        if size > inline_bytes:
+        if size > most:
             stage = Stage(cluster, task_number())
             for topic, partition, batch in output.batches:
                 stage.put(TopicPartition(topic, partition), batch)
