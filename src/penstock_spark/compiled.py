@@ -19,13 +19,21 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    result: Any = numba.njit(cache=True, nogil=True)(function)
-    return cast(Function, result)
+    return _kept(function, nogil=True)
 
 
 def inlined(function: Function) -> Function:
     """A small part of compiled functions, put into each: a call costs more than that, for every array it takes."""
-    result: Any = numba.njit(cache=True, nogil=True, inline="always")(function)
+    return _kept(function, nogil=True, inline="always")
+
+
+def _kept(function: Function, **how: Any) -> Function:
+    """Where nothing can be written, neither beside the sources nor in the user's home, each process compiles anew."""
+    try:
+        result: Any = numba.njit(cache=True, **how)(function)
+    except RuntimeError as error:
+        log.warning("%s; set NUMBA_CACHE_DIR to a directory that can be written", error)
+        result = numba.njit(**how)(function)
     return cast(Function, result)
 
 
