@@ -111,8 +111,8 @@ bench-clients: compat-setup ## the same with real clients: librdkafka and Kafka'
 bench-age: setup ## produce and fetch at 1,000 segments and 10,000 partitions against a fresh log
 	$(BIN)/python -m bench.age
 
-bench-spark: compat-setup ## reading and writing topics in Spark, beside Spark's own Kafka connector; about ten minutes
-	$(BIN)/python -m bench.spark
+bench-spark: compat-setup ## reading and writing topics in Spark, beside Spark's own connector; GROWTH=1 for 1 to 50 million rows
+	$(BIN)/python -m bench.spark $(if $(GROWTH),--growth)
 
 bench-push: setup ## the engine, the push door and the pipe, beside Redis Streams; about ten minutes, wants an idle machine
 	@command -v redis-server >/dev/null || bench/push/setup.sh

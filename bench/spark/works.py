@@ -113,6 +113,8 @@ TOPICS = {
 """What each of them works on."""
 TARGETS = {"read_one": 3.0, "read_two": 2.0, "read_columns": 3.0, "typed": 2.0, "by_time": 10.0, "write": 1.5}
 """How many times as fast as Spark's connector ours must be."""
+COUNT_ROWS, COUNT_S = 10_000_000, 3.0
+"""How long ours may take to count so many records."""
 
 
 def rows_per_second(world: World, name: str, source: str) -> float:
