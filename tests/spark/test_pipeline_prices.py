@@ -18,7 +18,8 @@ from tests.support.trading import expected_bars, price, publish
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 BAD: dict[str, list[str | None]] = {
-    "it cannot be read as JSON of the right types": ["AAPL 12", '{"symbol": "AAPL", "price": "much"}'],
+    "the value is broken JSON": ["AAPL 12"],
+    "price is no DOUBLE": ['{"symbol": "AAPL", "price": "much"}'],
     "the record is empty": [None],
     "symbol is missing": ['{"price": 3, "time": "2026-03-02T14:31:00Z"}'],
     "time is missing": ['{"symbol": "AAPL", "price": 3}'],

@@ -9,30 +9,30 @@ from pyspark.sql import functions as F  # noqa: N812
 
 spark = SparkSession.active()
 
-RECORD = "symbol STRING, price DOUBLE, size LONG, time TIMESTAMP, _corrupt STRING"
+PRICE = "symbol STRING, price DOUBLE, size BIGINT, time TIMESTAMP"
+OF_RECORD = "_value,_partition,_offset,_timestamp,_error"
 
 
 def records(group: str) -> DataFrame:
-    """Every record of the topic, read as JSON, with `reason`: why it is no price, null if it is one."""
-    topic = (
+    """Every record of the topic as a row, with `reason`: why it is no price, null if it is one."""
+    return (
         spark.readStream.format("penstock")
         .option("kafka.bootstrap.servers", spark.conf.get("penstock.bootstrap.servers"))
         .option("subscribe", spark.conf.get("prices.topic"))
         .option("startingOffsets", "earliest")
         .option("kafka.group.id", f"{spark.conf.get('prices.group')}-{group}")
-        .option("columns", "value,partition,offset,timestamp")
+        .option("valueFormat", "json")
+        .option("valueSchema", PRICE)
+        .option("columns", f"symbol,price,size,time,{OF_RECORD}")
         .load()
+        .withColumn("reason", reason())
     )
-    text = F.col("value").cast("string")
-    record = F.from_json(text, RECORD, {"columnNameOfCorruptRecord": "_corrupt"})
-    parsed = topic.select(text.alias("value"), "partition", "offset", "timestamp", record.alias("record"))
-    return parsed.select("value", "partition", "offset", "timestamp", "record.*").withColumn("reason", reason())
 
 
 def reason() -> Column:
     return (
-        F.when(F.col("value").isNull(), "the record is empty")
-        .when(F.col("_corrupt").isNotNull(), "it cannot be read as JSON of the right types")
+        F.when(F.col("_value").isNull(), "the record is empty")
+        .when(F.col("_error").isNotNull(), F.col("_error"))
         .when(F.col("symbol").isNull(), "symbol is missing")
         .when(F.col("time").isNull(), "time is missing")
         .when(F.col("price").isNull(), "price is missing")
@@ -48,4 +48,5 @@ def prices() -> DataFrame:
 @dp.table(comment="Records that are no prices, and why")
 def quarantine() -> DataFrame:
     bad = records("quarantine").where("reason IS NOT NULL")
-    return bad.select("reason", "value", "partition", "offset", "timestamp")
+    of_record = (F.col(f"_{name}").alias(name) for name in ("partition", "offset", "timestamp"))
+    return bad.select("reason", F.col("_value").cast("string").alias("value"), *of_record)
