@@ -196,6 +196,7 @@ def test_stats_show_consumers(broker: PenstockProcess) -> None:
 def test_bodies_are_in_openapi(broker: PenstockProcess) -> None:
     document = ask(broker.http_port, "/test/openapi.json").body
     assert set(document["paths"]) == {"/load-from-sqlite", "/inject-messages", "/stats"}
+    assert "<code>/test/inject-messages</code>" in ask(broker.http_port, "/test/docs").body
     assert {"LoadBody", "InjectBody", "InjectedMessage", "WrittenBody", "StatsBody"} <= set(
         document["components"]["schemas"]
     )

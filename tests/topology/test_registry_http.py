@@ -144,6 +144,7 @@ def test_every_refusal_is_a_problem(registry: RegistryProcess, method: str, path
 
 
 def test_openapi_health_and_metrics(registry: RegistryProcess) -> None:
+    assert b"<code>/registry/nodes</code>" in registry.ask("GET", "/registry/docs").body
     document = registry.ask("GET", "/registry/openapi.json").json
     assert set(document["paths"]) == {
         "/nodes",

@@ -39,7 +39,7 @@ from penstock.edge.problems import BadQuery, add_handlers
 from penstock.edge.reading import Reader
 from penstock.edge.shown import message_json, page_json, shown_time
 from penstock.edge.store import Store
-from penstock.net.web import documented
+from penstock.net.web import WebApplication, documented
 
 LIMIT_DEFAULT = 100
 LIMIT_MAX = 1_000
@@ -74,7 +74,7 @@ class Told(Protocol):
 
 
 def edge_app(store: Store, told: Told) -> FastAPI:
-    app = FastAPI(
+    app = WebApplication(
         title="Penstock edge",
         version=__version__,
         description="A copy of a topic that answers while the broker is away.",

@@ -1,4 +1,4 @@
-"""What every HTTP application of Penstock does the same way: problem+json (RFC 9457), and a limit on bodies.
+"""What every HTTP application of Penstock does the same way: problem+json (RFC 9457), a limit on bodies, and a page.
 
 Imports the web stack: for modules that are loaded when an application is built, in a thread.
 """
@@ -13,13 +13,26 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from penstock.net.api_page import page
 
 PROBLEM_TYPE = "application/problem+json"
 FINDINGS_MAX = 20
 NOT_JSON = "the body is not JSON"
 _UNREADABLE = "There was an error parsing the body"  # what FastAPI says of bytes that are no text
+
+
+class WebApplication(FastAPI):
+    """FastAPI, with a page at /docs that loads nothing from elsewhere."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(docs_url=None, redoc_url=None, **options)
+        self.add_route("/docs", self._page, include_in_schema=False)
+
+    async def _page(self, request: Request) -> Response:
+        return HTMLResponse(page(self.openapi(), prefix=request.scope.get("root_path", "")))
 
 
 def problem(status: HTTPStatus, detail: str, path: str, kind: str = "about:blank", **more: Any) -> Response:

@@ -11,6 +11,7 @@ from fastapi.routing import APIRoute
 from penstock import __version__
 from penstock.broker.broker import Broker
 from penstock.broker.subscriptions.subscriptions import Subscriptions
+from penstock.net.web import WebApplication
 from penstock.node.rest.bodies import ProblemBody
 from penstock.node.rest.cluster import ClusterRoutes
 from penstock.node.rest.configs import ConfigRoutes
@@ -64,7 +65,7 @@ def _operation_id(route: APIRoute) -> str:
     return route.name
 
 
-class AdminApplication(FastAPI):
+class AdminApplication(WebApplication):
     def openapi(self) -> dict[str, Any]:
         """With the problem that all routes refer to, and without FastAPI's own, which is never answered."""
         if self.openapi_schema is None:

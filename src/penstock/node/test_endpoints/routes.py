@@ -21,7 +21,7 @@ from penstock.broker.broker import Broker
 from penstock.bulk.problems import BulkError, Missing
 from penstock.model.batch_builder import NewRecord
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.net.web import add_problems, documented, problem
+from penstock.net.web import WebApplication, add_problems, documented, problem
 from penstock.node.test_endpoints.bodies import InjectBody, LoadBody, StatsBody, WrittenBody, written_body
 from penstock.node.test_endpoints.sqlite_load import load
 from penstock.node.test_endpoints.stats import stats
@@ -39,7 +39,7 @@ def endpoints(broker: Broker) -> Iterable[BaseRoute]:
 
 
 def application(broker: Broker) -> FastAPI:
-    app = FastAPI(title="Penstock test endpoints", version=__version__)
+    app = WebApplication(title="Penstock test endpoints", version=__version__)
     app.add_exception_handler(BulkError, _refused)
     app.add_exception_handler(KafkaError, _refused)
     add_problems(app, body_bytes_max=BODY_BYTES_MAX, what_there_is="see /test/docs for what there is")

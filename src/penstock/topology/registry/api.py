@@ -18,7 +18,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, FastAPI, Header, Path, Query, Request, Response
 
 from penstock import __version__
-from penstock.net.web import PROBLEM_TYPE
+from penstock.net.web import PROBLEM_TYPE, WebApplication
 from penstock.topology.model import Topology
 from penstock.topology.registry.bodies import (
     NODE_ID_PATTERN,
@@ -50,7 +50,7 @@ NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "As it was
 
 def registry_app(service: RegistryService) -> FastAPI:
     """To be mounted at PREFIX."""
-    app = FastAPI(
+    app = WebApplication(
         title="Penstock registry",
         version=__version__,
         description="Who the nodes of a hierarchy are, and who is whose parent.",
