@@ -100,6 +100,7 @@ def test_config_show_explains_a_message_brokers_settings(alone: CommandLine, nam
     }
 
 
+@pytest.mark.feature("K-18")
 def test_config_show_explains_a_clusters_file(alone: CommandLine) -> None:
     outcome = alone("config", "show", "--changed", "--explain", "-o", "json", "--config", CLUSTER)
     rows = {row["setting"]: row for row in outcome.json}
@@ -124,6 +125,7 @@ def test_config_show_explains_a_clusters_file(alone: CommandLine) -> None:
     assert "topics.replication_factor" in table
 
 
+@pytest.mark.feature("K-18")
 def test_a_clusters_file_starts_a_broker(tmp_path: Path) -> None:
     with started(tmp_path, "--config", CLUSTER) as process:
         with RawClient(process.host, process.port) as client:
@@ -277,12 +279,14 @@ def test_one_door_may_have_another_address_than_the_rest(alone: CommandLine) -> 
 # ------------------------------------------------------------------------------------------------------------- clients
 
 
+@pytest.mark.feature("K-18")
 def test_produce_and_consume_take_the_clusters_file(penstock: CommandLine, name: str) -> None:
     penstock("topic", "create", name)
     penstock("produce", name, stdin="a\nb\n", PENSTOCK_CONFIG=str(CLUSTER))
     assert penstock("consume", name, "--group", name, PENSTOCK_CONFIG=str(CLUSTER)).lines == ["a", "b"]
 
 
+@pytest.mark.feature("K-18")
 def test_what_the_file_says_to_clients_counts(
     penstock: CommandLine, node: PenstockProcess, name: str, tmp_path: Path
 ) -> None:

@@ -188,6 +188,7 @@ def test_a_mistake_is_told_under_the_name_that_was_used(tmp_path: Path, text: st
     assert str(path) in problem
 
 
+@pytest.mark.feature("K-18")
 def test_a_clusters_file_is_the_settings_of_its_first_broker() -> None:
     settings = load_settings(CLUSTER, {})
     assert (settings.kafka.port, settings.node.data_dir, settings.storage.engine) == (9092, Path("data"), "memory")
@@ -196,6 +197,7 @@ def test_a_clusters_file_is_the_settings_of_its_first_broker() -> None:
     assert (settings.consumer.session_timeout_ms, settings.consumer.heartbeat_interval_ms) == (10_000, 3_000)
 
 
+@pytest.mark.feature("K-18")
 def test_what_a_node_does_not_have_yet_is_one_warning_each() -> None:
     loaded = load(CLUSTER, {})
     unbuilt = [name for name, entry in TABLES["cluster"].items() if isinstance(entry, NoEffect)]
