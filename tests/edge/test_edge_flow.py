@@ -278,7 +278,8 @@ def test_answers_stay_when_the_broker_is_away(push_broker: PenstockProcess, edge
     push_broker.kill9()
     edge.wait_for("connected", False)
     assert edge.messages() == before
-    assert edge.get("/health").status == 200
+    health = edge.get("/health")
+    assert (health.status, health.body["feed"]) == (200, f"connecting again to {health.body['broker']}")
     edge.stop()
     for path in edge.data_directory.glob("index-*"):
         path.unlink()

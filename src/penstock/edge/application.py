@@ -90,7 +90,7 @@ class Application:
             ready=is_ready,
             connected=self._feed.is_connected,
             broker=self.settings.broker,
-            feed=self._feed.state,
+            feed=self._feed.says,
             last_message=self._last_message(),
             problems=list(dict.fromkeys(problems)),
         )

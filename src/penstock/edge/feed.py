@@ -33,6 +33,8 @@ from penstock.runtime.pauses import pause_at
 
 log = logging.getLogger(__name__)
 
+_SUBSCRIBED = "subscribed"
+
 BATCH_MESSAGES_MAX = 1_000
 STOP_SECONDS = 10.0
 DRAIN_SECONDS = 2.0
@@ -83,6 +85,13 @@ class Feed:
     @property
     def is_connected(self) -> bool:
         return self._client is not None and self._client.is_connected
+
+    @property
+    def says(self) -> str:
+        """What the connection is doing, for people."""
+        if self.state == _SUBSCRIBED and not self.is_connected:  # the client mends that by itself
+            return f"connecting again to {self._settings.broker}"
+        return self.state
 
     def problem(self) -> str | None:
         """Why nothing is taken from the broker now, beyond that it may be away."""
@@ -146,7 +155,7 @@ class Feed:
             self._client = client
             await self._ask_before_joining(client)
             await worker.start(self)
-            self._says("subscribed")
+            self._says(_SUBSCRIBED)
             self.counts.sessions += 1
             backoff.reset()
             await self._consume(client, worker)

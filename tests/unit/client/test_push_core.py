@@ -365,7 +365,17 @@ def test_keys_choose_partitions_as_kafka_does_and_others_take_turns() -> None:
     core = core_with_answers()
     core.partition_counts["t"] = 3
     assert core.choose_partition("t", b"21") == core.choose_partition("t", b"21")
-    assert [core.choose_partition("t", None) for _ in range(4)] == [0, 1, 2, 0]
+    first, *others = [core.choose_partition("t", None) for _ in range(4)]
+    assert others == [(first + 1) % 3, (first + 2) % 3, first]
+
+
+def test_programs_that_publish_one_message_and_end_use_all_partitions() -> None:
+    chosen = set()
+    for epoch in range(100):
+        core = ClientCore(client_id="shop", epoch=epoch, heartbeat_interval_s=30)
+        core.partition_counts["t"] = 3
+        chosen.add(core.choose_partition("t", None))
+    assert chosen == {0, 1, 2}
 
 
 def test_a_message_shows_properties_that_are_not_utf8() -> None:

@@ -13,6 +13,7 @@ import itertools
 import logging
 from collections.abc import Callable
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from penstock.client.passing import PASSING
 from penstock.client.push.acknowledgements import Acknowledgements
@@ -105,6 +106,7 @@ class ClientCore:
         self._pending: dict[int, Pending] = {}
         self._ids = itertools.count(1)
         self._turns: dict[str, itertools.count[int]] = {}
+        self._first_turn = crc32(f"{client_id} {epoch}".encode("utf-8", "surrogateescape"))
         self._out: list[bytes] = []
         self._events: list[Event] = []
         self._to_rejoin: list[Membership] = []
@@ -265,7 +267,8 @@ class ClientCore:
         if key is not None:
             return partition_of(key, count)
         if topic not in self._turns:
-            self._turns[topic] = itertools.count()
+            # Not all at partition 0, or that would get everything from programs that publish one message and end.
+            self._turns[topic] = itertools.count(self._first_turn)
         return next(self._turns[topic]) % count
 
     def acknowledge(self, name: str, acknowledgements: Acknowledgements) -> None:
