@@ -118,7 +118,7 @@ class Dealing:
             count = progress.count_ahead(offset)
             flight = Flight(None, (), partition, [offset], count, now_ms, losses=count)
             if count >= self._state.rules.losses_max:
-                self._state.suspects.add((partition, offset))
+                self._state.suspects.append((partition, offset))
             if count >= self._state.rules.deliveries_max:
                 progress.unacked[offset] = flight
                 self._state.dead[partition, offset] = count

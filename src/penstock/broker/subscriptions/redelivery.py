@@ -109,7 +109,7 @@ class Redelivery:
         losses += flight.losses
         back = Flight(None, previous, flight.partition, [offset], flight.count, due_ms, losses=losses)
         if losses >= state.rules.losses_max:
-            state.suspects.add((flight.partition, offset))
+            state.suspects.append((flight.partition, offset))
         if flight.slot >= 0:
             state.owners.finished(flight.slot)
         progress = state.progress[flight.partition]

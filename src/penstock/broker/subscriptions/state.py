@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 
 from penstock.broker.subscriptions.flights import Flights
@@ -38,8 +39,8 @@ class State:
         self.waiting_count = 0  # messages of keys whose members have no room
         self.dead: dict[tuple[int, int], int] = {}
         """Partition and offset of messages for the dead-letter topic, and how often they were sent."""
-        self.suspects: set[tuple[int, int]] = set()
-        """Partition and offset of messages that several members have lost."""
+        self.suspects: deque[tuple[int, int]] = deque()
+        """Partition and offset of messages that several members have lost; some may be done since."""
         self.dirty: set[int] = set()
         """Partitions whose position is not what was stored last."""
         self.touched: dict[Member, None] = {}

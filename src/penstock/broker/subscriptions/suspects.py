@@ -22,8 +22,8 @@ class Suspects:
     def look(self, now_ms: int) -> None:
         """Before anything is sent: how much members may have."""
         state = self._state
-        cleared = [place for place in state.suspects if not self._is_suspect(*place)]
-        state.suspects.difference_update(cleared)
+        while state.suspects and not self._is_suspect(*state.suspects[0]):
+            state.suspects.popleft()
         careful = bool(state.suspects) or self._are_ahead()
         for member in state.members.values():
             credit = 1 if careful else member.full_credit
