@@ -1,8 +1,8 @@
 """Messages that may be what kills members: several have had them, and nobody has answered.
 
 While there are such messages, members get one at a time. Otherwise everything that is in flight beside a message that
-kills would be delivered as often as that, and go to the dead letters with it. For the same reason a handler that is
-too slow for what it has asked for stops losing messages that only wait for their turn.
+kills would be delivered as often as that, and go to the dead letters with it; and so would messages that only wait for
+their turn with a handler that is too slow for its credit.
 """
 
 from __future__ import annotations
