@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from penstock.net.outbox import Outbox
 
 
@@ -58,22 +60,13 @@ def test_one_connections_trouble_is_not_that_of_the_others() -> None:
     assert [line.sent for line in lines] == [1, 1, 1]
 
 
-def test_of_a_few_those_that_became_ready_last_go_first() -> None:
-    """They wait for what the others have written."""
+@pytest.mark.parametrize(("count", "expected"), [(3, [2, 1, 0]), (20, list(range(20)))], ids=["few", "many"])
+def test_of_a_few_those_that_became_ready_last_go_first(count: int, expected: list[int]) -> None:
+    """They wait for what the others have written; of many, nobody is put off."""
     outbox, order = Outbox(lambda call: None), []
-    lines = [Line(outbox) for _ in range(3)]
-    for number, line in enumerate(lines):
+    for number in range(count):
+        line = Line(outbox)
         line.then = lambda number=number: order.append(number)
         line.ready()
     outbox.send()
-    assert order == [2, 1, 0]
-
-
-def test_of_many_nobody_is_put_off() -> None:
-    outbox, order = Outbox(lambda call: None), []
-    lines = [Line(outbox) for _ in range(20)]
-    for number, line in enumerate(lines):
-        line.then = lambda number=number: order.append(number)
-        line.ready()
-    outbox.send()
-    assert order == list(range(20))
+    assert order == expected
