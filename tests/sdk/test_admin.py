@@ -6,6 +6,7 @@ import asyncio
 import datetime
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -88,6 +89,37 @@ def test_topics_that_are_refused(admin: Admin, new_topic: NewTopic) -> None:
             ask("not-there")
 
 
+def test_arguments_that_are_refused(admin: Admin, new_topic: NewTopic) -> None:
+    """Before anything is asked; 0 partitions are not the broker's default."""
+    topic, wrong = new_topic(2), "refused"
+    bad: Any
+    for bad in (0, -1, "2", True):
+        with pytest.raises(SettingsError, match=f"partitions={bad!r}: give a number from 1 to 100000"):
+            admin.create_topic(wrong, partitions=bad)
+        with pytest.raises(SettingsError, match=f"replication={bad!r}: give a number from 1 to 32767"):
+            admin.create_topic(wrong, replication=bad)
+        with pytest.raises(SettingsError, match=f"total={bad!r}: give a number"):
+            admin.add_partitions(topic, bad)
+    asks: list[Callable[[Any], object]] = [
+        admin.create_topic,
+        admin.delete_topic,
+        admin.topic_config,
+        admin.delete_group,
+        lambda name: admin.add_partitions(name, 3),
+        lambda name: admin.alter_topic_config(name, {"retention.ms": 1}),
+        lambda name: admin.alter_topic_config(topic, {name: 1}),
+        lambda name: admin.alter_topic_config(topic, remove=[name]),
+        lambda name: admin.reset_offsets(name, "earliest", topic=topic),
+    ]
+    for bad in ("", 7, None, "\ud800", "a\0b"):
+        for ask in asks:
+            with pytest.raises(SettingsError, match="give its name, a string"):
+                ask(bad)
+    with pytest.raises(SettingsError, match=r"config=.*give a dict"):
+        admin.create_topic(wrong, config=["retention.ms"])  # type: ignore[arg-type]
+    assert wrong not in admin.list_topics()
+
+
 # --- configs ---------------------------------------------------------------------------------------------------------
 
 
@@ -110,6 +142,8 @@ def test_configs(admin: Admin, new_topic: NewTopic) -> None:
 def test_configs_of_a_broker(admin: Admin, new_topic: NewTopic) -> None:
     leader = admin.describe_topic(new_topic()).partitions[0].leader
     assert "log.retention.ms" in admin.broker_config(leader)
+    with pytest.raises(NotFound, match=f"no broker 99: there are {leader}"):
+        admin.broker_config(99)
 
 
 # --- records ---------------------------------------------------------------------------------------------------------
@@ -230,8 +264,18 @@ def test_closed(bootstrap: str) -> None:
     admin = Admin(bootstrap)
     admin.close()
     admin.close()
-    with pytest.raises(ClosedError, match="closed: make a new one"):
-        admin.list_topics()
+    uses: list[Callable[[], object]] = [
+        admin.__enter__,
+        admin.list_topics,
+        admin.list_groups,
+        admin.list_transactions,
+        lambda: admin.create_topic("t"),
+        lambda: admin.describe_transaction("t"),
+        lambda: admin.abort_transaction("t"),
+    ]
+    for use in uses:
+        with pytest.raises(ClosedError, match="closed: make a new one"):
+            use()
 
 
 def test_the_twin(bootstrap: str, group: str) -> None:

@@ -114,10 +114,32 @@ def test_closed(bootstrap: str, filled: Fill, group: str) -> None:
     consumer.close()
     consumer.close()
     uses: list[Callable[[], object]] = [consumer.poll, consumer.poll_batch, consumer.commit, consumer.assignment]
-    for use in (*uses, lambda: consumer.seek("t", 0, 0)):
+    for use in (*uses, consumer.__enter__, lambda: list(consumer), lambda: consumer.seek("t", 0, 0)):
         with pytest.raises(ClosedError, match="closed: make a new one"):
             use()
-    assert list(consumer) == []
+
+
+@pytest.mark.feature("K-19")
+def test_an_iteration_under_way_ends_when_the_consumer_is_closed(bootstrap: str, filled: Fill, group: str) -> None:
+    consumer = Consumer(bootstrap, filled(b"a", b"b"), group=group)
+    seen = []
+    for record in consumer:
+        seen.append(record.value)
+        consumer.close()
+    assert seen == [b"a"]
+
+
+@pytest.mark.feature("K-08")
+def test_sizes_and_offsets_that_are_none(bootstrap: str, filled: Fill) -> None:
+    topic = filled(b"a")
+    bad: Any
+    with Consumer(bootstrap, topic) as consumer:
+        for bad in (0, -1, "5"):
+            with pytest.raises(SettingsError, match=f"max_records={bad!r}: give a number from 1"):
+                consumer.poll_batch(bad)
+        assert consumer.poll(10) is not None
+        with pytest.raises(SettingsError, match="the offset to begin at=-1: give a number from 0"):
+            consumer.seek(topic, 0, -1)
 
 
 def test_nobody_there() -> None:

@@ -339,6 +339,23 @@ def test_keys_headers_and_topics_that_are_none(nobody: str) -> None:
         producer.send("orders", b"", key=7)
     with pytest.raises(SerializationError, match="headers are names with strings, bytes or None"):
         producer.send("orders", b"", headers={"n": 1})  # type: ignore[dict-item]
-    with pytest.raises(SerializationError, match="'' is no topic: give its name"):
-        producer.send("", b"")
+    wrong: Any
+    for wrong in ([1], 7, "ab", {"\ud800": "x"}, {"x": "\ud800"}, {"x\0y": "x"}, [("a", "b", "c")]):
+        with pytest.raises(SerializationError, match="headers are names with strings, bytes or None"):
+            producer.send("orders", b"", headers=wrong)
+    for wrong in ("", 7, None, "\ud800", "a\0b"):
+        with pytest.raises(SerializationError, match="is no topic: give its name"):
+            producer.send(wrong, b"")
+    producer.close()
+
+
+def test_partitions_and_times_that_are_none(nobody: str) -> None:
+    producer: Producer[Any] = Producer(nobody)
+    wrong: Any
+    for wrong in (-1, "0", 1.5, True, 1 << 31):
+        with pytest.raises(SettingsError, match=f"partition={wrong!r}: give a number from 0 to 2147483647"):
+            producer.send("orders", b"", partition=wrong)
+    for wrong in (0, -1, "now", 1 << 63):
+        with pytest.raises(SettingsError, match=f"timestamp_ms={wrong!r}: give a number from 1 to"):
+            producer.send("orders", b"", timestamp_ms=wrong)
     producer.close()

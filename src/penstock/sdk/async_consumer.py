@@ -11,6 +11,7 @@ from typing import Any, Generic, Self, TypeVar, Unpack
 from confluent_kafka import TopicPartition as LibraryPlace
 
 from penstock.model.topic_partition import TopicPartition
+from penstock.sdk.arguments import checked_size
 from penstock.sdk.async_producer import AsyncProducer
 from penstock.sdk.consumer import check_polled, has_transactions
 from penstock.sdk.errors import SettingsError, StateError
@@ -91,6 +92,7 @@ class AsyncConsumer(Generic[Value]):
         return self._receiving.options
 
     async def __aenter__(self) -> Self:
+        self._receiving.check_open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -99,6 +101,7 @@ class AsyncConsumer(Generic[Value]):
     # --- records -----------------------------------------------------------------------------------------------------
 
     def __aiter__(self) -> Self:
+        self._receiving.check_open()
         return self
 
     async def __anext__(self) -> Record[Value]:
@@ -119,8 +122,9 @@ class AsyncConsumer(Generic[Value]):
 
     async def poll_batch(self, max_records: int | None = None, timeout_s: float = _POLL_S) -> list[Record[Value]]:
         """Several at once, none if none come in time. All that were given out before count as handled."""
+        size = checked_size(max_records, self._receiving.options["max_poll_records"])
         await self._ready(timeout_s)
-        return self._receiving.take_many(max_records or self._receiving.options["max_poll_records"])[0]
+        return self._receiving.take_many(size)[0]
 
     async def _ready(self, timeout_s: float) -> None:
         check_polled(self._receiving)

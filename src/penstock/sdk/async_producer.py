@@ -86,6 +86,7 @@ class AsyncProducer(Generic[Value]):
         return self._sending.options
 
     async def __aenter__(self) -> Self:
+        self._sending.check_open()
         return self
 
     async def __aexit__(self, *_: object) -> None:

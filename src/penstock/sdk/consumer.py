@@ -9,6 +9,7 @@ from typing import Any, Generic, Self, Unpack
 from confluent_kafka import TopicPartition as LibraryPlace
 
 from penstock.model.topic_partition import TopicPartition
+from penstock.sdk.arguments import checked_size
 from penstock.sdk.errors import ClosedError, SettingsError, StateError
 from penstock.sdk.formats import DeserializerChoice, Value
 from penstock.sdk.options import ConsumerOptions, Start
@@ -55,6 +56,7 @@ class Consumer(Generic[Value]):
         return self._receiving.options
 
     def __enter__(self) -> Self:
+        self._receiving.check_open()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -63,6 +65,7 @@ class Consumer(Generic[Value]):
     # --- records -----------------------------------------------------------------------------------------------------
 
     def __iter__(self) -> Self:
+        self._receiving.check_open()
         return self
 
     def __next__(self) -> Record[Value]:
@@ -86,11 +89,12 @@ class Consumer(Generic[Value]):
 
     def poll_batch(self, max_records: int | None = None, timeout_s: float = _POLL_S) -> list[Record[Value]]:
         """Several at once, none if none come in time. All that were given out before count as handled."""
+        size = checked_size(max_records, self._receiving.options["max_poll_records"])
         check_polled(self._receiving)
         self._receiving.finish()
         if not self._receiving.is_ready:
             self._receiving.fill(timeout_s)
-        return self._receiving.take_many(max_records or self._receiving.options["max_poll_records"])[0]
+        return self._receiving.take_many(size)[0]
 
     def transaction(self, max_records: int | None = None, timeout_s: float = _POLL_S) -> Transaction[Value]:
         """With delivery="exactly-once": records, what the producer sends meanwhile and their offsets, all or nothing.

@@ -14,6 +14,7 @@ _TOPIC = "create it with `Admin.create_topic`, or correct the name"
 _AUTHORITY = "check the credentials in config= and what they are allowed to do"
 _GROUP = "stop its consumers first"
 _REJOINED = "nothing is lost, the next owner reads those records again; handle less between two polls if it is often"
+_SESSION = "choose a session_timeout_ms that its group.min.session.timeout.ms and group.max.session.timeout.ms allow"
 _FENCED = "use one transactional_id or instance_id per process, and close this client"
 _SIZE = "send less, or raise max_message_bytes here and max.message.bytes of the topic"
 
@@ -63,6 +64,7 @@ _TABLE: tuple[tuple[type[errors.BrokerError], str, tuple[str, ...]], ...] = (
         _FENCED,
         ("PRODUCER_FENCED", "_FENCED", "INVALID_PRODUCER_EPOCH", "FENCED_INSTANCE_ID", "INVALID_PRODUCER_ID_MAPPING"),
     ),
+    (errors.InvalidRequest, _SESSION, ("INVALID_SESSION_TIMEOUT",)),
     (errors.BrokerError, "close this client and make a new one", ("_FATAL",)),
     (errors.BrokerError, "it was given up when the producer was closed", ("_PURGE_QUEUE", "_PURGE_INFLIGHT")),
     (
@@ -77,7 +79,6 @@ _TABLE: tuple[tuple[type[errors.BrokerError], str, tuple[str, ...]], ...] = (
             "INVALID_REPLICA_ASSIGNMENT",
             "OFFSET_OUT_OF_RANGE",
             "POLICY_VIOLATION",
-            "INVALID_SESSION_TIMEOUT",
             "INVALID_GROUP_ID",
             "INVALID_TIMESTAMP",
             "INVALID_RECORD",
@@ -106,7 +107,7 @@ def accepted_settings() -> Iterator[None]:
     try:
         yield
     except KafkaException as error:
-        text = cause(error).str() or cause(error).name()
+        text = (cause(error).str() or cause(error).name()).strip()
         hint = "correct config=, whose names and values are those of librdkafka's CONFIGURATION.md"
         raise errors.SettingsError(text, hint=hint) from error
 

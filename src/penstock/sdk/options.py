@@ -18,12 +18,16 @@ from typing_extensions import TypedDict
 from penstock.model.topic_partition import TopicPartition
 from penstock.sdk.errors import DeserializationError, SettingsError
 
-Count = Annotated[int, Field(ge=1)]
+# As far as librdkafka goes: what it refuses itself, it would tell of under another name.
+Count = Annotated[int, Field(ge=1, le=2_147_483_647)]
+Pause = Annotated[int, Field(ge=1, le=300_000)]
+Session = Annotated[int, Field(ge=1, le=3_600_000)]
+Interval = Annotated[int, Field(ge=1, le=86_400_000)]
 Milliseconds = Annotated[int, Field(ge=0, le=86_400_000)]
 Name = Annotated[str, Field(min_length=1, max_length=249)]
 Partitioner: TypeAlias = Callable[[str, bytes | None, int], int]
 """Of topic, key as bytes, and number of partitions: the partition."""
-Start: TypeAlias = Literal["earliest", "latest"] | Annotated[int, Field(ge=0)] | datetime.datetime
+Start: TypeAlias = Literal["earliest", "latest"] | Annotated[int, Field(ge=0, le=(1 << 63) - 1)] | datetime.datetime
 Rebalanced: TypeAlias = Callable[[list[TopicPartition]], object]
 
 
@@ -52,19 +56,19 @@ class ProducerOptions(ClientOptions, total=False):
     """Repeated sends are stored once, and in order; True with acks="all", which it needs."""
     transactional_id: Name
     """Makes `transaction()` possible. One for each process: a second one fences the first."""
-    transaction_timeout_ms: Count
+    transaction_timeout_ms: Annotated[int, Field(ge=1_000, le=2_147_483_647)]
     """After so long the broker aborts an open transaction; 60,000."""
     partitioner: Literal["key", "round-robin"] | Partitioner
     """"key" (murmur2 of the key as in Java; messages without one go anywhere), "round-robin", or a callable."""
     batch_size: Count
     """Bytes of messages in one batch; 16,384."""
-    linger_ms: Milliseconds
+    linger_ms: Annotated[int, Field(ge=0, le=900_000)]
     """How long a message waits for others to share a batch with; 100. `flush()` does not wait for it."""
     retries: Annotated[int, Field(ge=0, le=2_147_483_647)]
     """How often a send is tried again; as often as delivery_timeout_ms allows."""
-    retry_backoff_ms: Count
+    retry_backoff_ms: Pause
     """The pause before the first retry, doubled with each; 100."""
-    retry_backoff_max_ms: Count
+    retry_backoff_max_ms: Pause
     """The longest pause between retries; 1,000."""
     delivery_timeout_ms: Count
     """After so long a message has failed; 120,000, in transactions at most transaction_timeout_ms."""
@@ -74,7 +78,7 @@ class ProducerOptions(ClientOptions, total=False):
     """A larger message is refused at once; 1,000,000."""
     queue_messages: Count
     """Messages that may wait for delivery; 100,000."""
-    queue_bytes: Annotated[int, Field(ge=1_024)]
+    queue_bytes: Annotated[int, Field(ge=1_024, le=2_147_483_647 * 1_024)]
     """Bytes of messages that may wait for delivery; 64 MiB."""
     queue_timeout_ms: Milliseconds
     """How long `send` waits for room in the queue until it raises `QueueFull`; 60,000."""
@@ -92,17 +96,17 @@ class ConsumerOptions(ClientOptions, total=False):
     """What a crash may do to records; "at-least-once"."""
     auto_commit: bool
     """Offsets of records that were handled are committed by themselves; True. False: by `commit()`."""
-    auto_commit_interval_ms: Count
+    auto_commit_interval_ms: Interval
     """How often; 5,000."""
     start: Start
     """Where to begin in a partition without a committed offset: "earliest", "latest", an offset, a time."""
     assignor: Literal["range", "round-robin", "sticky", "cooperative-sticky"]
     """How a group's partitions are shared out; "range". Everybody in a group must have the same."""
-    session_timeout_ms: Count
+    session_timeout_ms: Session
     """After so long without a heartbeat a member counts as dead; 10,000."""
-    heartbeat_interval_ms: Count
+    heartbeat_interval_ms: Session
     """How often a member says that it lives; 3,000."""
-    max_poll_interval_ms: Count
+    max_poll_interval_ms: Interval
     """How long handling what one poll brought may take; 300,000."""
     max_poll_records: Count
     """How many records are taken from librdkafka at once; 500. With at-most-once, what one crash can lose."""

@@ -46,6 +46,7 @@ class Producer(Generic[Value]):
         return self._sending.options
 
     def __enter__(self) -> Self:
+        self._sending.check_open()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:

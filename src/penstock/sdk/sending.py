@@ -9,13 +9,14 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import Producer as LibraryProducer
 
+from penstock.sdk.arguments import INT32_MAX, INT64_MAX, checked_number, is_text
 from penstock.sdk.delivery import Delivery, Failures, Headers, Outgoing, Settle
 from penstock.sdk.errors import ClosedError, SerializationError, StateError
 from penstock.sdk.formats import serializer
@@ -75,8 +76,12 @@ class Sending:
         self, topic: str, value: Any, key: Any, headers: Headers | None, partition: int | None, timestamp_ms: int | None
     ) -> Outgoing:
         name: Any = topic
-        if not isinstance(name, str) or not name:
+        if not name or not is_text(name):
             raise SerializationError(f"{topic!r} is no topic", hint="give its name", topic=str(topic), part="topic")
+        if partition is not None:
+            checked_number(partition, "partition", 0, INT32_MAX)
+        if timestamp_ms is not None:  # 0 would be "now"
+            checked_number(timestamp_ms, "timestamp_ms", 1, INT64_MAX)
         key_bytes = _encoded(self._key, key, topic, "key")
         value_bytes = _encoded(self._value, value, topic, "value")
         if partition is None:
@@ -197,13 +202,24 @@ def _encoded(serialize: Callable[[Any], bytes], value: Any, topic: str, part: st
 
 
 def _encoded_headers(headers: Headers, topic: str) -> list[tuple[str, bytes | None]]:
-    pairs = headers.items() if hasattr(headers, "items") else headers
-    found: list[tuple[str, bytes | None]] = []
-    pair: tuple[Any, Any]
-    for pair in pairs:
-        name, value = pair
-        if not isinstance(name, str) or not isinstance(value, (str, bytes, type(None))):
-            hint = "headers are names with strings, bytes or None"
-            raise SerializationError(f"header {name!r}={value!r}", hint=hint, topic=topic, part="header")
-        found.append((name, value.encode() if isinstance(value, str) else value))
-    return found
+    given: Any = headers.items() if isinstance(headers, Mapping) else headers
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise _wrong_headers(f"headers={headers!r}", topic)
+    return [_encoded_header(pair, topic) for pair in given]
+
+
+def _encoded_header(pair: Any, topic: str) -> tuple[str, bytes | None]:
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise _wrong_headers(f"header {pair!r}", topic)
+    name, value = pair
+    if not is_text(name) or not (value is None or isinstance(value, (str, bytes))):
+        raise _wrong_headers(f"header {name!r}={value!r}", topic)
+    try:
+        return name, value.encode() if isinstance(value, str) else value
+    except UnicodeEncodeError:
+        raise _wrong_headers(f"header {name!r}={value!r}", topic) from None
+
+
+def _wrong_headers(what: str, topic: str) -> SerializationError:
+    hint = "headers are names with strings, bytes or None; names and strings as UTF-8 has them"
+    return SerializationError(what, hint=hint, topic=topic, part="header")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, TopicPartition
 
+from penstock.sdk.arguments import INT64_MAX, checked_number
 from penstock.sdk.errors import SettingsError
 from penstock.sdk.kafka_errors import translated
 from penstock.sdk.options import Start
@@ -22,7 +23,7 @@ def at(library: Consumer, places: Sequence[TopicPartition], start: Start, timeou
         with translated("offsets of a time"):
             return library.offsets_for_times(wanted, timeout_s) if wanted else []
     if isinstance(start, int):
-        offset = start
+        offset = checked_number(start, "the offset to begin at", 0, INT64_MAX)
     elif start in ("earliest", "latest"):
         offset = OFFSET_BEGINNING if start == "earliest" else OFFSET_END
     else:

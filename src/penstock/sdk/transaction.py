@@ -12,6 +12,7 @@ from typing import Any, Generic, Self
 
 from confluent_kafka import Message
 
+from penstock.sdk.arguments import checked_size
 from penstock.sdk.errors import TransactionAborted
 from penstock.sdk.formats import Value
 from penstock.sdk.receiving import Receiving, offsets_after
@@ -25,7 +26,7 @@ class Work(Generic[Value]):
     ) -> None:
         self._receiving = receiving
         self._transactional = transactional
-        self._max_records = max_records or receiving.options["max_poll_records"]
+        self._max_records = checked_size(max_records, receiving.options["max_poll_records"])
         self._timeout_s = timeout_s
         self._messages: list[Message] = []
         self._metadata: Any = None

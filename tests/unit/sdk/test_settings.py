@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import subprocess
 import sys
+import typing
 from typing import Any
 
 import pytest
@@ -37,7 +38,17 @@ def refused(kind: Any, options: dict[str, Any], message: str) -> None:
         ({"acks": "leader", "idempotent": True}, "idempotent=True with acks='leader': it needs acks"),
         ({"idempotent": False, "transactional_id": "t"}, "idempotent=False with a transactional_id"),
         ({"retries": 0}, "retries=0 with an idempotent producer: say idempotent=False as well"),
-        ({"transaction_timeout_ms": 5}, "transaction_timeout_ms without a transactional_id: give a transactional_id"),
+        (
+            {"transaction_timeout_ms": 5000},
+            "transaction_timeout_ms without a transactional_id: give a transactional_id",
+        ),
+        ({"transactional_id": "t", "transaction_timeout_ms": 5}, "transaction_timeout_ms=5 is refused.* equal to 1000"),
+        (
+            {"batch_size": 1 << 40},
+            "batch_size=1099511627776 is refused: input should be less than or equal",
+        ),
+        ({"queue_bytes": 1 << 60}, "queue_bytes=1152921504606846976 is refused"),
+        ({"linger_ms": 900_001}, "linger_ms=900001 is refused"),
         ({"transactional_id": ""}, "transactional_id='' is refused"),
         (
             {"transactional_id": "t", "transaction_timeout_ms": 1000, "delivery_timeout_ms": 2000},
@@ -82,6 +93,8 @@ def test_producers(options: dict[str, Any], message: str) -> None:
         ({"group": "g", "assignor": "fair"}, "assignor='fair' is refused: input should be 'range', 'round-robin'"),
         ({"start": "middle"}, "start='middle' is refused"),
         ({"start": -1}, "start=-1 is refused"),
+        ({"start": 1 << 63}, "start=9223372036854775808 is refused"),
+        ({"group": "g", "session_timeout_ms": 1 << 40}, "session_timeout_ms=1099511627776 is refused"),
         ({"start": datetime.datetime(2026, 1, 1)}, "start is a time without a zone: write datetime"),  # noqa: DTZ001
         ({"on_bad_record": "ignore"}, "on_bad_record='ignore' is refused"),
         ({"value_deserializer": "xml"}, "value_deserializer='xml' is no format"),
@@ -130,6 +143,43 @@ def test_avro_without_fastavro(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fastavro", None)
     with pytest.raises(SettingsError, match=r"Avro needs fastavro: pip install 'penstock\[avro\]'"):
         Avro({"type": "string"})
+
+
+def bounds(kind: Any) -> list[tuple[str, int]]:
+    """The least and the most that each setting takes."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    fields = [(name, field) for name, hint in hints.items() for field in getattr(hint, "__metadata__", ())]
+    found = [
+        (name, bound) for name, field in fields for rule in field.metadata for bound in vars_of(rule, ("ge", "le"))
+    ]
+    assert len(found) > 10
+    return found
+
+
+def vars_of(rule: Any, names: tuple[str, ...]) -> list[int]:
+    return [getattr(rule, name) for name in names if hasattr(rule, name)]
+
+
+LARGE = {"delivery_timeout_ms": 2_147_483_647, "retry_backoff_max_ms": 300_000}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "bound"),
+    [
+        *((Producer, *each) for each in bounds(ProducerOptions)),
+        *((Consumer, *each) for each in bounds(ConsumerOptions)),
+    ],
+)
+def test_librdkafka_takes_what_the_settings_take(kind: Any, name: str, bound: int) -> None:
+    """Otherwise it would tell of its own name for a setting, and of a fix that is none."""
+    more = {"group": "g"} if kind is Consumer else {"idempotent": False, **LARGE}
+    if name == "transaction_timeout_ms":
+        more = {"transactional_id": "t"}
+    arguments = (SERVER, "orders") if kind is Consumer else (SERVER,)
+    try:
+        kind(*arguments, **{**more, name: bound}).close()
+    except SettingsError as error:  # of two settings that contradict each other, by their names here
+        assert f"{name}={bound}" in str(error)  # noqa: PT017
 
 
 def test_defaults_have_a_name() -> None:

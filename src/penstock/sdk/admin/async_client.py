@@ -26,6 +26,7 @@ class AsyncAdmin:
         self._admin = Admin(bootstrap, **options)
 
     async def __aenter__(self) -> Self:
+        self._admin.__enter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, Self, Unpack
 
-from confluent_kafka.admin import ResourceType
-
 from penstock.model.topic_partition import TopicPartition
 from penstock.sdk.admin import groups, topics
 from penstock.sdk.admin.link import Link
@@ -35,6 +33,7 @@ class Admin:
         self._link = Link(bootstrap, {**options})
 
     def __enter__(self) -> Self:
+        self._link.check_open()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -77,11 +76,11 @@ class Admin:
 
     def topic_config(self, name: str) -> dict[str, ConfigValue]:
         """Every config of a topic by its name, defaults included."""
-        return topics.config(self._link, ResourceType.TOPIC, name)
+        return topics.config(self._link, name)
 
     def broker_config(self, broker_id: int) -> dict[str, ConfigValue]:
-        """Every config of a broker by its name, defaults included."""
-        return topics.config(self._link, ResourceType.BROKER, str(broker_id))
+        """Every config of a broker by its name, defaults included. NotFound if there is none of that id."""
+        return topics.broker_config(self._link, broker_id)
 
     def alter_topic_config(
         self, name: str, values: Mapping[str, object] | None = None, *, remove: Iterable[str] = ()

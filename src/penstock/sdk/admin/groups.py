@@ -14,6 +14,7 @@ from penstock.model.topic_partition import TopicPartition
 from penstock.sdk.admin.link import Link
 from penstock.sdk.admin.topics import check_partitions, known_topic, offsets
 from penstock.sdk.admin.values import GroupInfo, GroupListing, GroupMember, GroupOffset
+from penstock.sdk.arguments import checked_name
 from penstock.sdk.errors import CommitFailed, GroupInUse, NotFound, SettingsError
 from penstock.sdk.kafka_errors import translate, translated
 from penstock.sdk.options import Start
@@ -52,6 +53,7 @@ def lag(link: Link, name: str) -> dict[TopicPartition, int]:
 
 
 def delete(link: Link, name: str) -> None:
+    checked_name(name, "group")
     answers = link.library.delete_consumer_groups([name], request_timeout=link.timeout_s)
     link.answer(answers, f"group {name}")
 
@@ -60,6 +62,7 @@ def reset(
     link: Link, name: str, to: Start, topic: str | None, partitions: Sequence[int] | None
 ) -> dict[TopicPartition, int]:
     """The new offsets. One outside of a log is moved to its nearer end, since a consumer could not start there."""
+    checked_name(name, "group")
     places = _places(link, name, topic, partitions)
     targets = _targets(link, places, to)
     wanted = [LibraryPlace(*place, offset) for place, offset in targets.items()]

@@ -22,6 +22,9 @@ class Link:
         with accepted_settings():
             self._library: AdminClient | None = AdminClient(config, logger=LOGGER)
 
+    def check_open(self) -> None:
+        _ = self.library
+
     @property
     def library(self) -> AdminClient:
         if self._library is None:

@@ -19,26 +19,31 @@ from confluent_kafka.admin import (
 from penstock.model.topic_partition import TopicPartition
 from penstock.sdk.admin.link import Link
 from penstock.sdk.admin.values import ConfigValue, PartitionInfo, TopicInfo
+from penstock.sdk.arguments import PARTITIONS_MAX, REPLICAS_MAX, checked_name, checked_number
 from penstock.sdk.errors import NotFound, SettingsError
 from penstock.sdk.kafka_errors import translated
 
 OFFSET_END = -1
+BY_BROKER = -1
 
 
 def create(
     link: Link, name: str, partitions: int | None, replication: int | None, config: Mapping[str, object]
 ) -> None:
-    texts = {key: _text(value) for key, value in config.items()}
-    new = NewTopic(name, partitions or -1, replication or -1, config=texts)
+    checked_name(name, "topic")
+    count = BY_BROKER if partitions is None else checked_number(partitions, "partitions", 1, PARTITIONS_MAX)
+    replicas = BY_BROKER if replication is None else checked_number(replication, "replication", 1, REPLICAS_MAX)
+    new = NewTopic(name, count, replicas, config=_texts(config))
     link.answer(link.library.create_topics([new], request_timeout=link.timeout_s), f"topic {name}")
 
 
 def delete(link: Link, name: str) -> None:
+    checked_name(name, "topic")
     link.answer(link.library.delete_topics([name], request_timeout=link.timeout_s), f"topic {name}")
 
 
 def add_partitions(link: Link, name: str, total: int) -> None:
-    wanted = [NewPartitions(name, total)]
+    wanted = [NewPartitions(checked_name(name, "topic"), checked_number(total, "total", 1, PARTITIONS_MAX))]
     link.answer(link.library.create_partitions(wanted, request_timeout=link.timeout_s), f"topic {name}")
 
 
@@ -95,7 +100,19 @@ def offsets(link: Link, places: Sequence[TopicPartition], spec: Any) -> dict[Top
 # --- configs ---------------------------------------------------------------------------------------------------------
 
 
-def config(link: Link, kind: ResourceType, name: str) -> dict[str, ConfigValue]:
+def config(link: Link, name: str) -> dict[str, ConfigValue]:
+    return _config(link, ResourceType.TOPIC, checked_name(name, "topic"))
+
+
+def broker_config(link: Link, broker_id: int) -> dict[str, ConfigValue]:
+    known = sorted(link.metadata().brokers)
+    if broker_id not in known:
+        hint = f"there are {', '.join(map(str, known))}"
+        raise NotFound(f"no broker {broker_id!r}", hint=hint, code="BROKER_ID_NOT_REGISTERED")
+    return _config(link, ResourceType.BROKER, str(broker_id))
+
+
+def _config(link: Link, kind: ResourceType, name: str) -> dict[str, ConfigValue]:
     asked = [ConfigResource(kind, name)]
     found = link.answer(link.library.describe_configs(asked, request_timeout=link.timeout_s), f"config of {name}")
     return {each.name: _config_value(each) for each in sorted(found.values(), key=lambda each: each.name)}
@@ -115,15 +132,25 @@ def _config_value(entry: Any) -> ConfigValue:
 
 
 def alter_config(link: Link, name: str, values: Mapping[str, object], remove: Iterable[str]) -> None:
+    checked_name(name, "topic")
     changes = [
-        ConfigEntry(key, _text(value), incremental_operation=AlterConfigOpType.SET) for key, value in values.items()
+        ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET) for key, value in _texts(values).items()
     ]
-    changes += [ConfigEntry(key, None, incremental_operation=AlterConfigOpType.DELETE) for key in remove]
+    changes += [
+        ConfigEntry(checked_name(key, "remove"), None, incremental_operation=AlterConfigOpType.DELETE) for key in remove
+    ]
     if not changes:
         raise SettingsError("nothing to change", hint="give values={…} or remove=[…]")
     asked = [ConfigResource(ResourceType.TOPIC, name, incremental_configs=changes)]
     answers = link.library.incremental_alter_configs(asked, request_timeout=link.timeout_s)
     link.answer(answers, f"config of {name}")
+
+
+def _texts(config: Mapping[str, object]) -> dict[str, str]:
+    given: Any = config
+    if not isinstance(given, Mapping):
+        raise SettingsError(f"config={given!r}", hint='give a dict such as {"retention.ms": 86_400_000}')
+    return {checked_name(key, "config"): _text(value) for key, value in given.items()}
 
 
 def _text(value: object) -> str:

@@ -18,6 +18,7 @@ from penstock.protocol.kafka.describe_transactions import decode
 from penstock.protocol.kafka.messages import encode, request_schema
 from penstock.sdk.admin.link import Link
 from penstock.sdk.admin.values import TransactionInfo, TransactionListing
+from penstock.sdk.arguments import checked_name
 from penstock.sdk.errors import BrokerError, NotFound, SettingsError, StateError, Unreachable
 from penstock.sdk.sending import Sending
 from penstock.sdk.transactional import Transactional
@@ -48,8 +49,10 @@ def listed(link: Link, states: Sequence[str]) -> list[TransactionListing]:
 
 
 def describe(link: Link, transactional_id: str) -> TransactionInfo:
+    link.check_open()
     if not transactional_id:
         raise SettingsError("a transactional id cannot be empty", hint="`Admin.list_transactions` shows all of them")
+    checked_name(transactional_id, "transactional_id")
     schema = request_schema(DESCRIBE_TRANSACTIONS, 0)
     body = encode(build(schema, {"transactional_ids": (transactional_id,)}))
     with _cluster(link) as cluster:

@@ -42,7 +42,7 @@ class ConfigValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupListing:
-    """A consumer group and its state, such as Stable or Empty."""
+    """A consumer group and its state, such as stable or empty."""
 
     name: str
     state: str
