@@ -160,7 +160,7 @@ def test_after_records_are_deleted(rest: Rest, client: RawClient) -> None:
         ("offset=x", "INVALID_REQUEST", "offset: should be a valid integer"),
         ("offset=99999999999999999999", "INVALID_REQUEST", "offset"),
         ("offset=0&time=5", "INVALID_REQUEST", "give one of them"),
-        ("time=yesterday", "INVALID_REQUEST", "time"),
+        ("time=yesterday", "INVALID_REQUEST", "'yesterday' is no time; write 2026-03-01T09:00:00Z"),
         ("time=2026-13-01", "INVALID_REQUEST", "write 2026-03-01T09:00:00Z"),
         ("time=999999999999999", "INVALID_REQUEST", "milliseconds since 1970"),
         ("limit=0", "INVALID_REQUEST", "limit"),
@@ -180,7 +180,7 @@ def test_bad_questions(rest: Rest, query: str, error: str, told: str) -> None:
     [
         ({"value": "x", "value_base64": "eA=="}, "value or value_base64, not both"),
         ({"key": "x", "key_base64": "eA=="}, "key or key_base64, not both"),
-        ({"value_base64": "x"}, "not base64"),
+        ({"value_base64": "x"}, "not base64; encode the bytes"),
         ({"value": "x", "partition": -1}, "partition"),
         ({"value": "x", "timestamp": -5}, "timestamp"),
         ({"value": "x", "headers": {"a": "b"}}, "headers: should be a valid list"),

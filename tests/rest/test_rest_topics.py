@@ -137,8 +137,8 @@ def test_internal_topics_are_shown_on_request_and_not_changed(rest: Rest) -> Non
         ({"name": "x", "configs": {"retention.ms": "soon"}}, "INVALID_CONFIG", "Not a number"),
         ({"name": "x", "configs": {"retention": 1}}, "INVALID_CONFIG", "GET the configs"),
         ([], "INVALID_REQUEST", "body"),
-        (b"{", "INVALID_REQUEST", "the body is not JSON"),
-        (b"\xff", "INVALID_REQUEST", "the body is not JSON"),
+        (b'{"name" 7}', "INVALID_REQUEST", "not JSON (Expecting ':' delimiter, at character 8); send JSON in UTF-8"),
+        (b"\xff", "INVALID_REQUEST", "the body is not JSON; send JSON in UTF-8"),
         (b'{"name": ' + b"[" * 100_000 + b"}", "INVALID_REQUEST", ""),
     ],
 )

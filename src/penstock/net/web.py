@@ -21,6 +21,7 @@ from penstock.net.api_page import page
 PROBLEM_TYPE = "application/problem+json"
 FINDINGS_MAX = 20
 NOT_JSON = "the body is not JSON"
+_SEND_JSON = "send JSON in UTF-8"
 _UNREADABLE = "There was an error parsing the body"  # what FastAPI says of bytes that are no text
 
 
@@ -65,8 +66,9 @@ def add_problems(app: FastAPI, *, body_bytes_max: int, what_there_is: str, more:
         """Every mistake at once, each with its place; what was sent is not sent back."""
         assert isinstance(error, RequestValidationError)
         findings = error.errors()
-        if any(finding["type"] == "json_invalid" for finding in findings):
-            told = NOT_JSON
+        wrong = next((finding for finding in findings if finding["type"] == "json_invalid"), None)
+        if wrong is not None:
+            told = f"{NOT_JSON} ({wrong['ctx']['error']}, at character {wrong['loc'][-1]}); {_SEND_JSON}"
         elif any(isinstance(finding.get("input"), bytes) for finding in findings):
             told = "the body was not looked at; send JSON, and the header Content-Type: application/json"
         else:
@@ -76,7 +78,7 @@ def add_problems(app: FastAPI, *, body_bytes_max: int, what_there_is: str, more:
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         status = HTTPStatus(error.status_code)
-        told = NOT_JSON if error.detail == _UNREADABLE else str(error.detail)
+        told = f"{NOT_JSON}; {_SEND_JSON}" if error.detail == _UNREADABLE else str(error.detail)
         if status is HTTPStatus.NOT_FOUND and told == status.phrase:
             told = what_there_is
         response = problem(status, told, request.url.path, **more(status))

@@ -30,7 +30,9 @@ def _base64(text: str) -> str:
     try:
         base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise ValueError("it is not base64") from None
+        raise ValueError(
+            "it is not base64; encode the bytes with their padding, or send a text without _base64"
+        ) from None
     return text
 
 

@@ -17,7 +17,7 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.murmur2 import partition_of
 from penstock.node.rest.documented import FORBIDDEN, NOT_FOUND, Responses, created
 from penstock.node.rest.message_bodies import MessageBody, MessagesBody, NewMessageBody, StoredBody
-from penstock.node.rest.parameters import OFFSET_MAX, PartitionIndex, TopicName, documented_moment, milliseconds
+from penstock.node.rest.parameters import OFFSET_MAX, Moment, PartitionIndex, TopicName, milliseconds
 from penstock.node.rest.part import PREFIX
 from penstock.node.rest.peek import Wanted, peek
 from penstock.node.rest.problems import invalid
@@ -28,7 +28,9 @@ from penstock.storage.interface import Scan
 Offset = Annotated[
     int | None, Query(ge=0, le=OFFSET_MAX, description="The first offset; without any: the log's start.")
 ]
-Time = Annotated[str | None, documented_moment("The first message of that time or later: ISO 8601, or milliseconds.")]
+Time = Annotated[
+    Moment | None, Query(description="The first message of that time or later: ISO 8601, or milliseconds.")
+]
 Last = Annotated[int | None, Query(ge=1, le=OFFSET_MAX, description="So many offsets before the end.")]
 MessageLimit = Annotated[int, Query(ge=1, le=500, description="At most so many messages.")]
 Isolation = Annotated[

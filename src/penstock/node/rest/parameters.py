@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import unquote
 
 from fastapi import Path, Query, Request
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from penstock.node.rest.problems import invalid
 
@@ -54,14 +55,15 @@ Cursor = Annotated[
 ]
 LIMIT = 100
 
+MOMENT_LENGTH_SHOWN = 100
 MOMENT_PATTERN = r"^([0-9]{1,15}|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.,]{2,20}(Z|[+-][0-9]{2}:?[0-9]{2})?)?)$"
-Moment = Annotated[str, Field(pattern=MOMENT_PATTERN, examples=["2026-03-01T09:00:00Z", "1772355600000"])]
-"""Milliseconds since 1970, or ISO 8601; without a zone it is UTC."""
 
 
 def milliseconds(moment: str) -> int:
-    """KafkaError INVALID_REQUEST if it is none."""
+    """ValueError if it is none, in words for people, to whom a pattern says little."""
     try:
+        if not re.fullmatch(MOMENT_PATTERN, moment):
+            raise ValueError
         if moment.isdecimal():
             at = int(moment)
             if at > MILLISECONDS_MAX:
@@ -70,9 +72,23 @@ def milliseconds(moment: str) -> int:
         found = datetime.fromisoformat(moment)
         return round((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1000)
     except (ValueError, OverflowError):
-        raise invalid(
-            f"{moment!r} is no time; write 2026-03-01T09:00:00Z, or milliseconds since 1970 as 1772355600000"
+        shown = moment[:MOMENT_LENGTH_SHOWN]
+        raise ValueError(
+            f"{shown!r} is no time; write 2026-03-01T09:00:00Z, or milliseconds since 1970 as 1772355600000"
         ) from None
+
+
+def _moment(text: str) -> str:
+    milliseconds(text)
+    return text
+
+
+Moment = Annotated[
+    str,
+    AfterValidator(_moment),
+    Field(json_schema_extra={"pattern": MOMENT_PATTERN}, examples=["2026-03-01T09:00:00Z", "1772355600000"]),
+]
+"""Milliseconds since 1970, or ISO 8601; without a zone it is UTC."""
 
 
 async def no_unknown_parameters(request: Request) -> None:
@@ -82,7 +98,3 @@ async def no_unknown_parameters(request: Request) -> None:
     if unknown:
         there_are = f"there are {', '.join(known)}" if known else "this path takes none"
         raise invalid(f"{unknown[0][:100]!r} is no parameter here; {there_are}")
-
-
-def documented_moment(description: str, **more: Any) -> Any:
-    return Query(description=description, pattern=MOMENT_PATTERN, **more)
