@@ -211,6 +211,31 @@ def test_a_parent_with_an_empty_disk_is_diverged_and_an_existing_mirror_can_be_r
     assert child.ends(topic) == [1]
 
 
+def test_a_parent_that_was_restored_from_an_old_copy_is_diverged_until_reset(make: Make, tmp_path: Path) -> None:
+    """Its log is shorter, then as long as before but another one; the child keeps what it has, and mixes nothing."""
+    root = make("root")
+    topic = new_topic(root, 3, name="prices")
+    root.stop()
+    shutil.copytree(root.data_directory, tmp_path / "copy")
+    root.start()
+    fill(root, topic, 2, first=3)
+    child = make("child", root.url)
+    child.wait_for_ends(topic, [5])
+    root.kill9()
+    shutil.rmtree(root.data_directory)
+    shutil.move(tmp_path / "copy", root.data_directory)
+    root.start()
+    assert "ends at 3" in child.wait_for_state(topic, "DIVERGED")["reason"]
+    fill(root, topic, 3, first=100)
+    child.restart()
+    assert child.mirror(topic)["state"] == "DIVERGED"
+    assert [seen.value for seen in topic_contents(child.bootstrap, topic)] == [b"%d" % number for number in range(5)]
+    assert "penstock_pipe_diverged_topics 1.0" in child.text("/metrics")
+    assert child.reset() == [topic]
+    child.wait_for_ends(topic, [6])
+    assert topic_contents(child.bootstrap, topic) == topic_contents(root.bootstrap, topic)
+
+
 def test_a_parent_whose_log_starts_later(levels: Levels) -> None:
     root, child, _ = levels
     topic = new_topic(root, 5)
