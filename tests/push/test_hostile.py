@@ -55,6 +55,8 @@ def memory_bytes(node: PenstockProcess) -> int:
         pytest.param(data_frame(data_head("s", "t"), [], 1), id="DATA from a client"),
         pytest.param(m.encode(m.Reset("s", 0, ())), id="a request without a number"),
         pytest.param(m.encode(m.PlainAck(FrameType.READY), 1), id="an ACK of nothing"),
+        pytest.param(encode_frame(FrameType.DISCONNECT, 0, b"\xff"), id="a DISCONNECT that is none"),
+        pytest.param(encode_frame(FrameType.ERROR, 0, b"\xff"), id="an ERROR that is none"),
         pytest.param(m.encode(AckData("s", (AckRange(0, 5, 5),)), 1)[:-17] + bytes(17), id="a range backwards"),
     ],
 )

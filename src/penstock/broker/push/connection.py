@@ -242,7 +242,10 @@ class PushConnection(asyncio.Protocol):
         try:
             while self._queue and not self._busy and self.state is not State.CLOSING:
                 frame = self._queue.popleft()
-                self.state = step(self.state, Side.CLIENT, frame.type, frame.message_id)
+                following = step(self.state, Side.CLIENT, frame.type, frame.message_id)
+                if following is State.CLOSING:
+                    decode(frame)  # first: whose last frame is none is told so and closed, which needs another state
+                self.state = following
                 if frame.type is FrameType.PUBLISH:
                     self._publish(frame, publishes)
                 else:
