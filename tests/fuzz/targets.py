@@ -15,7 +15,9 @@ REGRESSIONS: Final = HERE / "regressions"
 CORPUS: Final = HERE / ".cache"
 
 # By name; the share of the time that each gets, since some have more behind them than others.
-SHARES: Final = {"frames": 40, "requests": 15, "batches": 15, "log_files": 20, "group_records": 10}
+SHARES: Final = {
+    "frames": 30, "requests": 15, "batches": 15, "log_files": 20, "group_records": 10, "push": 20,
+}  # fmt: skip
 
 
 class Target(Protocol):
