@@ -3,9 +3,10 @@
 import argparse
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Annotated
 
 import uvicorn
-from fastapi import FastAPI, HTTPException
+from fastapi import FastAPI, HTTPException, Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
@@ -48,10 +49,14 @@ def create_app(bootstrap: str, topic: str) -> FastAPI:
         return Place(partition=delivery.partition, offset=delivery.offset)
 
     @app.get("/events")
-    async def stream(from_start: bool = False, limit: int | None = None) -> StreamingResponse:
+    async def stream(from_start: bool = False, limit: Annotated[int | None, Query(ge=1)] = None) -> StreamingResponse:
         async def lines() -> AsyncIterator[bytes]:
             async with AsyncConsumer(
-                bootstrap, topic, value_deserializer=Event, start="earliest" if from_start else "latest"
+                bootstrap,
+                topic,
+                value_deserializer=Event,
+                start="earliest" if from_start else "latest",
+                on_bad_record="skip",  # what others have written to the topic
             ) as consumer:
                 left = limit
                 while left is None or left > 0:
@@ -67,10 +72,12 @@ def create_app(bootstrap: str, topic: str) -> FastAPI:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bootstrap", default="127.0.0.1:9092", metavar="HOST:PORT")
-    parser.add_argument("--topic", default="events")
+    parser.add_argument("--topic", default="web-events")
     parser.add_argument("--port", type=int, default=8000)
     options = parser.parse_args()
-    uvicorn.run(create_app(options.bootstrap, options.topic), host="127.0.0.1", port=options.port, log_level="warning")
+    app = create_app(options.bootstrap, options.topic)
+    # Streams never end by themselves, so after Ctrl-C they get a second.
+    uvicorn.run(app, host="127.0.0.1", port=options.port, log_level="warning", timeout_graceful_shutdown=1)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from penstock import Admin
+from penstock import Admin, Producer
 from tests.support.broker_process import BrokerProcess, free_port
 from tests.support.raw_client import unique_name
 from tests.support.waiting import wait_until
@@ -92,9 +92,9 @@ def post(url: str, body: dict[str, str]) -> Any:
         return json.load(answer)
 
 
-def test_events_over_http(start: Start) -> None:
-    port = free_port()
-    start("fastapi-events/app.py", "--topic", unique_name("events"), "--port", str(port))
+def test_events_over_http(start: Start, broker: BrokerProcess) -> None:
+    port, topic = free_port(), unique_name("events")
+    service = start("fastapi-events/app.py", "--topic", topic, "--port", str(port))
     url = f"http://127.0.0.1:{port}/events"
 
     def first() -> Any:
@@ -107,6 +107,15 @@ def test_events_over_http(start: Start) -> None:
     assert post(url, {"name": "logout", "user": "ann"}) == {"partition": 0, "offset": 1}
     with pytest.raises(urllib.error.HTTPError, match="422"):
         post(url, {"name": "login"})
-    with urllib.request.urlopen(f"{url}?from_start=true&limit=2", timeout=30) as answer:
+    with pytest.raises(urllib.error.HTTPError, match="422"):
+        urllib.request.urlopen(f"{url}?limit=0", timeout=30)
+    with Producer(broker.bootstrap) as producer:
+        producer.send(topic, b"of somebody else")
+    assert post(url, {"name": "login", "user": "bob"}) == {"partition": 0, "offset": 3}
+    with urllib.request.urlopen(f"{url}?from_start=true&limit=3", timeout=30) as answer:
         events = [json.loads(line) for line in answer]
-    assert events == [{"name": "login", "user": "ann"}, {"name": "logout", "user": "ann"}]
+    assert [(each["name"], each["user"]) for each in events] == [("login", "ann"), ("logout", "ann"), ("login", "bob")]
+    with urllib.request.urlopen(f"{url}?from_start=true", timeout=30) as answer:  # a stream without an end
+        assert json.loads(answer.readline()) == events[0]
+        service.send_signal(signal.SIGINT)
+        service.wait(30)
