@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import re
 import struct
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 from crc32c import crc32c
 
-from penstock import Admin, Producer
+import penstock.sdk
+from penstock import Admin, AsyncAdmin, AsyncConsumer, AsyncProducer, Consumer, Producer
 from penstock.model.batch import read_header
 from penstock.model.records import batch_records
 from tests.sdk.conftest import NewTopic
 from tests.support.broker_process import BrokerProcess
-from tests.support.raw_client import RawClient
+from tests.support.raw_client import RawClient, unique_name
+from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "sdk.md"
@@ -39,6 +45,56 @@ def test_every_program_runs(broker: BrokerProcess, admin: Admin) -> None:
         code = compile(program.replace(BROKER, broker.bootstrap), f"docs/sdk.md, program {number + 1}", "exec")
         exec(code, {"__name__": f"program_{number}"})
     assert [each.end for each in admin.describe_topic("orders-dead").partitions] == [1]
+
+
+def docstring_example(documented: object) -> str:
+    """What is indented in it, as the API reference shows it."""
+    lines = (inspect.getdoc(documented) or "").splitlines()
+    return textwrap.dedent("\n".join(line for line in lines if line.startswith("    "))) + "\n"
+
+
+def in_a_loop(example: str) -> str:
+    return f"async def main():\n{textwrap.indent(example, '    ')}\nasyncio.run(main())\n"
+
+
+@pytest.mark.feature("K-19")
+def test_examples_in_docstrings_run(broker: BrokerProcess, admin: Admin, new_topic: NewTopic) -> None:
+    """In this order: the topic is made, written to and read. Consumers would go on for ever, and end when idle."""
+    topic, invoices, group = unique_name("orders"), new_topic(), unique_name("group")
+    names = {BROKER: broker.bootstrap, '"orders"': f'"{topic}"', '"invoices"': f'"{invoices}"'}
+    endless = {'group="billing"': f'group="{group}", idle_timeout_s=2', '"billing"': f'"{group}"'}
+
+    def run(example: str, **known: Any) -> None:
+        assert len(example.splitlines()) >= 2
+        for old, new in {**names, **endless}.items():
+            example = example.replace(old, new)
+        exec(compile(example, "docstring", "exec"), {**vars(penstock.sdk), "asyncio": asyncio, **known})
+
+    admin.reset_offsets(group, "earliest", topic=invoices)  # which Admin's example asks for the lag of
+    run(docstring_example(Admin))
+    run(in_a_loop(docstring_example(AsyncAdmin)))
+    run(docstring_example(Producer))
+    run(in_a_loop(docstring_example(AsyncProducer)))
+    run(docstring_example(Consumer))
+    assert admin.describe_group(group).lag == 0
+    run(in_a_loop(docstring_example(AsyncConsumer)))
+    with (
+        Producer(broker.bootstrap, transactional_id=unique_name("t"), value_serializer="json") as producer,
+        Consumer(
+            broker.bootstrap,
+            topic,
+            group=unique_name("group"),
+            delivery="exactly-once",
+            producer=producer,
+            value_deserializer="json",
+        ) as consumer,
+    ):
+
+        def is_billed() -> bool:
+            run(docstring_example(Consumer.transaction), consumer=consumer, producer=producer)
+            return admin.describe_topic(invoices).partitions[0].end >= 2
+
+        wait_until(is_billed, what="an invoice for each order", within_s=30)
 
 
 @pytest.mark.feature("K-19")

@@ -64,8 +64,10 @@ async def _finished(call: Callable[..., object], *arguments: Any) -> None:
 class AsyncProducer(Generic[Value]):
     """Sends messages from coroutines. To be made within a running event loop, and used by it alone.
 
-    async with AsyncProducer("127.0.0.1:9092", value_serializer="json") as producer:
-        delivery = await producer.send("orders", {"id": 7}, key=b"customer-1")
+        async with AsyncProducer("127.0.0.1:9092", value_serializer="json") as producer:
+            delivery = await producer.send("orders", {"id": 7}, key=b"customer-1")
+
+    Everything else is as with `Producer`.
     """
 
     def __init__(

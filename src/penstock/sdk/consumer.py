@@ -101,7 +101,7 @@ class Consumer(Generic[Value]):
 
             with consumer.transaction() as records:
                 for record in records:
-                    producer.send("invoices", invoice(record.value))
+                    producer.send("invoices", {"order": record.value["id"], "due": 30})
 
         After an exception within, nothing of it has happened, and the records come again with the next transaction. So
         it is after TransactionAborted, which the end of the block raises when the group was rebalanced meanwhile.

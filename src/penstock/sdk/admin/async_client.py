@@ -20,7 +20,13 @@ from penstock.sdk.options import ClientOptions, Start
 
 
 class AsyncAdmin:
-    """As `Admin`, with `async with` and `await`."""
+    """As `Admin`, with `async with` and `await`.
+
+        async with AsyncAdmin("127.0.0.1:9092") as admin:
+            print(await admin.list_topics())
+
+    `penstock.sdk.ClientOptions` lists the settings.
+    """
 
     def __init__(self, bootstrap: str, **options: Unpack[ClientOptions]) -> None:
         self._admin = Admin(bootstrap, **options)
