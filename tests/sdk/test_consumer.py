@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import threading
 import time
@@ -140,6 +141,26 @@ def test_sizes_and_offsets_that_are_none(bootstrap: str, filled: Fill) -> None:
         assert consumer.poll(10) is not None
         with pytest.raises(SettingsError, match="the offset to begin at=-1: give a number from 0"):
             consumer.seek(topic, 0, -1)
+
+
+@pytest.mark.feature("K-08")
+def test_partitions_and_records_of_others(bootstrap: str, filled: Fill, group: str, admin: Admin) -> None:
+    topic = filled(b"a")
+    with Consumer(bootstrap, topic, group=group, auto_commit=False) as consumer:
+        record = consumer.poll(10)
+        assert record is not None
+        other: Any
+        for other in (TopicPartition(topic, 7), TopicPartition("not-there", 0), topic):
+            for use in (consumer.pause, consumer.resume):
+                with pytest.raises(StateError, match=f"is not a partition of this consumer: it has {topic}-0"):
+                    use(other)
+        with pytest.raises(CommitFailed, match="is not a partition of this consumer any more: nothing is lost"):
+            consumer.commit(dataclasses.replace(record, partition=7))
+        with pytest.raises(SettingsError, match="give a record, or nothing"):
+            consumer.commit(other)
+        assert admin.describe_group(group).offsets[0].committed is None
+        consumer.commit(record)
+        assert admin.describe_group(group).offsets[0].committed == 1
 
 
 def test_nobody_there() -> None:

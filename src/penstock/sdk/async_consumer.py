@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, Self, TypeVar, Unpack
 
-from confluent_kafka import TopicPartition as LibraryPlace
-
 from penstock.model.topic_partition import TopicPartition
 from penstock.sdk.arguments import checked_size
 from penstock.sdk.async_producer import AsyncProducer
@@ -162,13 +160,11 @@ class AsyncConsumer(Generic[Value]):
 
     async def pause(self, *places: TopicPartition) -> None:
         """Take nothing more from these, and stay in the group. What was taken already still comes."""
-        self._receiving.check_open()
-        await self._wait(self._receiving.library.pause, [LibraryPlace(*place) for place in places])
+        await self._wait(self._receiving.pause, places)
 
     async def resume(self, *places: TopicPartition) -> None:
         """Go on with these."""
-        self._receiving.check_open()
-        await self._wait(self._receiving.library.resume, [LibraryPlace(*place) for place in places])
+        await self._wait(self._receiving.resume, places)
 
     # --- the end -----------------------------------------------------------------------------------------------------
 

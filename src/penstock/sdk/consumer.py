@@ -6,8 +6,6 @@ import time
 from collections.abc import Sequence
 from typing import Any, Generic, Self, Unpack
 
-from confluent_kafka import TopicPartition as LibraryPlace
-
 from penstock.model.topic_partition import TopicPartition
 from penstock.sdk.arguments import checked_size
 from penstock.sdk.errors import ClosedError, SettingsError, StateError
@@ -132,13 +130,11 @@ class Consumer(Generic[Value]):
 
     def pause(self, *places: TopicPartition) -> None:
         """Take nothing more from these, and stay in the group. What was taken already still comes."""
-        self._receiving.check_open()
-        self._receiving.library.pause([LibraryPlace(*place) for place in places])
+        self._receiving.pause(places)
 
     def resume(self, *places: TopicPartition) -> None:
         """Go on with these."""
-        self._receiving.check_open()
-        self._receiving.library.resume([LibraryPlace(*place) for place in places])
+        self._receiving.resume(places)
 
     # --- the end -----------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ _UNREACHABLE = "check that a broker runs there and that the address it advertise
 _TOPIC = "create it with `Admin.create_topic`, or correct the name"
 _AUTHORITY = "check the credentials in config= and what they are allowed to do"
 _GROUP = "stop its consumers first"
-_REJOINED = "nothing is lost, the next owner reads those records again; handle less between two polls if it is often"
+REJOINED = "nothing is lost, the next owner reads those records again; handle less between two polls if it is often"
 _SESSION = "choose a session_timeout_ms that its group.min.session.timeout.ms and group.max.session.timeout.ms allow"
 _FENCED = "use one transactional_id or instance_id per process, and close this client"
 _SIZE = "send less, or raise max_message_bytes here and max.message.bytes of the topic"
@@ -56,7 +56,7 @@ _TABLE: tuple[tuple[type[errors.BrokerError], str, tuple[str, ...]], ...] = (
     (errors.GroupInUse, _GROUP, ("NON_EMPTY_GROUP", "GROUP_SUBSCRIBED_TO_TOPIC")),
     (
         errors.CommitFailed,
-        _REJOINED,
+        REJOINED,
         ("ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "REBALANCE_IN_PROGRESS", "_ASSIGNMENT_LOST", "_NO_OFFSET"),
     ),
     (

@@ -13,7 +13,8 @@ from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as LibraryPlace
 
 from penstock.model.topic_partition import TopicPartition
-from penstock.sdk.errors import BrokerError, NotFound, SettingsError
+from penstock.sdk.arguments import is_text
+from penstock.sdk.errors import BrokerError, NotFound, SettingsError, StateError
 from penstock.sdk.kafka_errors import translate, translated
 from penstock.sdk.librdkafka import LOGGER
 from penstock.sdk.options import ConsumerOptions
@@ -55,6 +56,12 @@ class Membership:
             self._library.assign(at(self._library, places, self._options["start"], self._timeout_s))
             self.owned = set(ours(places))
         self._is_started = True
+
+    def check_owned(self, places: Iterable[TopicPartition]) -> None:
+        for place in places:
+            if place not in self.owned:
+                hint = f"it has {', '.join(map(str, sorted(self.owned))) or 'none yet: poll first'}"
+                raise StateError(f"{place} is not a partition of this consumer", hint=hint)
 
     def _assigned(self, library: Consumer, places: list[LibraryPlace]) -> None:
         started = self._started(library, places)
@@ -113,6 +120,6 @@ def ours(places: Iterable[LibraryPlace]) -> list[TopicPartition]:
 
 def _names(topics: Any) -> list[str]:
     found = [topics] if isinstance(topics, str) else list(topics or ())
-    if not found or not all(isinstance(name, str) and name for name in found):
+    if not found or not all(name and is_text(name) for name in found):
         raise SettingsError(f"topics={topics!r}", hint="name a topic, or several in a list")
     return found

@@ -21,9 +21,9 @@ from confluent_kafka import TopicPartition as LibraryPlace
 
 from penstock.model.topic_partition import TopicPartition
 from penstock.sdk.consumer_config import consumer_config
-from penstock.sdk.errors import ClosedError, DeserializationError, StateError
+from penstock.sdk.errors import ClosedError, CommitFailed, DeserializationError, SettingsError, StateError
 from penstock.sdk.formats import Value
-from penstock.sdk.kafka_errors import GONE, accepted_settings, cause, translate, translated
+from penstock.sdk.kafka_errors import GONE, REJOINED, accepted_settings, cause, translate, translated
 from penstock.sdk.librdkafka import LOGGER
 from penstock.sdk.membership import Membership
 from penstock.sdk.options import CONSUMER_DEFAULTS, ConsumerOptions, Start, checked
@@ -208,9 +208,16 @@ class Receiving(Generic[Value]):
             self.finish()
             offsets = dict(self._done)
         else:
-            offsets = {record.place: record.offset + 1}
+            offsets = self._after(record)
         with translated("commit"):
             self._commit(offsets)
+
+    def _after(self, record: Any) -> dict[TopicPartition, int]:
+        if not isinstance(record, Record):
+            raise SettingsError(f"commit({record!r})", hint="give a record, or nothing for all that were given out")
+        if record.place not in self.membership.owned:  # the broker would take it, over what its owner has committed
+            raise CommitFailed(f"{record.place} is not a partition of this consumer any more", hint=REJOINED)
+        return {record.place: record.offset + 1}
 
     def _commit(self, offsets: dict[TopicPartition, int]) -> None:
         if not offsets:
@@ -221,9 +228,7 @@ class Receiving(Generic[Value]):
 
     def seek(self, place: TopicPartition, to: Start) -> None:
         self.check_open()
-        if place not in self.membership.owned:
-            hint = f"it has {', '.join(map(str, sorted(self.membership.owned))) or 'none yet: poll first'}"
-            raise StateError(f"{place} is not a partition of this consumer", hint=hint)
+        self.membership.check_owned([place])
         (target,) = at(self.library, [LibraryPlace(*place)], to, self.options["request_timeout_ms"] / 1000)
         deadline = time.monotonic() + _SEEK_S
         while True:
@@ -235,6 +240,16 @@ class Receiving(Generic[Value]):
                     raise translate(cause(error), f"seek in {place}") from error
                 time.sleep(_SEEK_PAUSE_S)
         self._forget({place})
+
+    def pause(self, places: Sequence[TopicPartition]) -> None:
+        self.check_open()
+        self.membership.check_owned(places)
+        self.library.pause([LibraryPlace(*place) for place in places])
+
+    def resume(self, places: Sequence[TopicPartition]) -> None:
+        self.check_open()
+        self.membership.check_owned(places)
+        self.library.resume([LibraryPlace(*place) for place in places])
 
     # --- the end -----------------------------------------------------------------------------------------------------
 

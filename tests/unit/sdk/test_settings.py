@@ -116,7 +116,7 @@ def test_a_producer_that_does_not_fit() -> None:
         refused(Consumer, options, "leave isolation out")
 
 
-@pytest.mark.parametrize("topics", ["", [], [""], [7], None])
+@pytest.mark.parametrize("topics", ["", [], [""], [7], None, "\ud800", ["a\0b"]])
 def test_topics(topics: Any) -> None:
     with pytest.raises(SettingsError, match="name a topic, or several in a list"):
         Consumer(SERVER, topics)
