@@ -1,4 +1,6 @@
-"""The pipe under chosen crashes, losses and delays: a child is always a prefix of its parent, and gets everything."""
+"""The pipe under chosen crashes, losses, delays and times: a child is always a prefix of its parent, gets everything,
+and says how it stands with it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.topology.pipe.reading import first_batch_offset
-from tests.support.pipe_world import Child, Node, Root, damaged, same_where_both_have_it
+from penstock.topology.pipe.wire import Status, decode_answer
+from tests.support.pipe_world import PAUSE_MS, PLACE, Child, Node, Root, Time, damaged, same_where_both_have_it
 
 pytestmark = pytest.mark.feature("P-12", "P-28")
 
@@ -17,22 +20,42 @@ STEPS = 120
 
 
 def transfer(child: Child, parent: Node, random: Random) -> None:
-    """One question, whose answer may arrive, be lost, be damaged, or come when the child has died meanwhile."""
+    """One question, whose answer may take its time, arrive, be lost, be damaged, or come when the child has died."""
     answer = child.ask(parent)
+    if random.random() < 0.2:
+        child.time.passes(random.choice([1, PAUSE_MS, 30_000]))
     fate = random.random()
     if fate < 0.7:
         child.take(answer)
+        check_time(child, answer)
     elif fate < 0.8:
-        child.begin_anew()
+        child.failed()
     elif fate < 0.9:
         child.take(damaged(answer, random))
     else:
         child.crash()
 
 
+def check_time(child: Child, answer: bytes) -> None:
+    """Behind since some moment up to now, or not behind; and whom the parent cannot answer for is left alone for a
+    while.
+    """
+    one = child.follower.partitions.get(PLACE)
+    if one is None:
+        return
+    assert -1 <= one.behind_since_ms <= child.time.now_ms
+    assert (one.behind_since_ms == -1) >= (one.lag == 0)
+    is_put_off = any(each.status in (Status.BEHIND, Status.UNAVAILABLE) for each in decode_answer(answer).partitions)
+    if is_put_off:
+        assert one.ask_again_ms == child.time.now_ms + PAUSE_MS
+        assert not child.follower.request(child.time.now_ms + PAUSE_MS - 1).partitions
+        assert child.follower.request(child.time.now_ms + PAUSE_MS).partitions
+
+
 def settle(child: Child, parent: Node) -> None:
     parent.flush()
     for _ in range(1_000):
+        child.time.passes(PAUSE_MS)
         child.take(child.ask(parent))
         child.flush()
         if child.log.flushed == parent.log.flushed and child.log.log_start >= parent.log.log_start:
@@ -44,7 +67,8 @@ def settle(child: Child, parent: Node) -> None:
 @given(st.integers(0, 2**32))
 def test_three_levels_whatever_happens(seed: int) -> None:
     random = Random(seed)
-    root, middle, leaf = Root(random), Child(), Child()
+    time = Time()
+    root, middle, leaf = Root(random), Child(time), Child(time)
     leafs_parent: Node = middle
 
     def change_parent() -> None:
@@ -57,6 +81,7 @@ def test_three_levels_whatever_happens(seed: int) -> None:
         lambda: transfer(middle, root, random), lambda: transfer(middle, root, random),
         lambda: transfer(leaf, leafs_parent, random), lambda: transfer(leaf, leafs_parent, random),
         middle.flush, leaf.flush, middle.crash, leaf.crash, change_parent,
+        lambda: time.passes(random.choice([1, PAUSE_MS, 61_000])),
     ]  # fmt: skip
     trims = random.random() < 0.3
     for _ in range(STEPS):
@@ -71,7 +96,11 @@ def test_three_levels_whatever_happens(seed: int) -> None:
     settle(middle, root)
     leaf.begin_anew()
     settle(leaf, middle)
-    for child in (middle, leaf):
+    for child, parent in ((middle, root), (leaf, middle)):
+        for _ in range(3):  # as many good answers as make it healthy, whatever was before
+            child.time.passes(PAUSE_MS)
+            child.take(child.ask(parent))
+        assert (child.lag_ms, child.health.state.name) == (0, "HEALTHY")
         assert same_where_both_have_it(child.log, root.log, root.log.flushed)
         if not trims:  # what is known of a transaction that began in what was deleted differs
             assert child.log.last_stable == root.log.last_stable

@@ -11,6 +11,7 @@ from random import Random
 
 from penstock.cluster.mirrors import MirrorPartition
 from penstock.cluster.partition import Partition
+from penstock.config.settings import PipeSettings
 from penstock.model.batch import iter_headers, read_header
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.control_record import Marker
@@ -19,6 +20,7 @@ from penstock.storage.interface import LogConfig
 from penstock.storage.memory_budget import MemoryBudget
 from penstock.storage.memory_log import MemoryLog
 from penstock.topology.pipe.follower import BadAnswer, Diverge, Followed, Follower, Place, Restart, Store, Trim
+from penstock.topology.pipe.health import PipeHealth
 from penstock.topology.pipe.reading import PullReader, last_batch
 from penstock.topology.pipe.wire import (
     PullAnswer,
@@ -32,6 +34,7 @@ TOPIC = uuid.UUID(int=5)
 PARTITION = PartitionId(TOPIC, 0)
 PLACE = Place(TOPIC.bytes, 0)
 NOW = 1_700_000_000_000
+PAUSE_MS = 1_000
 
 
 def batches_of(log: MemoryLog, end: int) -> dict[int, bytes]:
@@ -119,17 +122,31 @@ class Root(Node):
         self.log.delete_records(self._random.randint(self.log.log_start, self.log.flushed))
 
 
-class Child(Node):
-    is_mirror = True
+class Time:
+    """One for all nodes; it goes on when the test says so."""
 
     def __init__(self) -> None:
+        self.now_ms = 0
+
+    def passes(self, milliseconds: int) -> None:
+        self.now_ms += milliseconds
+
+
+class Child(Node):
+    """`health` hears of every question what became of it, as in a node."""
+
+    is_mirror = True
+
+    def __init__(self, time: Time | None = None) -> None:
         super().__init__()
+        self.time = time or Time()
+        self.health = PipeHealth(PipeSettings())
         self.diverged = ""
         self.gaps = 0
         self.follower = self._new_follower()
 
     def _new_follower(self) -> Follower:
-        follower = Follower(wait_ms=0, bytes_max=400, batches_max=5, pause_ms=0)
+        follower = Follower(wait_ms=0, bytes_max=400, batches_max=5, pause_ms=PAUSE_MS)
         end = self.log.log_end
         epoch = self.log.epoch_at(end - 1) if end > self.log.log_start else -1
         self.flush()
@@ -140,13 +157,23 @@ class Child(Node):
         """After an error, or with another parent."""
         self.follower = self._new_follower()
 
+    def failed(self) -> None:
+        """A question without a good answer."""
+        self.health.failed()
+        self.begin_anew()
+
+    @property
+    def lag_ms(self) -> int:
+        since = self.follower.behind_since()
+        return 0 if since is None else self.time.now_ms - since
+
     def crash(self, *, keep: int | None = None) -> None:
         super().crash(keep=keep)
         self.begin_anew()
 
     def ask(self, parent: Node) -> bytes:
-        """The answer as it leaves the parent."""
-        request = decode_request(encode_request(self.follower.request(0)))
+        """The answer as it leaves the parent; an empty one if it is too early to ask."""
+        request = decode_request(encode_request(self.follower.request(self.time.now_ms)))
         reader = PullReader(request.bytes_max, request.batches_max)
         found = reader.read([(wanted, parent.partition) for wanted in request.partitions], wait=True)
         return b"".join(bytes(piece) for piece in encode_answer(PullAnswer(1, found)))
@@ -156,10 +183,12 @@ class Child(Node):
         if self.diverged:
             return
         try:
-            steps = self.follower.digest(decode_answer(answer), 0)
+            steps = self.follower.digest(decode_answer(answer), self.time.now_ms)
         except (BadAnswer, ValueError):
-            self.begin_anew()
+            self.failed()
             return
+        self.health.succeeded()
+        self.health.lags(self.lag_ms)
         for step in steps:
             if isinstance(step, Store):
                 for data, header in step.batches:
