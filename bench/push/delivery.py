@@ -1,7 +1,11 @@
-"""The push door from outside: how fast one consumer is served, how soon after its publication a message is there."""
+"""The push door from outside: how fast one consumer is served, how soon after its publication a message is there.
+
+When the consumer has gone the broker is asked for its position: a figure counts only if every message is acknowledged.
+"""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Final
 
@@ -13,10 +17,15 @@ from bench.rivals import HOST, Penstock
 from bench.spread import Figures
 from bench.wire import Address, create_topic, produce_frame
 from penstock import BrokerClient
+from penstock.client.address import Address as Endpoint
+from penstock.client.cluster import Cluster
+from penstock.client.offsets import committed_offsets
+from penstock.model.topic_partition import TopicPartition
 
 CONSUMER, PUBLISHER = "bench.push.consumer", "bench.push.publisher"
 BATCH_MESSAGES: Final = 100
 LATENCY_RATE: Final = 500
+COMMIT_SECONDS: Final = 10.0
 
 
 def fill(address: Address, topic: str, messages: int) -> None:
@@ -48,7 +57,9 @@ def deliver_redis(server: RedisServer, messages: int) -> Figures:
 def _consumed(kind: str, port: int, name: str, messages: int) -> Figures:
     with child(CONSUMER, kind, HOST, port, name, messages) as consumer:
         consumer.hear()
-        return {"messages_per_s": consumer.hear()["messages_per_s"]}
+        found = consumer.hear()
+    _check_acknowledged(kind, port, name, messages)
+    return {"messages_per_s": found["messages_per_s"]}
 
 
 def publish(broker: Penstock, messages: int, topic: str = "news") -> Figures:
@@ -82,4 +93,17 @@ def _published(kind: str, to_port: int, from_port: int, name: str, messages: int
         with child(PUBLISHER, kind, HOST, to_port, name, messages, rate) as publisher:
             publisher.hear()
             found = consumer.hear()
+    _check_acknowledged(kind, from_port, name, messages)
     return {key: found[key] for key in ("p50_ms", "p99_ms", "messages_per_s")}
+
+
+def _check_acknowledged(kind: str, port: int, name: str, messages: int) -> None:
+    """Positions are committed a moment after the last ACK."""
+    if kind != "penstock":
+        return
+    deadline = time.monotonic() + COMMIT_SECONDS
+    with Cluster([Endpoint(HOST, port)]) as cluster:
+        while (position := committed_offsets(cluster, name).get(TopicPartition(name, 0), 0)) < messages:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{position:,} of {messages:,} messages are acknowledged")
+            time.sleep(0.05)
