@@ -63,11 +63,13 @@ class Story:
         if 0.35 <= share < 0.6:
             if middle.is_running:
                 middle.kill()
-            return "l2 was killed (kill -9): the shop below goes on with what it has"
+            return (
+                "l2 was killed (kill -9): the shop below has what it has, and soon goes on with the root as its parent"
+            )
         if not middle.is_running:
             middle.start()
         if share >= 0.6:
-            return "l2 is back: what was missed arrives, nothing twice"
+            return "l2 is back, catches up, and is soon the parent of the shop again: nothing missed, nothing twice"
         return "everything is up: a price is at the bottom some milliseconds after it was published"
 
 

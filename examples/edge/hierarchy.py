@@ -105,9 +105,12 @@ class Broker(Process):
         ends = [one["logEnd"] for each in answer["topics"] if each["name"] == topic for one in each["partitions"]]
         return int(sum(ends))
 
-    def pipe_health(self) -> str:
+    def pipe(self) -> tuple[str, int]:
+        """Its health, and the HTTP port of the parent that it follows; 0 while there is none."""
         answer = self.get("/pipe/status")
-        return "–" if answer is None else str(answer["health"])
+        if answer is None:
+            return "–", 0
+        return str(answer["health"]), int(str(answer["parentUrl"]).rpartition(":")[2]) if answer["parentUrl"] else 0
 
 
 class Hierarchy:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -16,19 +18,21 @@ def picture(hierarchy: Hierarchy, topic: str, published: int, story: str) -> Ren
     for column in ("", "process", "messages", "behind", "pipe from above"):
         levels.add_column(column, justify="right" if column in ("messages", "behind") else "left")
     levels.add_row("", "registry", "", "", "" if hierarchy.registry.is_running else "[red]away[/]")
+    names = {broker.http_port: broker.name for broker in hierarchy.brokers}
     for depth, broker in enumerate(hierarchy.brokers):
-        levels.add_row(*_broker_row(depth, broker, topic, published))
+        levels.add_row(*_broker_row(depth, broker, names, topic, published))
     stats = hierarchy.edge.get("/stats")
     arrived = None if stats is None else int(stats["messages"])
     levels.add_row("   └→", "edge", *_counts(arrived, published), "")
     return Group(levels, _prices(hierarchy), Text(story, style="bold"))
 
 
-def _broker_row(depth: int, broker: Broker, topic: str, published: int) -> tuple[str, ...]:
-    health = "source" if depth == 0 else broker.pipe_health()
+def _broker_row(depth: int, broker: Broker, names: Mapping[int, str], topic: str, published: int) -> tuple[str, ...]:
+    health, parent = ("source", 0) if depth == 0 else broker.pipe()
     colour = COLOURS.get(health, "dim")
     arrow = "" if depth == 0 else " " * depth + "└→"
-    return (arrow, broker.name, *_counts(broker.message_count(topic), published), f"[{colour}]{health}[/]")
+    origin = f" from {names[parent]}" if parent in names else ""
+    return (arrow, broker.name, *_counts(broker.message_count(topic), published), f"[{colour}]{health}[/]{origin}")
 
 
 def _counts(count: int | None, published: int) -> tuple[str, str]:
