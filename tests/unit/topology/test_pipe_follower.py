@@ -95,6 +95,17 @@ def test_lag_in_time_begins_when_it_is_seen_and_ends_at_the_parents_end() -> Non
     assert follower.behind_since() is None
 
 
+def test_a_partition_that_the_parent_cannot_read_counts_as_behind_until_it_can() -> None:
+    follower = following(5)
+    follower.digest(answer(status=Status.UNAVAILABLE), 1_000)
+    follower.digest(answer(status=Status.UNAVAILABLE), 2_000)
+    assert follower.behind_since() == 1_000
+    follower.digest(answer(end=5), 3_000)
+    assert follower.behind_since() is None
+    follower.digest(answer(status=Status.BEHIND), 4_000)
+    assert follower.behind_since() is None  # this one has more than its parent
+
+
 def test_who_got_something_goes_to_the_back() -> None:
     follower = following()
     other = Place(TOPIC, 1)

@@ -147,6 +147,8 @@ class Follower:
             yield Lose(one.place)
         elif status in (Status.UNAVAILABLE, Status.BEHIND):
             one.ask_again_ms = now_ms + self._pause_ms
+            if status is Status.UNAVAILABLE and one.behind_since_ms < 0:
+                one.behind_since_ms = now_ms  # perhaps it has more: that cannot be known until it answers for it
             return
         elif status is Status.BELOW_START:
             yield self._restart(one, pulled.log_start)
