@@ -38,6 +38,9 @@ def test_an_unknown_name_lists_what_there_is(tmp_path: Path) -> None:
 
 def test_an_address_that_does_not_fit_is_a_start_error(tmp_path: Path) -> None:
     assert "http://host:port" in start_error(tmp_path, pipe={"parent_url": "root:9092"})
+    assert "host:port of a Kafka broker" in start_error(
+        tmp_path, pipe={"type": "kafka", "parent_url": "http://root:8080"}
+    )
     assert "abstract:@name" in start_error(tmp_path, network={"type": "abstract"})
 
 

@@ -47,7 +47,12 @@ class KafkaPipeConnector:
     """Implements `topology.pipe.interface.PipeConnector`."""
 
     def __init__(self, parent_url: str, settings: PipeSettings) -> None:
-        bootstrap = parse_addresses(parent_url.removeprefix("kafka://"))
+        address = parent_url.removeprefix("kafka://")
+        if "://" in address:
+            raise ValueError(
+                f"the parent is {parent_url!r}; write host:port of a Kafka broker, or set pipe.type to http"
+            )
+        bootstrap = parse_addresses(address)
         timeout_s = (settings.wait_ms + settings.timeout_ms) / 1000
         self._url = parent_url
         self._cluster = Cluster(bootstrap, client_id="penstock-pipe", timeout_s=timeout_s, request_timeout_s=timeout_s)
