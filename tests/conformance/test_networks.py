@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from penstock import AsyncBrokerClient, BrokerClient
 from penstock.client.address import Address, parse_addresses
 from penstock.client.cluster import Cluster
+from penstock.client.push.errors import NotConnected
 from penstock.net.caller import Endpoint
 from penstock.net.interface import ServerOptions
 from penstock.net.networks import load_network, network_name, network_of
@@ -123,6 +125,11 @@ class SocketBroker(PenstockProcess):
         return True
 
 
+async def publish_async(host: str) -> int:
+    async with AsyncBrokerClient(host, 0) as client:
+        return (await client.publish("made", b"by push")).offset
+
+
 @pytest.mark.parametrize("name", ["unix", "unix-by-address", "abstract"])
 def test_a_broker_serves_and_is_reached(name: str, tmp_path: Path) -> None:
     host = {
@@ -132,12 +139,17 @@ def test_a_broker_serves_and_is_reached(name: str, tmp_path: Path) -> None:
     }[name]
     kafka = "" if name == "unix" else f'kafka:\n  host: "{host}"\n'
     network = "" if name == "unix-by-address" else f"network:\n  type: {name}\n"
-    broker = SocketBroker(tmp_path, "push:\n  enabled: false\n" + kafka + network, Address(host, 0))
+    broker = SocketBroker(tmp_path, "push:\n  host: 127.0.0.1\n  port: 0\n" + kafka + network, Address(host, 0))
     broker.prepare()
     broker.start()
     try:
         with Cluster([Address(host, 0)]) as cluster:
             assert cluster.topics(["made"], create=True) is not None
             wait_until(lambda: "made" in cluster.topics(["made"]), what="a topic")
+        with BrokerClient(host, 0) as client:
+            assert client.publish("made", b"by push").offset == 0
+        assert asyncio.run(publish_async(host)) == 1
+        with pytest.raises(NotConnected, match=f"no broker at {name.partition('-')[0]}:.*none"):
+            BrokerClient(f"{host}-none", 0).connect()
     finally:
         BrokerProcess.stop(broker)

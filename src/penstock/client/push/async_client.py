@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
@@ -31,7 +32,7 @@ from penstock.client.push.identity import new_epoch
 from penstock.client.push.memberships import Membership, delivery_of, start_of
 from penstock.client.push.message import Published
 from penstock.client.push.publications import Publication
-from penstock.client.push.wire_socket import unreachable
+from penstock.client.push.wire_socket import connected, unreachable
 from penstock.protocol.push import messages as wire
 
 log = logging.getLogger(__name__)
@@ -297,11 +298,10 @@ class AsyncBrokerClient(PushEndpoint):
     # --- the wire --------------------------------------------------------------------------------------------------
 
     async def _open(self, core: ClientCore) -> None:
-        loop = asyncio.get_running_loop()
         gone = self._gone = asyncio.Event()
         try:
             async with asyncio.timeout(self.request_timeout):
-                transport, _ = await loop.create_connection(lambda: _Wire(self, core, gone), self.host, self.port)
+                transport = await self._connect(lambda: _Wire(self, core, gone))
         except OSError as error:  # a timeout is one
             raise unreachable(self.host, self.port, error) from error
         self._transport = transport
@@ -309,6 +309,14 @@ class AsyncBrokerClient(PushEndpoint):
             core.disconnected()
         core.connected(time.monotonic())
         self._flush(core)
+
+    async def _connect(self, make: Callable[[], asyncio.Protocol]) -> asyncio.Transport:
+        loop = asyncio.get_running_loop()
+        if self.port:
+            return (await loop.create_connection(make, self.host, self.port))[0]
+        stream = await asyncio.to_thread(connected, self.host, self.port, self.request_timeout)
+        stream.setblocking(False)
+        return (await loop.create_connection(make, sock=stream))[0]
 
     def _flush_soon(self, core: ClientCore) -> None:
         """Once for everything that is asked for in this turn of the loop."""

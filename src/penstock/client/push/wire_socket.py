@@ -14,10 +14,9 @@ _TIMEVAL = struct.Struct("ll")
 def open_socket(host: str, port: int, *, connect_timeout_s: float, read_s: float, write_s: float) -> socket.socket:
     """Raises NotConnected with what to do about it."""
     try:
-        opened = socket.create_connection((host, port), connect_timeout_s)
+        opened = connected(host, port, connect_timeout_s)
     except OSError as error:
         raise unreachable(host, port, error) from error
-    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     # Not Python's own timeouts: they cost a system call for each read, and are the same for reads and writes.
     opened.settimeout(None)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(read_s))
@@ -25,13 +24,25 @@ def open_socket(host: str, port: int, *, connect_timeout_s: float, read_s: float
     return opened
 
 
+def connected(host: str, port: int, timeout_s: float) -> socket.socket:
+    """A host without a port names its network: unix:/path. OSError if nobody is there."""
+    if not port and ":" in host:
+        from penstock.net.caller import Endpoint
+        from penstock.net.networks import network_of
+
+        endpoint = Endpoint(host, port)
+        return network_of(endpoint).client().connect(endpoint, timeout_s)
+    opened = socket.create_connection((host, port), timeout_s)
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return opened
+
+
 def unreachable(host: str, port: int, error: OSError) -> NotConnected:
     if isinstance(error, socket.gaierror):
         return NotConnected(f"the name {host} is not known ({error.strerror})")
     reason = "no answer in time" if isinstance(error, TimeoutError) else (error.strerror or str(error)).lower()
-    return NotConnected(
-        f"no broker at {host}:{port} ({reason}); start one with `penstock serve`, or name its push port"
-    )
+    place = f"{host}:{port}" if port else host
+    return NotConnected(f"no broker at {place} ({reason}); start one with `penstock serve`, or name its push port")
 
 
 def _timeval(seconds: float) -> bytes:
