@@ -130,7 +130,8 @@ class Core:
     def next_wake_ms(self) -> int | None:
         state = self.state
         deadline_ms = state.flights[0].deadline_ms if state.flights else None
-        again_ms = self.redelivery.next_ms if state.turns else None
+        # While a refresh waits for what is in flight nothing is sent again, however long it has been due.
+        again_ms = self.redelivery.next_ms if state.turns and state.rewind_to is None else None
         if deadline_ms is None or again_ms is None:
             return again_ms if deadline_ms is None else deadline_ms
         return min(deadline_ms, again_ms)
