@@ -260,6 +260,35 @@ def test_transactions_of_tasks_that_are_cancelled(bootstrap: str, source: str, g
     assert [each.value for each in topic_contents(bootstrap, target)] == numbers(0, 10)
 
 
+@pytest.mark.feature("K-08", "K-19")
+def test_a_coroutine_may_commit_what_goes(bootstrap: str, new_topic: NewTopic, group: str) -> None:
+    """At a rebalance and at the end, while the consumer's own thread waits for it."""
+    topic = new_topic(2)
+
+    async def run() -> None:
+        committed: list[int] = []
+
+        async def revoked(places: list[TopicPartition]) -> None:
+            await asyncio.wait_for(first.commit(), 10)
+            committed.append(len(places))
+
+        async with AsyncProducer(bootstrap, partitioner="round-robin") as producer:
+            await asyncio.gather(*(producer.send(topic, b"%d" % number) for number in range(4)))
+        first = AsyncConsumer(bootstrap, topic, group=group, auto_commit=False, on_revoke=revoked)
+        assert await first.poll(20) is not None
+        async with AsyncConsumer(bootstrap, topic, group=group) as second:
+            while not second.assignment():
+                await asyncio.gather(first.poll(0.2), second.poll(0.2))
+            assert committed == [2]
+        while len(first.assignment()) < 2:
+            await first.poll(0.2)
+        await first.close()
+        assert committed[-1] == 2
+        assert len(committed) == 3
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
 def test_no_loop_no_twin(bootstrap: str) -> None:
     makers: list[Callable[[], object]] = [lambda: AsyncProducer(bootstrap), lambda: AsyncConsumer(bootstrap, "t")]
     for make in makers:

@@ -240,6 +240,60 @@ def test_a_commit_after_the_group_has_gone_on(bootstrap: str, filled: Fill, grou
 
 
 @pytest.mark.feature("K-08", "K-19")
+def test_what_goes_can_be_committed_at_the_end_as_well(bootstrap: str, filled: Fill, group: str, admin: Admin) -> None:
+    topic = filled(*numbers(0, 3))
+    events: list[tuple[list[TopicPartition], list[TopicPartition]]] = []
+
+    def revoked(places: list[TopicPartition]) -> None:
+        consumer.commit()
+        consumer.close()  # which it is already doing
+        events.append((places, consumer.assignment()))
+
+    with Consumer(bootstrap, topic, group=group, auto_commit=False, on_revoke=revoked) as consumer:
+        assert values(consumer, 2) == numbers(0, 2)
+    place = TopicPartition(topic, 0)
+    assert events == [([place], [place])]
+    assert admin.group_lag(group) == {place: 1}
+
+
+@pytest.mark.feature("K-05", "K-19")
+@pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
+def test_partitions_that_were_lost_are_told_and_come_back(
+    bootstrap: str,
+    filled: Fill,
+    group: str,
+    admin: Admin,
+    assignor: Literal["range", "cooperative-sticky"],
+) -> None:
+    """Who was too slow has lost them, and what was handled and not committed comes again."""
+    topic = filled(*numbers(0, 3))
+    events: list[tuple[str, list[TopicPartition], list[TopicPartition]]] = []
+
+    def note(what: str) -> Callable[[list[TopicPartition]], None]:
+        return lambda places: events.append((what, places, consumer.assignment()))
+
+    with Consumer(
+        bootstrap,
+        topic,
+        group=group,
+        assignor=assignor,
+        auto_commit_interval_ms=60_000,
+        session_timeout_ms=SESSION_TIMEOUT_MS,
+        heartbeat_interval_ms=300,
+        max_poll_interval_ms=SESSION_TIMEOUT_MS,
+        max_poll_records=1,
+        on_assign=note("assigned"),
+        on_revoke=note("revoked"),
+        on_lost=note("lost"),
+    ) as consumer:
+        assert values(consumer, 1) == numbers(0, 1)
+        wait_until(lambda: not admin.describe_group(group).members, what="the group has gone on", within_s=30)
+        assert values(consumer, 3) == numbers(0, 3)
+        ours = [TopicPartition(topic, 0)]
+        assert events == [("assigned", ours, ours), ("lost", ours, []), ("assigned", ours, ours)]
+
+
+@pytest.mark.feature("K-08", "K-19")
 @pytest.mark.parametrize("grouped", [True, False])
 def test_where_to_begin(bootstrap: str, new_topic: NewTopic, group: str, grouped: bool) -> None:
     topic = new_topic()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Generic, Self, TypeVar, Unpack
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar
+from queue import SimpleQueue
+from typing import Any, Generic, Self, TypeAlias, TypeVar, Unpack
 
 from penstock.model.topic_partition import TopicPartition
 from penstock.sdk.arguments import checked_size
@@ -22,6 +24,21 @@ from penstock.sdk.transaction import Work
 _POLL_S = 1.0
 
 Result = TypeVar("Result")
+_Requests: TypeAlias = "SimpleQueue[Callable[[], None] | None]"
+_CALLBACK: ContextVar[list[_Requests] | None] = ContextVar("callback of a rebalance", default=None)
+
+
+def _asked(requests: _Requests, call: Callable[..., Result], *arguments: Any) -> Future[Result]:
+    answer: Future[Result] = Future()
+
+    def request() -> None:
+        try:
+            answer.set_result(call(*arguments))
+        except BaseException as error:  # whatever it is, it is the caller's
+            answer.set_exception(error)
+
+    requests.put(request)
+    return answer
 
 
 class AsyncConsumer(Generic[Value]):
@@ -64,13 +81,28 @@ class AsyncConsumer(Generic[Value]):
         return given
 
     def _waiting(self, function: Callable[[list[TopicPartition]], Any]) -> Callable[[list[TopicPartition]], None]:
+        async def within(places: list[TopicPartition], waiting: list[_Requests]) -> None:
+            _CALLBACK.set(waiting)
+            try:
+                await function(places)
+            finally:
+                waiting[0].put(None)
+                waiting.clear()  # tasks that it has started know of it, too
+
         def call(places: list[TopicPartition]) -> None:
-            asyncio.run_coroutine_threadsafe(function(places), self._loop).result()
+            requests: _Requests = SimpleQueue()
+            ending = asyncio.run_coroutine_threadsafe(within(places, [requests]), self._loop)
+            while (request := requests.get()) is not None:
+                request()
+            ending.result()
 
         return call
 
     async def _wait(self, call: Callable[..., Result], *arguments: Any) -> Result:
         """In the thread. Of a task that is cancelled the call goes on, and the next one waits for its end."""
+        waiting = _CALLBACK.get()
+        if waiting:  # the thread waits for us, and does meanwhile what we ask for
+            return await asyncio.wrap_future(_asked(waiting[0], call, *arguments))
         await self._rest()
         self._receiving.check_open()
         self._under_way = self._loop.run_in_executor(self._thread, call, *arguments)

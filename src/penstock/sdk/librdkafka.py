@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.client.address import parse_addresses
+from penstock.sdk.arguments import is_text
 from penstock.sdk.errors import SettingsError
 from penstock.sdk.options import ClientOptions
 
@@ -66,7 +67,10 @@ def common_config(bootstrap: str, options: ClientOptions) -> dict[str, Any]:
 
 
 def _checked(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    for name in config:
+    for name, value in config.items():
+        if not is_text(name) or (isinstance(value, str) and not is_text(value)):
+            hint = "both are text that UTF-8 has, without a zero"
+            raise SettingsError(f"config[{name!r}]={value!r}", hint=hint)
         if name in _WITH_A_NAME:
             raise SettingsError(f"config[{name!r}] has a name of its own", hint=f"use {_WITH_A_NAME[name]}")
     return config

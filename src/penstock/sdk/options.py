@@ -12,7 +12,7 @@ import difflib
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from penstock.model.topic_partition import TopicPartition
@@ -24,7 +24,15 @@ Pause = Annotated[int, Field(ge=1, le=300_000)]
 Session = Annotated[int, Field(ge=1, le=3_600_000)]
 Interval = Annotated[int, Field(ge=1, le=86_400_000)]
 Milliseconds = Annotated[int, Field(ge=0, le=86_400_000)]
-Name = Annotated[str, Field(min_length=1, max_length=249)]
+
+
+def _whole(name: str) -> str:
+    if "\0" in name:
+        raise ValueError("a name ends at its first zero; leave it out")
+    return name
+
+
+Name = Annotated[str, Field(min_length=1, max_length=249), AfterValidator(_whole)]
 Partitioner: TypeAlias = Callable[[str, bytes | None, int], int]
 """Of topic, key as bytes, and number of partitions: the partition."""
 Start: TypeAlias = Literal["earliest", "latest"] | Annotated[int, Field(ge=0, le=(1 << 63) - 1)] | datetime.datetime
@@ -177,5 +185,6 @@ def _problem(problem: dict[str, Any], known: list[str]) -> str:
         near = difflib.get_close_matches(name, known, n=1)
         fix = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known))}"
         return f"unknown setting {name}: {fix}"
-    text = problem["msg"][:1].lower() + problem["msg"][1:]
+    said = problem["msg"].removeprefix("Value error, ")
+    text = said[:1].lower() + said[1:]
     return f"{name}={problem['input']!r} is refused: {text}"

@@ -255,16 +255,18 @@ class Receiving(Generic[Value]):
 
     def close(self) -> None:
         """Leave the group. What was handled is committed first; what is only in the buffer is somebody else's."""
-        if self.is_closed:
+        if self.is_closed or self.membership.is_leaving:
             return
+        self.membership.is_leaving = True
         try:
             if self.delivery == "at-most-once" and self._is_committed:
                 self._uncommit_buffer()
         finally:
-            self.is_closed = True
             self.is_stopped.set()
-            self.membership.is_leaving = True
-            self.library.close()
+            try:
+                self.library.close()  # within, `on_revoke` may still commit
+            finally:
+                self.is_closed = True
 
     def _uncommit_buffer(self) -> None:
         """What was committed and never handed out need not be lost at a clean end."""

@@ -9,6 +9,7 @@ import typing
 from typing import Any
 
 import pytest
+from pydantic.fields import FieldInfo
 
 from penstock import Admin, Consumer, Producer
 from penstock.sdk import Avro, SettingsError
@@ -60,6 +61,9 @@ def refused(kind: Any, options: dict[str, Any], message: str) -> None:
         ({"compression": "brotli"}, "compression='brotli' is refused"),
         ({"config": {"linger.ms": 5}}, r"config\['linger.ms'\] has a name of its own: use linger_ms"),
         ({"config": {"no.such.thing": 5}}, r"(?i)no such configuration property"),
+        ({"config": {"sasl.username": "\ud800"}}, "is refused|text that UTF-8 has"),
+        ({"config": {"sasl.username": "a\0b"}}, "text that UTF-8 has, without a zero"),
+        ({"client_id": "a\0b"}, "is refused: a name ends at its first zero; leave it out"),
         ({"value_serializer": "xml"}, "value_serializer='xml' is no format: give 'bytes', 'text', 'json', Avro"),
         ({"key_serializer": 7}, "key_serializer=7 is no format"),
         (
@@ -148,7 +152,12 @@ def test_avro_without_fastavro(monkeypatch: pytest.MonkeyPatch) -> None:
 def bounds(kind: Any) -> list[tuple[str, int]]:
     """The least and the most that each setting takes."""
     hints = typing.get_type_hints(kind, include_extras=True)
-    fields = [(name, field) for name, hint in hints.items() for field in getattr(hint, "__metadata__", ())]
+    fields = [
+        (name, field)
+        for name, hint in hints.items()
+        for field in getattr(hint, "__metadata__", ())
+        if isinstance(field, FieldInfo)
+    ]
     found = [
         (name, bound) for name, field in fields for rule in field.metadata for bound in vars_of(rule, ("ge", "le"))
     ]
