@@ -30,7 +30,8 @@ def copy(tmp_path: Path) -> Path:
 
 
 def clean(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["make", "clean", *arguments], cwd=tree, capture_output=True, text=True, check=False)
+    command = ["make", "--no-print-directory", "clean", *arguments]
+    return subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
 
 
 def there(tree: Path, names: list[str]) -> list[str]:

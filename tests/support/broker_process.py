@@ -5,6 +5,7 @@ started again here, always by its own id, and its output is kept in a file that 
 """
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -22,15 +23,19 @@ _given_ports: set[int] = set()
 
 
 def free_port() -> int:
-    """A port that nobody listens on and that was not given out before."""
+    """A port that nobody listens on and that was not given out before; none that the system gives to a client."""
     while True:
+        port = random.SystemRandom().randrange(10_240, 32_768)
+        if port in _given_ports:
+            continue
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind((HOST, 0))
-            port = int(probe.getsockname()[1])
-        if port not in _given_ports:
-            _given_ports.add(port)
-            return port
+            try:
+                probe.bind((HOST, port))
+            except OSError:
+                continue
+        _given_ports.add(port)
+        return port
 
 
 def answers_kafka(host: str, port: int) -> bool:

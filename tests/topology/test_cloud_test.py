@@ -41,6 +41,7 @@ class ReferenceBroker(PenstockProcess):
             "BROKER_PORT": str(self.port),
             "DATA_DIR": "./data-local",
             "HTTP_PORT": str(self.http_port),
+            "PENSTOCK_PUSH__PORT": "0",  # 9999 may be somebody else's
         }
 
 
