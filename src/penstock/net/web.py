@@ -32,7 +32,8 @@ class WebApplication(FastAPI):
         super().__init__(docs_url=None, redoc_url=None, **options)
         self.add_route("/docs", self._page, include_in_schema=False)
 
-    async def _page(self, request: Request) -> Response:
+    def _page(self, request: Request) -> Response:
+        """In a thread: making it takes as long as many requests."""
         return HTMLResponse(page(self.openapi(), prefix=request.scope.get("root_path", "")))
 
 
