@@ -16,7 +16,7 @@ from typing import NamedTuple
 from bench import store
 from bench.push import engine
 from bench.push.catching_up import catch_up
-from bench.push.delivery import deliver, deliver_redis, publish, publish_redis, through_levels
+from bench.push.delivery import NO_PAUSE, deliver, deliver_redis, publish, publish_redis, through_levels
 from bench.push.redis_server import RedisServer
 from bench.push.subscribers import crowd
 from bench.rivals import Penstock, end_in_order_on_sigterm
@@ -52,10 +52,14 @@ TARGETS = (
     Target("look-up by offset, sealed segment: p99", "look_up", "p99_ms", 0.2, 0.05),
     Target("push delivery to one consumer", "deliver", "messages_per_s", 50_000, 150_000),
     Target("the same, Redis Streams", "deliver_redis", "messages_per_s", None),
-    Target("publish to delivery: p50", "publish", "p50_ms", 0.6, 0.3),
-    Target("publish to delivery: p99", "publish", "p99_ms", 3.0, 1.0),
+    Target("publish to delivery, 500 a second: p50", "publish", "p50_ms", 0.6, 0.3),
+    Target("publish to delivery, 500 a second: p99", "publish", "p99_ms", 3.0, 1.0),
     Target("the same, Redis Streams: p50", "publish_redis", "p50_ms", None),
     Target("the same, Redis Streams: p99", "publish_redis", "p99_ms", None),
+    Target("one after the other, without a pause: p50", "publish_on", "p50_ms", None),
+    Target("one after the other, without a pause: p99", "publish_on", "p99_ms", None),
+    Target("the same, Redis Streams: p50", "publish_on_redis", "p50_ms", None),
+    Target("the same, Redis Streams: p99", "publish_on_redis", "p99_ms", None),
     Target("10,000 subscribers, 1,000 msg/s spread: p99", "crowd", "p99_ms", 20.0),
     Target("root to a consumer three levels down: p99", "levels", "p99_ms", 50.0, 15.0),
     Target("pipe catch-up", "catch_up", "messages_per_s", 200_000, 1_000_000),
@@ -96,6 +100,8 @@ WORKS: dict[str, Work] = {
     "deliver_redis": _on_redis(lambda server: deliver_redis(server, 30_000)),
     "publish": _on_broker(lambda broker: publish(broker, 3_000)),
     "publish_redis": _on_redis(lambda server: publish_redis(server, 3_000)),
+    "publish_on": _on_broker(lambda broker: publish(broker, 3_000, rate=NO_PAUSE)),
+    "publish_on_redis": _on_redis(lambda server: publish_redis(server, 3_000, NO_PAUSE)),
     "crowd": _on_broker(lambda broker: crowd(broker, 10_000, 10.0, 1_000)),
     "levels": lambda directory, seconds: through_levels(directory, 1_000, 100),
     "catch_up": lambda directory, seconds: catch_up(directory, 1_000_000),

@@ -5,6 +5,7 @@ When the consumer has gone the broker is asked for its position: a figure counts
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import Final
@@ -25,6 +26,7 @@ from penstock.model.topic_partition import TopicPartition
 CONSUMER, PUBLISHER = "bench.push.consumer", "bench.push.publisher"
 BATCH_MESSAGES: Final = 100
 LATENCY_RATE: Final = 500
+NO_PAUSE: Final = math.inf
 COMMIT_SECONDS: Final = 10.0
 
 
@@ -62,13 +64,13 @@ def _consumed(kind: str, port: int, name: str, messages: int) -> Figures:
     return {"messages_per_s": found["messages_per_s"]}
 
 
-def publish(broker: Penstock, messages: int, topic: str = "news") -> Figures:
+def publish(broker: Penstock, messages: int, topic: str = "news", rate: float = LATENCY_RATE) -> Figures:
     make_topics(broker.address[1], topic)
-    return _published("penstock", broker.address[1], broker.address[1], topic, messages, LATENCY_RATE)
+    return _published("penstock", broker.address[1], broker.address[1], topic, messages, rate)
 
 
-def publish_redis(server: RedisServer, messages: int) -> Figures:
-    return _published("redis", server.port, server.port, "news", messages, LATENCY_RATE)
+def publish_redis(server: RedisServer, messages: int, rate: float = LATENCY_RATE) -> Figures:
+    return _published("redis", server.port, server.port, "news", messages, rate)
 
 
 def through_levels(directory: Path, messages: int, rate: float) -> Figures:

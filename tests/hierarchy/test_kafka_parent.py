@@ -40,8 +40,7 @@ def test_a_topic_of_a_kafka_broker_is_mirrored(parent: BrokerProcess, tmp_path: 
         child.begin()
         child.wait_for_ends(topic, [5, 5])
         commit_and_abort(parent.bootstrap, topic)
-        with RawClient(parent.host, parent.port) as client:
-            ends = [client.log_end(topic, index) for index in range(2)]
+        ends = [9, 5]  # two records and two markers; a marker may come after its transaction's answer
         child.wait_for_ends(topic, ends)
         assert topic_contents(child.bootstrap, topic) == topic_contents(parent.bootstrap, topic)
         (listed,) = child.get("/pipe/topics")["topics"]

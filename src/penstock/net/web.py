@@ -57,10 +57,17 @@ def _nothing(_: HTTPStatus) -> dict[str, Any]:
     return {}
 
 
-def add_problems(app: FastAPI, *, body_bytes_max: int, what_there_is: str, more: More = _nothing) -> None:
+def add_problems(
+    app: FastAPI,
+    *,
+    body_bytes_max: int,
+    what_there_is: str,
+    wrong_fields: HTTPStatus = HTTPStatus.BAD_REQUEST,
+    more: More = _nothing,
+) -> None:
     """Requests that are not understood, and paths that do not exist; `what_there_is` helps whoever asked for those.
 
-    `more` gives the fields that the application's problems have besides the usual ones.
+    `wrong_fields` is the status for JSON that has another shape than it should. `more` gives the fields that the application's problems have besides the usual ones.
     """
 
     async def invalid(request: Request, error: Exception) -> Response:
@@ -68,13 +75,14 @@ def add_problems(app: FastAPI, *, body_bytes_max: int, what_there_is: str, more:
         assert isinstance(error, RequestValidationError)
         findings = error.errors()
         wrong = next((finding for finding in findings if finding["type"] == "json_invalid"), None)
+        status = HTTPStatus.BAD_REQUEST
         if wrong is not None:
             told = f"{NOT_JSON} ({wrong['ctx']['error']}, at character {wrong['loc'][-1]}); {_SEND_JSON}"
         elif any(isinstance(finding.get("input"), bytes) for finding in findings):
             told = "the body was not looked at; send JSON, and the header Content-Type: application/json"
         else:
-            told = "; ".join(map(_told, findings[:FINDINGS_MAX]))
-        return problem(HTTPStatus.BAD_REQUEST, told, request.url.path, **more(HTTPStatus.BAD_REQUEST))
+            status, told = wrong_fields, "; ".join(map(_told, findings[:FINDINGS_MAX]))
+        return problem(status, told, request.url.path, **more(status))
 
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
