@@ -67,7 +67,8 @@ def add_problems(
 ) -> None:
     """Requests that are not understood, and paths that do not exist; `what_there_is` helps whoever asked for those.
 
-    `wrong_fields` is the status for JSON that has another shape than it should. `more` gives the fields that the application's problems have besides the usual ones.
+    `wrong_fields` is the status for JSON that has another shape than it should; `more` gives the fields that the
+    application's problems have besides the usual ones.
     """
 
     async def invalid(request: Request, error: Exception) -> Response:
