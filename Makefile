@@ -6,7 +6,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 # What the linters look at: the packages that exist.
 CODE := $(wildcard src tests tools bench examples)
-PYTEST := $(BIN)/pytest -n 2
+PYTEST := $(BIN)/pytest -n 3 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help all setup demo run test lint quick build smoke docs compat compat-setup spark spark-kills differential compat-suites crash crash-setup scale fuzz load soak soak-smoke chaos nightly bench bench-quick bench-clients bench-age bench-spark bench-push bench-sustained features clean
