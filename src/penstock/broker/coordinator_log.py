@@ -132,3 +132,13 @@ def batch_items(buffer: Buffer, position: int, header: BatchHeader) -> list[tupl
         return keys_and_values(records_payload(buffer, header, position), header.record_count)
     except (ValueError, IndexError) as error:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"offset {header.base_offset}: {error}") from error
+
+
+def resolving(future: asyncio.Future[ErrorCode]) -> Outcome:
+    """For who can wait."""
+
+    def outcome(code: ErrorCode) -> None:
+        if not future.done():
+            future.set_result(code)
+
+    return outcome

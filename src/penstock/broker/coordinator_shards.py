@@ -50,6 +50,11 @@ class CoordinatorShards(Generic[S]):
     def is_loading(self) -> bool:
         return any(True for _ in self.loading())
 
+    @property
+    def all_are_active(self) -> bool:
+        """False while one is loading or has failed: what is not found may still exist."""
+        return all(shard is not None and shard.state is CoordinatorState.ACTIVE for shard in self.all)
+
     def open(self, topic: Topic) -> None:
         for index in range(topic.partition_count):
             try:

@@ -49,7 +49,7 @@ def _connect_transactions(transactions: TransactionCoordinator, metrics: BrokerM
     metrics.add_gauge(
         "penstock_uncoordinated_transactions",
         "Open transactions in partitions that no coordinator knows",
-        lambda: transactions.uncoordinated_count,
+        lambda: transactions.hanging.count,
     )
     ends = transactions.endings.ends
     metrics.add_counter(

@@ -1,17 +1,11 @@
-"""How many transactions ended and how, and how many are open where no coordinator knows them: figures for metrics."""
+"""How many transactions ended and how: figures for metrics."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from penstock.broker.transactions.states import TransactionState
 from penstock.broker.transactions.transaction import Transaction
-from penstock.cluster.partition import Partition
-from penstock.model.topic_name import TRANSACTION_STATE
-from penstock.model.topic_partition import TopicPartition
-from penstock.storage.interface import OpenTransaction
 
 
 @dataclass(slots=True)
@@ -30,22 +24,3 @@ class Ends:
             self.committed += 1
         else:
             self.aborted += 1
-
-
-def uncoordinated(
-    partitions: Iterable[Partition], known: Iterable[Transaction]
-) -> Iterator[tuple[Partition, OpenTransaction]]:
-    """Transactions that hold back readers of a partition and belong to none that is known."""
-    by_producer: dict[int, list[Transaction]] = defaultdict(list)
-    for value in known:
-        by_producer[value.producer_id].append(value)
-    for partition in partitions:
-        if partition.topic == TRANSACTION_STATE or partition.mirror:
-            continue
-        for found in partition.log.open_transactions():
-            place = TopicPartition(partition.topic, partition.index)
-            if not any(
-                place in value.partitions and value.has_batches_of(found.producer_epoch)
-                for value in by_producer[found.producer_id]
-            ):
-                yield partition, found

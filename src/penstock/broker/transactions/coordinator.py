@@ -15,33 +15,29 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterator
 
-from penstock.broker.coordinator_log import Outcome
+from penstock.broker.coordinator_log import Outcome, resolving
 from penstock.broker.coordinator_shards import CoordinatorShards
 from penstock.broker.producer_ids import ProducerIds
-from penstock.broker.transactions.census import uncoordinated
 from penstock.broker.transactions.endings import Endings
+from penstock.broker.transactions.hanging import HangingTransactions
 from penstock.broker.transactions.markers import MarkerWriter, OnOffsetsEnded
 from penstock.broker.transactions.shard import TransactionShard
 from penstock.broker.transactions.states import AT_REST, PREPARED, TransactionState
 from penstock.broker.transactions.transaction import (
-    EPOCH_MAX,
     NO_PRODUCER_ID,
     SECOND_GENERATION,
     ProducerIdentity,
     Transaction,
 )
 from penstock.cluster.controller import Controller
-from penstock.cluster.partition import Partition
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicChange, TopicTable
 from penstock.config.settings import TransactionSettings
-from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import TRANSACTION_STATE
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.clock import Clock
 from penstock.runtime.pauses import pause_at
-from penstock.storage.interface import OpenTransaction
 
 log = logging.getLogger(__name__)
 
@@ -71,6 +67,7 @@ class TransactionCoordinator:
         self.markers = MarkerWriter(partitions, clock, on_offsets_ended)
         self.endings = Endings(self.markers, clock)
         self._shards = CoordinatorShards(TRANSACTION_STATE, partitions, controller, TransactionShard)
+        self.hanging = HangingTransactions(partitions, self.markers, self._shards, self.open)
         self._loading: asyncio.Task[None] | None = None
         self._sweeping: asyncio.Task[None] | None = None
 
@@ -110,23 +107,9 @@ class TransactionCoordinator:
                 if value.state in PREPARED:
                     self.endings.begin(value.transactional_id)
                     self.endings.finish(shard, value)
-        self._partitions.on_opened = self.abort_unknown
+        self._partitions.on_opened = self.hanging.abort_in
         for partition in self._partitions.opened():
-            self.abort_unknown(partition)
-
-    def abort_unknown(self, partition: Partition) -> None:
-        """What is open in a log and in no transaction that is known here ends: nobody else would ever end it."""
-        if partition.mirror:
-            return  # its markers come from the root
-        if partition.topic == TRANSACTION_STATE or not self.knows_all:
-            return  # nobody can tell whether a transaction that is not found here is another shard's
-        found = partition.log.open_transactions()
-        known = {value.producer_id: value for value in self.open()} if found else {}
-        place = TopicPartition(partition.topic, partition.index)
-        for each in found:
-            value = known.get(each.producer_id)
-            if value is None or place not in value.partitions or not _accounts_for(value, each):
-                self.markers.abort_unknown(partition, _unknown_end(each))
+            self.hanging.abort_in(partition)
 
     # --- finding -----------------------------------------------------------------------------------------------------
 
@@ -168,22 +151,13 @@ class TransactionCoordinator:
         return max(0.0, (self._clock.now_ms() - min(starts)) / 1000) if starts else 0.0
 
     @property
-    def uncoordinated_count(self) -> int:
-        """Transactions that are open in partitions and that no shard knows, be it because that has failed."""
-        return 0 if self.is_loading else sum(1 for _ in self.uncoordinated())
-
-    def uncoordinated(self) -> Iterator[tuple[Partition, OpenTransaction]]:
-        """Those transactions. Others may run between two of them."""
-        return uncoordinated(self._partitions.opened(), self.open())
-
-    @property
     def id_count(self) -> int:
         return sum(len(shard.transactions) for shard in self._shards.present())
 
     @property
     def knows_all(self) -> bool:
         """False while a shard is loading or has failed: a transaction that is not found may still exist."""
-        return len(list(self._shards)) == len(self._shards.all)
+        return self._shards.all_are_active
 
     @property
     def is_loading(self) -> bool:
@@ -241,7 +215,7 @@ class TransactionCoordinator:
         """They are in the transaction, and that is on disk, when this returns."""
         await self._find_at_rest(transactional_id)
         future: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
-        if not self.add_at_once(transactional_id, sender, partitions, version, _resolving(future)):
+        if not self.add_at_once(transactional_id, sender, partitions, version, resolving(future)):
             await _success(future)
 
     def add_at_once(
@@ -315,26 +289,6 @@ class TransactionCoordinator:
         await self.endings.wait(value.transactional_id)
         return self.find(value.transactional_id)[1]
 
-    async def abort_uncoordinated(self, place: TopicPartition, producer_id: int) -> None:
-        """By hand: what is open in a partition and in no transaction that is known. Its marker is on disk then.
-
-        KafkaError COORDINATOR_NOT_AVAILABLE while some transactions are not known, INVALID_TXN_STATE if there is
-        nothing of the kind.
-        """
-        if self.is_loading or not self.knows_all:
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        partition = self._partitions.get(place.topic, place.partition)
-        for _, found in uncoordinated([partition], self.open()):
-            if found.producer_id == producer_id:
-                break
-        else:
-            raise KafkaError(ErrorCode.INVALID_TXN_STATE)
-        future: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
-        self.markers.write_one(place, _unknown_end(found), _resolving(future))
-        code = await future
-        if code is not ErrorCode.NONE:
-            raise KafkaError(code)
-
     async def _abort_open(self, value: Transaction) -> bool:
         """Shut out the client of an ongoing transaction and abort it. False, and nothing, if it has ended meanwhile."""
         new_id = NO_PRODUCER_ID
@@ -365,7 +319,7 @@ class TransactionCoordinator:
         self, shard: TransactionShard, value: Transaction, then: Callable[[ErrorCode], None] | None = None
     ) -> None:
         future: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
-        resolve = _resolving(future)
+        resolve = resolving(future)
 
         def outcome(code: ErrorCode) -> None:
             if then is not None:
@@ -403,25 +357,6 @@ class TransactionCoordinator:
         for shard in self._shards:
             for value in shard.transactions.unused(now_ms, self._settings.id_expiration_ms, FORGOTTEN_PER_SWEEP):
                 shard.remove(value.dead(now_ms), now_ms, lambda code: None)
-
-
-def _unknown_end(found: OpenTransaction) -> Marker:
-    """The marker has the next epoch, so that its producer, should it be alive, hears of it and begins anew."""
-    epoch = min(found.producer_epoch + 1, EPOCH_MAX)
-    return Marker(found.producer_id, epoch, max(found.coordinator_epoch, 0), is_commit=False)
-
-
-def _accounts_for(value: Transaction, found: OpenTransaction) -> bool:
-    """An end that is being written ends whatever it finds, each in its way (`MarkerWriter.fitting`)."""
-    return value.state in PREPARED or value.has_batches_of(found.producer_epoch)
-
-
-def _resolving(future: asyncio.Future[ErrorCode]) -> Outcome:
-    def outcome(code: ErrorCode) -> None:
-        if not future.done():
-            future.set_result(code)
-
-    return outcome
 
 
 async def _success(future: asyncio.Future[ErrorCode]) -> None:

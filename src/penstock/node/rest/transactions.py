@@ -139,11 +139,11 @@ class TransactionRoutes:
 
     async def list_hanging(self, limit: Limit = LIMIT) -> HangingsBody:
         """They hold back readers of committed messages, and nobody will ever end them."""
-        if self._transactions.is_loading or not self._transactions.knows_all:
+        if not self._transactions.knows_all:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         found: list[HangingBody] = []
         turns = Turns()
-        for partition, each in self._transactions.uncoordinated():
+        for partition, each in self._transactions.hanging:
             if len(found) == limit:
                 return HangingsBody(transactions=found, truncated=True)
             found.append(
@@ -165,7 +165,7 @@ class TransactionRoutes:
         check_partition(topic, body.partition)
         place = TopicPartition(body.topic, body.partition)
         try:
-            await self._transactions.abort_uncoordinated(place, body.producer_id)
+            await self._transactions.hanging.abort(place, body.producer_id)
         except KafkaError as error:
             if error.code is not ErrorCode.INVALID_TXN_STATE:
                 raise

@@ -383,16 +383,16 @@ def test_by_hand_only_what_nobody_coordinates_is_ended_in_a_partition() -> None:
             sender = await begun(world, A)
             stranger = ProducerIdentity(sender.producer_id + 50, 3)
             world.write(B, stranger)
-            ((partition, found),) = world.transactions.uncoordinated()
+            ((partition, found),) = world.transactions.hanging
             assert (partition.index, found.producer_id) == (B.partition, stranger.producer_id)
             for place, producer_id in ((A, sender.producer_id), (B, sender.producer_id), (A, stranger.producer_id)):
                 with pytest.raises(KafkaError) as refused:
-                    await world.transactions.abort_uncoordinated(place, producer_id)
+                    await world.transactions.hanging.abort(place, producer_id)
                 assert refused.value.code is ErrorCode.INVALID_TXN_STATE
-            await world.transactions.abort_uncoordinated(B, stranger.producer_id)
+            await world.transactions.hanging.abort(B, stranger.producer_id)
             (marker,) = world.log(B).markers
             assert (marker.producer_id, marker.producer_epoch, marker.is_commit) == (stranger.producer_id, 4, False)
-            assert list(world.transactions.uncoordinated()) == []
+            assert list(world.transactions.hanging) == []
             assert world.of("tx").state is TransactionState.ONGOING
 
     run(test())
