@@ -16,11 +16,13 @@ from penstock.client.address import Address
 from penstock.client.cluster import Cluster
 from penstock.client.offsets import bounds
 from penstock.model.batch_builder import NewRecord, build_batch
+from penstock.model.errors import ErrorCode
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.reading.records.range_reader import RangeReader
 from tests.support.batches import now_ms
 from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import RawClient, unique_name
+from tests.support.waiting import wait_until
 
 PARTITIONS = 2
 DRIVER_DEADLINE_S = 300.0  # Spark needs ten seconds to start, on a machine that has nothing else to do
@@ -51,8 +53,14 @@ class CopyWorld:
         with RawClient(self.broker.host, self.broker.port) as client:
             for partition in range(PARTITIONS):
                 records = [self._record() for _ in range(count // PARTITIONS)]
-                batch = build_batch(records, timestamp=now_ms())
-                assert client.produce(self.source, bytes(batch), partition=partition).error_code == 0
+                batch = bytes(build_batch(records, timestamp=now_ms()))
+                wait_until(lambda at=partition, it=batch: self._is_stored(client, it, at), what="a batch is stored")  # type: ignore[misc]
+
+    def _is_stored(self, client: RawClient, batch: bytes, partition: int) -> bool:
+        """False while a broker that has just started does not lead its partitions yet."""
+        code = ErrorCode(client.produce(self.source, batch, partition=partition).error_code)
+        assert code in (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        return code is ErrorCode.NONE
 
     def _record(self) -> NewRecord:
         self.expected += 1
