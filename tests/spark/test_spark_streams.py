@@ -92,6 +92,7 @@ def test_few_records_wait_for_more(live: Live, broker: BrokerProcess, topic: str
     wait_until(lambda: live.query and live.query.recentProgress, what="the query idles", within_s=WITHIN_S)
     put(client, topic, "c", "d", "e", "f")
     live.wait_for(*"abcdef")
+    wait_until(live.sizes, what="the batch is told of", within_s=WITHIN_S)
     assert live.sizes() == [6]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 
 from penstock.client.cluster import Cluster, TopicInfo, check
@@ -9,6 +10,8 @@ from penstock.model.errors import ErrorCode, KafkaError
 
 CREATE_TOPICS, CREATE_TOPICS_VERSION = 19, 7
 TIMEOUT_MS = 30_000
+MAKING_SECONDS = 3.0
+MAKING_PAUSE_SECONDS = 0.05
 
 
 def ensure_topic(
@@ -41,16 +44,17 @@ def ensure_topic(
 
 
 def topics_to_write(cluster: Cluster, names: Iterable[str]) -> dict[str, TopicInfo]:
-    """Topics that must be there, or that the broker makes because somebody asks for them."""
+    """Topics that must be there, or that the broker makes because somebody asks for them.
+
+    Kafka begins to make them then, and says that they are unknown until they are there.
+    """
     wanted = list(names)
-    found = cluster.patiently(lambda: cluster.topics(wanted, create=True))
-    missing = [name for name in wanted if name not in found]
-    return {**found, **cluster.patiently(lambda: _existing(cluster, missing))} if missing else found
-
-
-def _existing(cluster: Cluster, names: list[str]) -> dict[str, TopicInfo]:
-    found = cluster.topics(names)
-    for name in names:
-        if name not in found:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name}; create it first")
-    return found
+    deadline = time.monotonic() + MAKING_SECONDS
+    while True:
+        found = cluster.patiently(lambda: cluster.topics(wanted, create=True))
+        missing = [name for name in wanted if name not in found]
+        if not missing:
+            return found
+        if time.monotonic() > deadline:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {missing[0]}; create it first")
+        time.sleep(MAKING_PAUSE_SECONDS)
