@@ -35,8 +35,8 @@ from tests.chaos.run import Chaos, Result
 from tests.support.strace import CannotAttach, Strace
 from tests.support.waiting import wait_until
 
-SHORT_SECONDS = 12.0
-SHORT_MINIMUM = Minimum(committed=20, aborted=5, kills=3)
+SHORT_SECONDS = 20.0
+SHORT_MINIMUM = Minimum(committed=20, aborted=5, kills=5)
 """Little, since a busy machine may spend most of the time on starting brokers."""
 SHORT_LEAVE_SECONDS = 10.0
 """librdkafka may wait for ever for what it lost with the connection to a broker that died."""

@@ -49,13 +49,13 @@ def test_reads_beside_everything_else(tmp_path: Path) -> None:
     for thread in threads:
         thread.start()
     try:
-        for index in range(700):
+        for index in range(2000):
             put(rig.log, b"%d" % index, timestamp=NOW + index)
             if index % 25 == 0:
                 rig.flush()
             if index % 250 == 0:
                 rig.checkpoint()
-            if index % 200 == 0:
+            if index % 300 == 0:
                 rig.log.set_config(replace(CONFIG, retention_bytes=30_000))
                 run_retention(rig.log, NOW)
     finally:
