@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("penstock", "penstock_spark")
 TOP_LEVEL = "pyspark_penstock.py"
 DEMO = "examples/prices"
-DEMO_INSIDE = "penstock/cli/examples/prices"
+DEMO_INSIDE = "penstock/cli/pipeline/examples/prices"
 SHIPPED = (".py", ".pyi", ".typed", ".yaml", ".yml", ".sql", ".txt", ".md")
 """Kinds of files that belong into a wheel; anything else below src is there by mistake."""
 METADATA = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")

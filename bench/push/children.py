@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from penstock.cli.child_process import end_in_order
+from penstock.cli.processes.child_process import end_in_order
 
 END_SECONDS = 10
 

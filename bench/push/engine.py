@@ -28,9 +28,9 @@ from penstock.model.errors import KafkaError
 from penstock.model.ids import PartitionId
 from penstock.model.records import batch_records, record_at
 from penstock.runtime.clock import SystemClock
+from penstock.storage.engine.disk_engine import DiskEngine
 from penstock.storage.interface import Log, LogConfig
-from penstock.storage.manager import DiskEngine
-from penstock.storage.metadata import TopicRow
+from penstock.storage.metadata.store import TopicRow
 
 CALLERS: Final = 4000
 MESSAGE: Final = NewRecord(None, b"m" * 100)

@@ -3,8 +3,8 @@
 import pytest
 from typer.testing import CliRunner
 
-from penstock.cli.errors import CommandError, ExitCode
-from penstock.cli.quota import app
+from penstock.cli.kafka.quota import app
+from penstock.cli.terminal.errors import CommandError, ExitCode
 from tests.cli.conftest import CommandLine
 
 pytestmark = pytest.mark.feature("F-01")

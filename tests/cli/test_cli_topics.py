@@ -7,7 +7,7 @@ import uuid
 import pytest
 from confluent_kafka import Uuid
 
-from penstock.cli.topic import _id_text
+from penstock.cli.kafka.topic import _id_text
 from tests.cli.conftest import CommandLine
 
 

@@ -18,7 +18,7 @@ from penstock.model.ids import PartitionId
 from penstock.node.storage import ENGINES
 from penstock.runtime.plugins import load_implementation
 from penstock.storage.interface import Log, LogConfig, OpenStorage, StorageEngine
-from penstock.storage.metadata import TopicRow
+from penstock.storage.metadata.store import TopicRow
 from penstock.storage.observer import SilentObserver
 from tests.support.waiting import wait_until
 from tests.unit.storage.log_rig import NOW, make_batch, put, put_idempotent, values_of

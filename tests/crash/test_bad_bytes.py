@@ -14,7 +14,7 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
 from penstock.model.records import iter_records
 from penstock.storage.interface import LogState
-from penstock.storage.log import DiskLog
+from penstock.storage.log.log import DiskLog
 from tests.support.engine_bench import TOPIC, EngineBench
 
 pytestmark = pytest.mark.crash

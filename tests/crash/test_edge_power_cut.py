@@ -20,7 +20,7 @@ from penstock.edge.generation import Generation
 from penstock.edge.messages import Incoming
 from penstock.edge.store import FOREVER, Store, take_over
 from penstock.storage.data_directory import DataDirectory
-from penstock.storage.manager import DiskEngine
+from penstock.storage.engine.disk_engine import DiskEngine
 from penstock.testing.clock import ManualClock
 from penstock.testing.faulty_files import FaultyFiles
 from penstock.testing.inline_worker import InlineWorker

@@ -16,9 +16,9 @@ from random import Random
 import pytest
 
 from penstock.model.ids import PartitionId
-from penstock.storage import room
 from penstock.storage.interface import LogState
-from penstock.storage.log import DiskLog
+from penstock.storage.log import preallocation
+from penstock.storage.log.log import DiskLog
 from penstock.testing.faulty_files import Kind
 from penstock.testing.power_cut import CutDisk, Mode
 from tests.crash.workload import CONFIGS, TRANSACTIONAL, Diary, Workload
@@ -41,7 +41,7 @@ def scratch() -> Iterator[Path]:
 @pytest.fixture(autouse=True)
 def small_rooms(monkeypatch: pytest.MonkeyPatch) -> None:
     """The segments of these runs are small, too."""
-    monkeypatch.setattr(room, "STEP_BYTES", 1500)
+    monkeypatch.setattr(preallocation, "STEP_BYTES", 1500)
 
 
 def recorded(scratch: Path, seed: int, flush: str = "always") -> Workload:

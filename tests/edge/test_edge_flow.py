@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import Producer
 
 from penstock import BrokerClient
-from penstock.edge.bodies import HealthBody, MessageBody, MessagesBody, SegmentsBody, StatsBody
+from penstock.edge.http.bodies import HealthBody, MessageBody, MessagesBody, SegmentsBody, StatsBody
 from tests.edge.conftest import NewEdge, inject
 from tests.support.edge_process import EdgeProcess
 from tests.support.http_json import ask

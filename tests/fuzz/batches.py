@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 from typing import Final
 
-from penstock.broker.record_checks import LoopBudget, RecordCheck, check_batches
+from penstock.broker.records.checks import LoopBudget, RecordCheck, check_batches
 from penstock.model.batch import BatchHeader, check_batch, crc_matches, iter_headers, read_header
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.compression import compress, decompress
@@ -20,8 +20,8 @@ from penstock.model.errors import KafkaError
 from penstock.model.record import Record
 from penstock.model.record_walk import first_since, latest_from, sound_steps
 from penstock.model.records import batch_records, check_records, records_payload
-from penstock.storage.aborted_index import AbortedRanges
-from penstock.storage.clean_batch import BatchCleaner, key_digest
+from penstock.storage.compaction.clean_batch import BatchCleaner, key_digest
+from penstock.storage.segment.aborted_index import AbortedRanges
 from tests.fuzz.finding import Finding, watched
 from tests.fuzz.mutation import Change, change_somehow, fix_batches, rearrange
 from tests.fuzz.samples import BATCHES, TIME

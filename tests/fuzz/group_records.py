@@ -14,10 +14,10 @@ import struct
 from collections.abc import Iterator
 from typing import Final
 
+from penstock.broker.coordination.record_primitives import MalformedRecord
 from penstock.broker.groups import records
 from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.groups.records import CommittedOffset, GroupKey, GroupValue, MemberValue, OffsetKey
-from penstock.broker.record_wire import MalformedRecord
 from penstock.model.batch import check_batch
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.ids import NO_TOPIC_ID

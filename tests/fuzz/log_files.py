@@ -24,16 +24,16 @@ from penstock.model.batch import TRANSACTIONAL_BIT, iter_headers, read_header, s
 from penstock.model.control_record import Marker, build_marker, parse_marker
 from penstock.model.errors import KafkaError
 from penstock.runtime.files import RealFiles
-from penstock.storage.aborted_index import AbortedIndex
-from penstock.storage.epochs import Epochs
-from penstock.storage.index import OffsetIndex
 from penstock.storage.interface import LogConfig
-from penstock.storage.producer_state import Producers
-from penstock.storage.recovery import RecoveredLog, recover
-from penstock.storage.repair import repair_log
-from penstock.storage.snapshot import SegmentEntry, encode_snapshot
-from penstock.storage.time_index import TimeIndex, Times
-from penstock.storage.verify import verify_log
+from penstock.storage.log.epochs import Epochs
+from penstock.storage.log.producer_state import Producers
+from penstock.storage.recovery.recovery import RecoveredLog, recover
+from penstock.storage.recovery.repair import repair_log
+from penstock.storage.recovery.snapshot import SegmentEntry, encode_snapshot
+from penstock.storage.recovery.verify import verify_log
+from penstock.storage.segment.aborted_index import AbortedIndex
+from penstock.storage.segment.offset_index import OffsetIndex
+from penstock.storage.segment.time_index import TimeIndex, Times
 from tests.fuzz.finding import Finding, watched
 from tests.fuzz.mutation import Change, change_somehow, fix_batches, put_number, rearrange
 from tests.fuzz.samples import TIME

@@ -14,7 +14,7 @@ from typing import Final
 from crc32c import crc32c
 
 from penstock.model.batch import CRC_START, HEADER_BYTES, LOG_OVERHEAD_BYTES
-from penstock.storage.scan import _LOOKS_LIKE_BATCH
+from penstock.storage.segment.batch_scanner import _LOOKS_LIKE_BATCH
 
 Change = Callable[[bytes, int], bytes]
 

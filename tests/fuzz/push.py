@@ -17,7 +17,7 @@ from collections import Counter
 from typing import Any, Final
 
 from penstock.broker.push.connection import UNSENT_BYTES_MAX
-from penstock.broker.push.door import PushDoor
+from penstock.broker.push.server import PushDoor
 from penstock.net.outbox import Outbox
 from penstock.protocol.push import messages as m
 from penstock.protocol.push.data import AckData, AckRange, Data, Verdict, data_frame, data_head, encode_item

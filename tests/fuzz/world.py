@@ -15,15 +15,15 @@ from typing import Final
 from unittest.mock import patch
 
 from penstock.broker.broker import Broker
-from penstock.broker.record_worker import RecordWorker
+from penstock.broker.records.worker import RecordWorker
 from penstock.config.settings import Settings
 from penstock.model.batch import crc_matches, iter_headers
 from penstock.node import node
 from penstock.node.node import Node
 from penstock.node.storage import Storage
-from penstock.storage.memory import MemoryEngine
-from penstock.storage.memory_log import MemoryLog
-from penstock.storage.metadata import MetadataStore, TopicRow
+from penstock.storage.memory.engine import MemoryEngine
+from penstock.storage.memory.log import MemoryLog
+from penstock.storage.metadata.store import MetadataStore, TopicRow
 from penstock.testing.inline_worker import InlineWorker
 from tests.fuzz.finding import Finding
 from tests.fuzz.virtual_loop import LoopClock, VirtualLoop

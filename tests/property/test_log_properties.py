@@ -23,9 +23,9 @@ from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.records import iter_records
 from penstock.storage.interface import LogConfig
-from penstock.storage.log import DiskLog
-from penstock.storage.memory import MemoryEngine
-from penstock.storage.memory_log import MemoryLog
+from penstock.storage.log.log import DiskLog
+from penstock.storage.memory.engine import MemoryEngine
+from penstock.storage.memory.log import MemoryLog
 from penstock.storage.retention import run_retention
 from tests.unit.storage.log_rig import NOW, PARTITION, Rig
 

@@ -34,10 +34,10 @@ def test_the_wheel_has_code_types_templates_and_the_demo(dist: Path) -> None:
     assert {
         "penstock/py.typed",
         "penstock/__init__.pyi",
-        "penstock/cli/scenarios/mixed.yaml",
-        "penstock/cli/pipeline_template/spark-pipeline.yml.txt",
-        "penstock/cli/pipeline_template/.gitignore.txt",
-        "penstock/cli/examples/prices/transformations/bars.sql",
+        "penstock/cli/bench/scenarios/mixed.yaml",
+        "penstock/cli/pipeline/template/spark-pipeline.yml.txt",
+        "penstock/cli/pipeline/template/.gitignore.txt",
+        "penstock/cli/pipeline/examples/prices/transformations/bars.sql",
         "penstock_spark/source.py",
         "pyspark_penstock.py",
     } <= found
@@ -73,7 +73,7 @@ def changed(wheel: Path, target: Path, *, without: str = "", more: str = "") -> 
     ("without", "more", "complaint"),
     [
         ("penstock/py.typed", "", "penstock/py.typed is missing: name it in pyproject.toml"),
-        ("penstock/cli/scenarios/mixed.yaml", "", "penstock/cli/scenarios/mixed.yaml is missing"),
+        ("penstock/cli/bench/scenarios/mixed.yaml", "", "penstock/cli/bench/scenarios/mixed.yaml is missing"),
         (f"penstock-{__version__}.dist-info/entry_points.txt", "", "its metadata has no entry_points.txt"),
         ("", "tests/conftest.py", "tests/conftest.py does not belong into the wheel"),
     ],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cli.pipeline_init import copy_example
+from penstock.cli.pipeline.init import copy_example
 from tests.spark.test_pipeline_prices import alerts, bars, walk
 from tests.support.broker_process import BrokerProcess
 from tests.support.command_line import CommandLine

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cli.demo_prices import MINUTES, NOT_PRICES, OPENING
+from penstock.cli.demo.prices import MINUTES, NOT_PRICES, OPENING
 from tests.support.command_line import CommandLine
 from tests.support.pipelines import PIPELINE_TIMEOUT_S
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from penstock.cli.demo_pipeline import SHORT_LIVED
+from penstock.cli.demo.pipeline import SHORT_LIVED
 from tests.support.broker_process import BrokerProcess
 from tests.support.command_line import CommandLine
 from tests.support.pipelines import PIPELINE_TIMEOUT_S, Project

@@ -13,14 +13,14 @@ from typing import Any, Self, TypeVar
 
 from penstock.broker.broker import Broker
 from penstock.broker.call import Call
-from penstock.broker.fetch_sessions import FetchSessions
+from penstock.broker.fetch.sessions import FetchSessions
 from penstock.broker.groups.coordinator import GroupCoordinator
-from penstock.broker.producer_ids import ProducerIds
 from penstock.broker.quotas.quotas import Quotas
-from penstock.broker.record_worker import RecordWorker
+from penstock.broker.records.worker import RecordWorker
 from penstock.broker.telemetry.telemetry import ClientTelemetry
 from penstock.broker.transactions.coordinator import TransactionCoordinator
-from penstock.cluster.controller import Controller
+from penstock.broker.transactions.producer_ids import ProducerIds
+from penstock.cluster.controller.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
 from penstock.config.settings import Settings
@@ -31,7 +31,7 @@ from penstock.protocol.kafka.apis import APIS
 from penstock.protocol.kafka.messages import encode, request_reader, response_messages, response_reader
 from penstock.runtime.clock import SystemClock
 from penstock.storage.interface import LogEngine
-from penstock.storage.metadata import MetadataStore
+from penstock.storage.metadata.store import MetadataStore
 from tests.support.plain_engine import PlainEngine
 from tests.support.wire import API_KEYS, encode_body
 

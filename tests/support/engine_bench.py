@@ -17,11 +17,11 @@ from penstock.model.records import iter_records
 from penstock.runtime.files import Files, RealFiles
 from penstock.runtime.worker import Worker
 from penstock.storage.data_directory import DataDirectory
+from penstock.storage.engine.disk_engine import DiskEngine
+from penstock.storage.flush.sync_cost import SyncCost
 from penstock.storage.interface import Appended, Log, LogConfig
-from penstock.storage.manager import DiskEngine
-from penstock.storage.memory import MemoryEngine
-from penstock.storage.metadata import MetadataStore, TopicRow
-from penstock.storage.sync_cost import SyncCost
+from penstock.storage.memory.engine import MemoryEngine
+from penstock.storage.metadata.store import MetadataStore, TopicRow
 from penstock.testing.clock import ManualClock
 from penstock.testing.inline_worker import InlineWorker
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
 
 from penstock.broker.groups.coordinator import GroupCoordinator
-from penstock.cluster.controller import Controller
-from penstock.cluster.new_topic import NewTopic
+from penstock.cluster.controller.controller import Controller
+from penstock.cluster.controller.new_topic import NewTopic
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import Topic, TopicTable
 from penstock.config.settings import GroupSettings, Settings
@@ -22,8 +22,8 @@ from penstock.model.ids import PartitionId
 from penstock.model.record import Record
 from penstock.model.records import iter_records
 from penstock.storage.interface import Appended, LogConfig, LogState, ProducerView, ReadSlice, Scan, TimestampOffset
-from penstock.storage.metadata import MetadataStore
-from penstock.storage.time_search import scan_here
+from penstock.storage.metadata.store import MetadataStore
+from penstock.storage.segment.time_search import scan_here
 from tests.support.no_transactions import NoMirrors, NoTransactions
 
 T = TypeVar("T")

@@ -17,8 +17,8 @@ from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.control_record import Marker
 from penstock.model.ids import PartitionId
 from penstock.storage.interface import LogConfig
-from penstock.storage.memory_budget import MemoryBudget
-from penstock.storage.memory_log import MemoryLog
+from penstock.storage.memory.budget import MemoryBudget
+from penstock.storage.memory.log import MemoryLog
 from penstock.topology.pipe.follower import BadAnswer, Diverge, Followed, Follower, Place, Restart, Store, Trim
 from penstock.topology.pipe.health import PipeHealth
 from penstock.topology.pipe.reading import PullReader, last_batch

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from penstock.cli.demo_pipeline import SHORT_LIVED
-from penstock.cli.pipeline_init import copy_example
-from penstock.cli.spark_environment import spark_environ
-from penstock.cli.spark_server import SparkServer
+from penstock.cli.demo.pipeline import SHORT_LIVED
+from penstock.cli.pipeline.init import copy_example
+from penstock.cli.pipeline.spark_environment import spark_environ
+from penstock.cli.pipeline.spark_server import SparkServer
 from tests.support.broker_process import BrokerProcess
 from tests.support.command_line import CommandLine, Outcome
 from tests.support.raw_client import unique_name

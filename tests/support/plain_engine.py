@@ -20,7 +20,7 @@ from penstock.storage.interface import (
     Scan,
     TimestampOffset,
 )
-from penstock.storage.time_search import scan_here
+from penstock.storage.segment.time_search import scan_here
 from tests.support.no_transactions import NoMirrors, NoTransactions
 
 BYTES_PER_RECORD = 100

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from penstock.cli.spark_environment import spark_environ
+from penstock.cli.pipeline.spark_environment import spark_environ
 from tests.support.broker_process import HOST, free_port
 from tests.support.waiting import wait_until
 

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from penstock.broker.producer_ids import ProducerIds
 from penstock.broker.transactions.coordinator import TransactionCoordinator
+from penstock.broker.transactions.producer_ids import ProducerIds
 from penstock.broker.transactions.transaction import ProducerIdentity, Transaction
 from penstock.config.settings import TransactionSettings
 from penstock.model.batch import BatchHeader, read_header
@@ -18,7 +18,7 @@ from penstock.model.ids import PartitionId
 from penstock.model.topic_name import TRANSACTION_STATE
 from penstock.model.topic_partition import TopicPartition
 from penstock.storage.interface import Appended, LogConfig, OpenTransaction, ProducerView
-from penstock.storage.producer_state import Producers
+from penstock.storage.log.producer_state import Producers
 from tests.support.group_world import HandEngine, HandLog, World
 
 

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from penstock.broker.call import Call
-from penstock.broker.fetch_sessions import FetchSessions
+from penstock.broker.fetch.sessions import FetchSessions
 from penstock.broker.groups.coordinator import GroupCoordinator
-from penstock.broker.producer_ids import ProducerIds
 from penstock.broker.quotas.quotas import Quotas
-from penstock.broker.record_worker import RecordWorker
+from penstock.broker.records.worker import RecordWorker
 from penstock.broker.telemetry.telemetry import ClientTelemetry
 from penstock.broker.transactions.coordinator import TransactionCoordinator
-from penstock.cluster.controller import Controller
+from penstock.broker.transactions.producer_ids import ProducerIds
+from penstock.cluster.controller.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
 from penstock.config.settings import Settings

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.output import Output, note, print_json, print_table
 from penstock.cli.settings_flags import OWN, SERVER, SettingsFlags, takes_settings
+from penstock.cli.terminal.output import Output, note, print_json, print_table
 
 if TYPE_CHECKING:
     from penstock.config.references import Ignored

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.errors import CommandError, ExitCode
 from penstock.cli.settings_flags import OWN, SettingsFlags, takes_settings
+from penstock.cli.terminal.errors import CommandError, ExitCode
 
 app = typer.Typer(no_args_is_help=True, help="Run consumers: classes and functions that handle a topic's messages.")
 

@@ -8,8 +8,8 @@ import signal
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from penstock.cli.errors import CommandError, ExitCode
 from penstock.cli.log_flag import configure_logs_by_flag
+from penstock.cli.terminal.errors import CommandError, ExitCode
 
 if TYPE_CHECKING:
     from penstock.consumers.definition import Definition

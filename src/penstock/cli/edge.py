@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.errors import CommandError
 from penstock.cli.log_flag import configure_logs_by_flag
+from penstock.cli.terminal.errors import CommandError
 
 Type = Annotated[
     str, typer.Option("--type", envvar="CONSUMER_TYPE", metavar="TYPE", help="price, plain, or what a package adds.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.errors import CommandError, ExitCode
+from penstock.cli.terminal.errors import CommandError, ExitCode
 
 if TYPE_CHECKING:
     from penstock.config.log_levels import LogLevels

@@ -14,30 +14,30 @@ from typing import Annotated, NoReturn
 import typer
 
 from penstock import __version__
-from penstock.cli.errors import CommandError
+from penstock.cli.terminal.errors import CommandError
 
 # Where each is: a function is a command, a typer app a group of them. Help shows them in this order.
 COMMANDS = {
-    "demo": "penstock.cli.demo:demo",
+    "demo": "penstock.cli.demo.command:demo",
     "serve": "penstock.cli.serve:serve",
-    "produce": "penstock.cli.produce:produce",
-    "consume": "penstock.cli.consume:consume",
-    "load": "penstock.cli.load:load",
-    "archive": "penstock.cli.archive:archive",
-    "replay": "penstock.cli.replay:replay",
-    "bench": "penstock.cli.bench:bench",
-    "topic": "penstock.cli.topic:app",
-    "group": "penstock.cli.group:app",
-    "push": "penstock.cli.push:app",
+    "produce": "penstock.cli.kafka.produce:produce",
+    "consume": "penstock.cli.kafka.consume:consume",
+    "load": "penstock.cli.bulk.load:load",
+    "archive": "penstock.cli.bulk.archive:archive",
+    "replay": "penstock.cli.bulk.replay:replay",
+    "bench": "penstock.cli.bench.command:bench",
+    "topic": "penstock.cli.kafka.topic:app",
+    "group": "penstock.cli.kafka.group:app",
+    "push": "penstock.cli.push.command:app",
     "consumers": "penstock.cli.consumers:app",
-    "transaction": "penstock.cli.transaction:app",
+    "transaction": "penstock.cli.transaction.command:app",
     "pipe": "penstock.cli.pipe:app",
-    "pipeline": "penstock.cli.pipeline:app",
-    "client-metrics": "penstock.cli.client_metrics:app",
-    "quota": "penstock.cli.quota:app",
-    "registry": "penstock.cli.registry:app",
+    "pipeline": "penstock.cli.pipeline.command:app",
+    "client-metrics": "penstock.cli.kafka.client_metrics:app",
+    "quota": "penstock.cli.kafka.quota:app",
+    "registry": "penstock.cli.registry.command:app",
     "edge": "penstock.cli.edge:edge",
-    "log": "penstock.cli.log:app",
+    "log": "penstock.cli.log.command:app",
     "config": "penstock.cli.config:app",
 }
 
@@ -75,7 +75,7 @@ def main() -> None:
     except CommandError as error:
         _fail(error)
     except Exception as error:
-        from penstock.cli.client import explain_stray
+        from penstock.cli.kafka.client import explain_stray
 
         explained = explain_stray(error)
         if explained is None:

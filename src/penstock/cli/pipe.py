@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.cli.node_http import DEFAULT_URL, NodeUrl, ask_node
-from penstock.cli.output import Output, note, print_json, print_table
-from penstock.cli.topic import ChangeOutput, OutputOption
+from penstock.cli.kafka.topic import ChangeOutput, OutputOption
+from penstock.cli.processes.node_http import DEFAULT_URL, NodeUrl, ask_node
+from penstock.cli.terminal.output import Output, note, print_json, print_table
 
 app = typer.Typer(no_args_is_help=True, help="See how a node follows its parent; pull a mirror again.")
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from penstock.cli.errors import CommandError
 from penstock.cli.settings_flags import OWN, SERVER, SettingsFlags, takes_settings
+from penstock.cli.terminal.errors import CommandError
 
 if TYPE_CHECKING:
     from penstock.config.loading import Loaded

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.errors import CommandError, ExitCode
 from penstock.cli.log_flag import LogLevel, parse_log_level
+from penstock.cli.terminal.errors import CommandError, ExitCode
 
 if TYPE_CHECKING:
     from penstock.config.given import Given

@@ -14,7 +14,7 @@ from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, PartitionId, TopicId
 from penstock.storage.interface import AbortedTransaction, Appended, Log, LogState, ReadSlice
-from penstock.storage.stretch import read_stretch
+from penstock.storage.log.multi_segment_read import read_stretch
 
 Waiter = Callable[[], None]
 TAIL_BYTES_MAX: Final = 1024

@@ -2,7 +2,7 @@
 the broker configs they fall back to.
 
 All of them are accepted, checked, stored and described. What has a meaning here reaches the log engine through
-`cluster.log_configs`; tiered storage, jitter, preallocation and flush counts are known but change nothing.
+`cluster.controller.log_configs`; tiered storage, jitter, preallocation and flush counts are known but change nothing.
 
 A topic's value is the first of: set for the topic; set for this broker at run time; set for all brokers at run time;
 the settings file (`topics.defaults`); Kafka's default. `ConfigLayers` in `config.config_layers` holds the middle three.

@@ -9,14 +9,14 @@ import asyncio
 import logging
 
 from penstock.consumers.metrics import ConsumerMetrics
-from penstock.edge.bodies import HealthBody, RefreshBody, StatsBody
 from penstock.edge.errors import EdgeError
 from penstock.edge.feed import Feed
 from penstock.edge.handlers import Handler
+from penstock.edge.http.bodies import HealthBody, RefreshBody, StatsBody
+from penstock.edge.http.shown import shown_time
 from penstock.edge.metrics import EdgeMetrics
 from penstock.edge.reading import Reader
 from penstock.edge.settings import EdgeSettings
-from penstock.edge.shown import shown_time
 from penstock.edge.store import Store
 from penstock.observability.metrics import BrokerMetrics
 

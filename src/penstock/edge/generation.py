@@ -24,7 +24,7 @@ from penstock.model.batch import read_header
 from penstock.model.batch_builder import build_batch
 from penstock.model.errors import KafkaError
 from penstock.storage.interface import LogState
-from penstock.storage.log import DiskLog
+from penstock.storage.log.log import DiskLog
 
 log = logging.getLogger(__name__)
 

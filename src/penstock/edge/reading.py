@@ -12,9 +12,9 @@ from collections import deque
 from dataclasses import dataclass, replace
 
 from penstock.edge.catching_up import messages_from, one_batch
-from penstock.edge.cursors import BEGINNING, TIME_MAX, Position
 from penstock.edge.errors import EdgeError, NotIndexed, Replaced
 from penstock.edge.generation import Generation
+from penstock.edge.http.cursors import BEGINNING, TIME_MAX, Position
 from penstock.edge.index import Index, IndexUnusable
 from penstock.edge.messages import NotOurs, Stored
 from penstock.edge.store import Store

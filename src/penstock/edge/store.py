@@ -32,9 +32,9 @@ from penstock.runtime.clock import Clock, SystemClock
 from penstock.runtime.files import Files, RealFiles
 from penstock.runtime.pauses import pause_at
 from penstock.storage.data_directory import DataDirectoryError
+from penstock.storage.engine.disk_engine import DiskEngine
 from penstock.storage.interface import Log, LogConfig
-from penstock.storage.manager import DiskEngine
-from penstock.storage.metadata import TopicRow
+from penstock.storage.metadata.store import TopicRow
 from penstock.storage.observer import EngineObserver
 
 logger = logging.getLogger(__name__)

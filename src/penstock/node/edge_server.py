@@ -51,7 +51,7 @@ async def _serve(settings: EdgeSettings) -> int:
         stack.push_async_callback(application.stop)
 
         def build() -> FastAPI:
-            from penstock.edge.api import edge_app
+            from penstock.edge.http.api import edge_app
 
             return edge_app(store, application)
 

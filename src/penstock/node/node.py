@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 
 from penstock.broker.broker import Broker
 from penstock.broker.dispatcher import Dispatcher
-from penstock.broker.fetch_sessions import FetchSessions
+from penstock.broker.fetch.sessions import FetchSessions
 from penstock.broker.groups.coordinator import GroupCoordinator
-from penstock.broker.producer_ids import ProducerIds
-from penstock.broker.push.door import PushDoor
+from penstock.broker.push.server import PushDoor
 from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.quotas.throttle import enforce_quotas
-from penstock.broker.record_worker import RecordWorker
+from penstock.broker.records.worker import RecordWorker
 from penstock.broker.telemetry.telemetry import SWEEP_INTERVAL_MS, ClientTelemetry
 from penstock.broker.transactions.coordinator import TransactionCoordinator
-from penstock.cluster.controller import Controller
+from penstock.broker.transactions.producer_ids import ProducerIds
+from penstock.cluster.controller.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
 from penstock.config.settings import Settings

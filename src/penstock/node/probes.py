@@ -11,8 +11,8 @@ from penstock.net.listener import Listener
 from penstock.observability.exposition import LagSample, LogSample
 from penstock.observability.health import Health
 from penstock.observability.metrics import BrokerMetrics
+from penstock.storage.engine.disk_engine import DiskEngine
 from penstock.storage.interface import LogState
-from penstock.storage.manager import DiskEngine
 
 
 def log_samples(broker: Broker) -> Iterator[LogSample]:

@@ -12,9 +12,12 @@ from penstock.observability.metrics import BrokerMetrics
 from penstock.runtime.plugins import UnknownImplementation, load_implementation
 from penstock.storage.data_directory import DataDirectoryError
 from penstock.storage.interface import FlushListener, OpenStorage, StorageEngine
-from penstock.storage.metadata import MetadataStore
+from penstock.storage.metadata.store import MetadataStore
 
-ENGINES = {"disk": "penstock.storage.manager:open_disk", "memory": "penstock.storage.memory:open_memory"}
+ENGINES = {
+    "disk": "penstock.storage.engine.disk_engine:open_disk",
+    "memory": "penstock.storage.memory.engine:open_memory",
+}
 
 
 @dataclass(slots=True)

@@ -15,10 +15,10 @@ from confluent_kafka import TopicPartition as LibraryPlace
 from penstock.model.topic_partition import TopicPartition
 from penstock.sdk.arguments import is_text
 from penstock.sdk.errors import BrokerError, NotFound, SettingsError, StateError
-from penstock.sdk.kafka_errors import translate, translated
-from penstock.sdk.librdkafka import LOGGER
+from penstock.sdk.librdkafka.common_config import LOGGER
+from penstock.sdk.librdkafka.errors import translate, translated
+from penstock.sdk.librdkafka.start_offsets import at, uncommitted_at
 from penstock.sdk.options import ConsumerOptions
-from penstock.sdk.starting import at, uncommitted_at
 
 _PAUSE_S = 0.5
 

@@ -14,7 +14,7 @@ from typing import Any
 from confluent_kafka import Producer
 
 from penstock.sdk.errors import SettingsError
-from penstock.sdk.kafka_errors import translate, translated
+from penstock.sdk.librdkafka.errors import translate, translated
 from penstock.sdk.options import Partitioner
 
 REFRESH_S = 60.0

@@ -9,7 +9,7 @@ from confluent_kafka import Message
 from penstock.model.topic_partition import TopicPartition
 from penstock.sdk.errors import DeserializationError
 from penstock.sdk.formats import Value, deserializer
-from penstock.sdk.librdkafka import LOGGER
+from penstock.sdk.librdkafka.common_config import LOGGER
 from penstock.sdk.options import ConsumerOptions
 from penstock.sdk.record import Record
 

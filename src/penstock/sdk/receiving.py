@@ -20,16 +20,16 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as LibraryPlace
 
 from penstock.model.topic_partition import TopicPartition
-from penstock.sdk.consumer_config import consumer_config
 from penstock.sdk.errors import ClosedError, CommitFailed, DeserializationError, SettingsError, StateError
 from penstock.sdk.formats import Value
-from penstock.sdk.kafka_errors import GONE, REJOINED, accepted_settings, cause, translate, translated
-from penstock.sdk.librdkafka import LOGGER
+from penstock.sdk.librdkafka.common_config import LOGGER
+from penstock.sdk.librdkafka.consumer_config import consumer_config
+from penstock.sdk.librdkafka.errors import GONE, REJOINED, accepted_settings, cause, translate, translated
+from penstock.sdk.librdkafka.start_offsets import at
 from penstock.sdk.membership import Membership
 from penstock.sdk.options import CONSUMER_DEFAULTS, ConsumerOptions, Start, checked
 from penstock.sdk.reading import Reading, place_of
 from penstock.sdk.record import Record
-from penstock.sdk.starting import at
 
 _SLICE_S = 0.2
 """How soon a stop is noticed."""

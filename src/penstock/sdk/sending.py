@@ -20,11 +20,11 @@ from penstock.sdk.arguments import INT32_MAX, INT64_MAX, checked_number, is_text
 from penstock.sdk.delivery import Delivery, Failures, Headers, Outgoing, Settle
 from penstock.sdk.errors import ClosedError, SerializationError, StateError
 from penstock.sdk.formats import serializer
-from penstock.sdk.kafka_errors import accepted_settings, cause, translate, translated
-from penstock.sdk.librdkafka import LOGGER
+from penstock.sdk.librdkafka.common_config import LOGGER
+from penstock.sdk.librdkafka.errors import accepted_settings, cause, translate, translated
+from penstock.sdk.librdkafka.producer_config import producer_config
 from penstock.sdk.options import PRODUCER_DEFAULTS, Partitioner, ProducerOptions, checked
 from penstock.sdk.partitioning import BY_LIBRARY, PartitionCounts, RoundRobin, checked_partition
-from penstock.sdk.producer_config import producer_config
 
 _POLL_S = 0.1
 FATAL_ERRORS_MAX = 3

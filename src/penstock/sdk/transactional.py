@@ -15,7 +15,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from penstock.sdk.errors import BrokerError, Fenced, SettingsError, StateError, TransactionAborted, TransactionUnknown
-from penstock.sdk.kafka_errors import cause, translate
+from penstock.sdk.librdkafka.errors import cause, translate
 from penstock.sdk.sending import Sending
 
 _ATTEMPT_S = 10.0

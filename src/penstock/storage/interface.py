@@ -27,7 +27,7 @@ from penstock.runtime.file_part import FilePart
 
 if TYPE_CHECKING:
     from penstock.config.settings import StorageSettings
-    from penstock.storage.metadata import MetadataStore
+    from penstock.storage.metadata.store import MetadataStore
     from penstock.storage.observer import EngineObserver
 
 T = TypeVar("T")
@@ -201,7 +201,7 @@ class Log(Protocol):
 
     def read(self, offset: int, max_bytes: int, *, end: int, one_batch_at_least: bool, wait: bool) -> ReadSlice:
         """Batches of one segment from the one that contains `offset` while they end at or below offset `end` and fit
-        max_bytes. `storage.stretch` reads on.
+        max_bytes. `log.multi_segment_read` reads on.
 
         Reading may be called from a thread. With wait=False raises BlockingIOError when the disk would be waited for.
         Raises KafkaError OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR.
@@ -320,7 +320,7 @@ class StorageEngine(LogEngine, Protocol):
     """A log engine and the metadata of its node, as one thing that opens and closes.
 
     Open to other packages (docs/extending.md): the entry point group is `penstock.storage`, its values are
-    `OpenStorage`. `storage.manager.DiskEngine` and `storage.memory.MemoryEngine` are the ones that are here.
+    `OpenStorage`. `storage.manager.DiskEngine` and `memory.MemoryEngine` are the ones that are here.
     """
 
     @property

@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from penstock.storage.checkpoint import Checkpoint
 from penstock.storage.interface import LogConfig, LogState
-from penstock.storage.log import DiskLog
-from penstock.storage.segment import Segment
+from penstock.storage.log.log import DiskLog
+from penstock.storage.recovery.checkpoint import Checkpoint
+from penstock.storage.segment.segment import Segment
 
 
 class AgingSegment(Protocol):

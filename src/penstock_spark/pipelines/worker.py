@@ -3,7 +3,7 @@
     python -m penstock_spark.pipelines.worker REQUEST
 
 It is what `spark-pipelines run` is, with the batches of every flow among its events, and with more than one update on
-the same server. REQUEST is JSON: the fields of `Request`. Events are JSON on stdout, as `penstock.cli.pipeline_events`
+the same server. REQUEST is JSON: the fields of `Request`. Events are JSON on stdout, as `penstock.cli.pipeline.events`
 describes them; everything that Spark or the project's definitions print goes to stderr. It ends with 0 if the last
 update completed, otherwise with 1.
 """

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.broker.fetch_sessions import FetchSessions
+from penstock.broker.fetch.sessions import FetchSessions
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import FETCH_SESSION_UNUSED_MS
 from penstock.protocol.kafka.fetch import FetchPartition, FetchRequest

@@ -13,12 +13,12 @@ from kio.schema.errors import ErrorCode
 
 from penstock.broker.broker import Broker
 from penstock.broker.call import Call, Caller, Endpoint
-from penstock.broker.fetch_sessions import FetchSessions
-from penstock.broker.producer_ids import ProducerIds
+from penstock.broker.fetch.sessions import FetchSessions
 from penstock.broker.quotas.quotas import Quotas
-from penstock.broker.record_worker import RecordWorker
+from penstock.broker.records.worker import RecordWorker
 from penstock.broker.telemetry.telemetry import ClientTelemetry
 from penstock.broker.transactions.coordinator import TransactionCoordinator
+from penstock.broker.transactions.producer_ids import ProducerIds
 from penstock.net.flow_control import FlowControl
 from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.apis import APIS

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from penstock.broker.record_checks import LOOP_STEPS_MAX, LoopBudget, RecordCheck, check_batches
-from penstock.broker.record_worker import RecordWorker
+from penstock.broker.records.checks import LOOP_STEPS_MAX, LoopBudget, RecordCheck, check_batches
+from penstock.broker.records.worker import RecordWorker
 from penstock.model.batch import check_batch, read_header
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.compression import GZIP, ZSTD

@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from penstock.cli.bench_file import load_scenario, parse_scenario, shipped
-from penstock.cli.bench_shapes import KeyShape, RateShape, SizeShape, filling
-from penstock.cli.errors import CommandError
+from penstock.cli.bench.file import load_scenario, parse_scenario, shipped
+from penstock.cli.bench.shapes import KeyShape, RateShape, SizeShape, filling
+from penstock.cli.terminal.errors import CommandError
 
 
 def rate(**shape: object) -> RateShape:

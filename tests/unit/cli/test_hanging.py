@@ -11,11 +11,11 @@ from typing import Any, cast
 
 import pytest
 
-from penstock.cli.errors import CommandError
-from penstock.cli.hanging import Hanging, find_hanging
-from penstock.cli.kafka_connection import KafkaConnection
-from penstock.cli.transaction_abort import abort_in_partition
-from penstock.cli.transaction_requests import Place
+from penstock.cli.kafka.kafka_connection import KafkaConnection
+from penstock.cli.terminal.errors import CommandError
+from penstock.cli.transaction.abort import abort_in_partition
+from penstock.cli.transaction.hanging import Hanging, find_hanging
+from penstock.cli.transaction.requests import Place
 from penstock.protocol.kafka.describe_transactions import DescribedTransaction
 
 PRODUCER = 7

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from penstock.cli.demo_picture import bars_page
-from penstock.cli.demo_prices import MINUTES, OPENING, prices
-from penstock.cli.pipeline_events import UpdateProgress
+from penstock.cli.demo.picture import bars_page
+from penstock.cli.demo.prices import MINUTES, OPENING, prices
+from penstock.cli.pipeline.events import UpdateProgress
 
 
 def batch(flow: str, number: int, rows: int, **more: Any) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cli.errors import CommandError, ExitCode
-from penstock.cli.pipeline_project import LOGS_KEPT, SPEC_NAMES, find_projects, open_project
-from penstock.cli.pipeline_update import parse_where
+from penstock.cli.pipeline.project import LOGS_KEPT, SPEC_NAMES, find_projects, open_project
+from penstock.cli.pipeline.update import parse_where
+from penstock.cli.terminal.errors import CommandError, ExitCode
 
 SPEC = "name: shop\nstorage: state\nlibraries:\n  - glob:\n      include: transformations/**\n"
 

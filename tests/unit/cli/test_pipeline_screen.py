@@ -5,8 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from penstock.cli.pipeline_events import UpdateProgress
-from penstock.cli.pipeline_screen import picture, progress_screen
+from penstock.cli.pipeline.events import UpdateProgress
+from penstock.cli.pipeline.screen import picture, progress_screen
 
 
 def told() -> UpdateProgress:

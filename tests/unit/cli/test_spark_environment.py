@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cli.errors import CommandError
-from penstock.cli.log_tail import telling_line
-from penstock.cli.spark_environment import check_java, worker_python
+from penstock.cli.log.tail import telling_line
+from penstock.cli.pipeline.spark_environment import check_java, worker_python
+from penstock.cli.terminal.errors import CommandError
 
 JAVA_PACKAGE = "openjdk-17-jre-headless"
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from penstock.cluster.controller import BROKER, GROUP, ConfigUpdate
-from penstock.cluster.new_topic import NewTopic
+from penstock.cluster.controller.controller import BROKER, GROUP, ConfigUpdate
+from penstock.cluster.controller.new_topic import NewTopic
 from penstock.cluster.topics import Topic
 from penstock.config.config_layers import ConfigLayers
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
-from penstock.storage.metadata import MetadataStore
+from penstock.storage.metadata.store import MetadataStore
 from tests.support.admin_broker import AdminBroker
 
 pytestmark = pytest.mark.feature("K-13")

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from penstock.cluster.controller import Controller
+from penstock.cluster.controller.controller import Controller
+from penstock.cluster.controller.new_topic import NewTopic
 from penstock.cluster.mirrors import NewMirror
-from penstock.cluster.new_topic import NewTopic
 from penstock.cluster.topics import Topic, TopicTable
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, PartitionId

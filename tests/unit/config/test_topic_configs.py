@@ -2,8 +2,8 @@
 
 import pytest
 
-from penstock.cluster.config_changes import ConfigChange, Operation, changed_configs, difference
-from penstock.cluster.log_configs import to_log_config
+from penstock.cluster.controller.config_changes import ConfigChange, Operation, changed_configs, difference
+from penstock.cluster.controller.log_configs import to_log_config
 from penstock.config.broker_configs import broker_config, describe_broker, describe_default_broker
 from penstock.config.config_key import LONG_MAX, ConfigSource, ConfigType
 from penstock.config.config_layers import ConfigLayers

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.edge import reading
-from penstock.edge.cursors import BEGINNING, TIME_MAX, BadCursor, Position, position_of
 from penstock.edge.errors import Replaced
+from penstock.edge.http.cursors import BEGINNING, TIME_MAX, BadCursor, Position, position_of
 from penstock.edge.index import Moment
 from penstock.edge.messages import Incoming, Place, Stored
 from penstock.edge.reading import Reader

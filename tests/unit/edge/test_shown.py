@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.edge.bodies import MessageBody, MessagesBody
+from penstock.edge.http.bodies import MessageBody, MessagesBody
+from penstock.edge.http.shown import message_json, page_json, shown_body, shown_time
 from penstock.edge.messages import Place, Stored
-from penstock.edge.shown import message_json, page_json, shown_body, shown_time
 
 pytestmark = pytest.mark.feature("P-13")
 

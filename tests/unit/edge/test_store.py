@@ -17,8 +17,8 @@ from penstock.edge.messages import SOURCE_HEADER, Incoming, Place
 from penstock.edge.reading import Reader
 from penstock.edge.store import Store
 from penstock.storage.data_directory import DataDirectoryError, DirectoryLocked
-from penstock.storage.manager import DiskEngine
-from penstock.storage.metadata import TopicRow
+from penstock.storage.engine.disk_engine import DiskEngine
+from penstock.storage.metadata.store import TopicRow
 from penstock.testing.faulty_files import FaultyFiles, Kind
 from tests.support.edge_store import SMALL, TOPIC, contents, message, messages, opened, places
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from penstock.net.api_page import page
-from penstock.net.web import WebApplication
+from penstock.net.http.api_page import page
+from penstock.net.http.server import WebApplication
 
 DOCUMENT = json.loads((Path(__file__).parents[3] / "docs" / "openapi.json").read_text())
 PAGE = page(DOCUMENT, "/api/v1")

@@ -35,11 +35,11 @@ def test_a_line_has_time_level_module_message_and_fields() -> None:
 def test_modules_have_levels_of_their_own() -> None:
     stream = io.StringIO()
     configure_logs("WARNING", {"storage": "DEBUG", "net": "ERROR"}, stream=stream)
-    for name in ("penstock.storage.log", "penstock.net.listener", "penstock.broker"):
+    for name in ("penstock.storage.log.log", "penstock.net.listener", "penstock.broker"):
         logging.getLogger(name).debug("debug")
         logging.getLogger(name).warning("warning")
     lines = [tuple(line.split()[1:3]) for line in stream.getvalue().splitlines()]
-    assert lines == [("DEBUG", "storage.log"), ("WARNING", "storage.log"), ("WARNING", "broker")]
+    assert lines == [("DEBUG", "storage.log.log"), ("WARNING", "storage.log.log"), ("WARNING", "broker")]
 
 
 def test_an_event_is_one_line_even_with_a_traceback() -> None:

@@ -13,11 +13,11 @@ from penstock.model.ids import PartitionId
 from penstock.model.record import Record
 from penstock.model.records import iter_records
 from penstock.runtime.files import RealFiles
-from penstock.storage.commit import GroupCommit
-from penstock.storage.file_cache import LruFileCache
+from penstock.storage.flush.file_cache import LruFileCache
+from penstock.storage.flush.group_commit import GroupCommit
 from penstock.storage.interface import Appended, Log, LogConfig
-from penstock.storage.log import DiskLog
-from penstock.storage.log_reader import LogReader
+from penstock.storage.log.log import DiskLog
+from penstock.storage.log.reader import LogReader
 
 NOW = 1_700_000_000_000
 PARTITION = PartitionId(uuid.UUID(int=7), 0)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from penstock.model.ids import PartitionId
-from penstock.storage.catalog import Catalog, CataloguedLog
-from penstock.storage.snapshot import SegmentEntry
-from penstock.storage.time_index import Times
+from penstock.storage.engine.catalog import Catalog, CataloguedLog
+from penstock.storage.recovery.snapshot import SegmentEntry
+from penstock.storage.segment.time_index import Times
 
 ONE = PartitionId(uuid.UUID(int=1), 0)
 TWO = PartitionId(uuid.UUID(int=1), 1)

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from penstock.runtime.files import File, Files, RealFiles
-from penstock.storage.commit import FlushMode, GroupCommit
-from penstock.storage.flush_queue import Flushable
+from penstock.storage.flush.flushable import Flushable
+from penstock.storage.flush.group_commit import FlushMode, GroupCommit
+from penstock.storage.flush.sync_cost import FixedThreshold, LoopSync, SyncCost
 from penstock.storage.observer import SilentObserver
-from penstock.storage.sync_cost import FixedThreshold, LoopSync, SyncCost
 from penstock.testing.faulty_files import FaultyFiles, Kind
 
 

@@ -13,9 +13,9 @@ from penstock.model.batch import HEADER_BYTES, BatchHeader, iter_headers, read_h
 from penstock.model.batch_builder import NewRecord, assemble_batch, build_batch
 from penstock.model.ids import PartitionId
 from penstock.runtime.files import Files
+from penstock.storage.compaction.backoff import PAUSE_MS
 from penstock.storage.interface import LogState
-from penstock.storage.log import DiskLog
-from penstock.storage.setbacks import PAUSE_MS
+from penstock.storage.log.log import DiskLog
 from penstock.testing.faulty_files import FaultyFiles, Kind
 from tests.support.engine_bench import TOPIC, EngineBench
 
@@ -274,8 +274,8 @@ def test_damage_is_not_compacted_away(tmp_path: Path) -> None:
 
 def test_a_full_map_goes_on_at_the_next_run(tmp_path: Path) -> None:
     from penstock.runtime.files import RealFiles
-    from penstock.storage.compaction import CompactionRequest
-    from penstock.storage.compaction import compact as run
+    from penstock.storage.compaction.compaction import CompactionRequest
+    from penstock.storage.compaction.compaction import compact as run
 
     bench = keyed(tmp_path)
     for n in range(30):

@@ -13,8 +13,8 @@ from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.control_record import Marker, parse_marker
 from penstock.model.ids import PartitionId
 from penstock.storage.interface import AbortedTransaction
-from penstock.storage.log import DiskLog
-from penstock.storage.memory_log import MemoryLog
+from penstock.storage.log.log import DiskLog
+from penstock.storage.memory.log import MemoryLog
 from tests.support.committed_reader import read_committed
 from tests.support.engine_bench import TOPIC, EngineBench, MemoryBench
 

@@ -11,9 +11,9 @@ from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
 from penstock.runtime.files import RealFiles
-from penstock.storage.commit import GroupCommit
 from penstock.storage.data_directory import DataDirectory
-from penstock.storage.disk_watch import DiskWatch
+from penstock.storage.engine.free_space import DiskWatch
+from penstock.storage.flush.group_commit import GroupCommit
 from penstock.testing.inline_worker import InlineWorker
 from tests.support.engine_bench import TOPIC, EngineBench
 

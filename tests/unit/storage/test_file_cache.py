@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.runtime.files import File, RealFiles
-from penstock.storage.file_cache import LruFileCache
+from penstock.storage.flush.file_cache import LruFileCache
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from penstock.config.settings import StorageSettings
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
 from penstock.storage.data_directory import DirectoryLocked
+from penstock.storage.engine.disk_engine import DiskEngine
 from penstock.storage.interface import LogState
-from penstock.storage.manager import DiskEngine
 from penstock.testing.faulty_files import FaultyFiles, Kind
 from tests.support.engine_bench import TOPIC, EngineBench
 

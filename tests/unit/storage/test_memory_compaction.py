@@ -12,9 +12,9 @@ from penstock.model.batch import HEADER_BYTES, check_batch, read_header
 from penstock.model.batch_builder import NewRecord, assemble_batch, build_batch
 from penstock.model.ids import PartitionId
 from penstock.runtime.worker import Done, ProcessWorker, WorkerDied
-from penstock.storage import memory_compaction
-from penstock.storage.memory_compaction import CleaningRules, RunLost
-from penstock.storage.memory_log import MemoryLog
+from penstock.storage.memory import compaction
+from penstock.storage.memory.compaction import CleaningRules, RunLost
+from penstock.storage.memory.log import MemoryLog
 from penstock.testing.inline_worker import InlineWorker
 from tests.support.engine_bench import TOPIC, MemoryBench
 from tests.support.waiting import wait_until
@@ -216,20 +216,20 @@ def test_a_worker_that_dies_costs_only_time() -> None:
 
 
 def test_a_worker_process_that_was_started_anew_does_not_know_the_run() -> None:
-    memory_compaction.begin("old", CleaningRules(0, {}, 0, 0))
-    memory_compaction.begin("new", CleaningRules(0, {}, 0, 0))
+    compaction.begin("old", CleaningRules(0, {}, 0, 0))
+    compaction.begin("new", CleaningRules(0, {}, 0, 0))
     with pytest.raises(RunLost):
-        memory_compaction.end("old")
-    assert memory_compaction.end("new").clean_end == 0
+        compaction.end("old")
+    assert compaction.end("new").clean_end == 0
 
 
 def test_a_full_map_ends_the_run_where_it_was_full() -> None:
     bench = keyed()
     fill(bench)
     segments = the_log(bench).segments[:-1]
-    memory_compaction.begin("run", CleaningRules(0, {}, 0, 0, key_count_max=2))
-    assert not memory_compaction.map_segment("run", segments[0])
-    assert memory_compaction.end("run").clean_end == 2
+    compaction.begin("run", CleaningRules(0, {}, 0, 0, key_count_max=2))
+    assert not compaction.map_segment("run", segments[0])
+    assert compaction.end("run").clean_end == 2
 
 
 def test_closing_ends_a_run() -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from penstock.model.ids import PartitionId
-from penstock.storage.metadata import MetadataStore, TopicRow
-from penstock.storage.metadata_schema import SCHEMA_VERSION, MetadataError
+from penstock.storage.metadata.schema import SCHEMA_VERSION, MetadataError
+from penstock.storage.metadata.store import MetadataStore, TopicRow
 
 
 def row(name: str, *, partitions: int = 3, first_boot: int = 0, internal: bool = False) -> TopicRow:

@@ -11,10 +11,10 @@ from penstock.model.batch import read_header, stamp
 from penstock.model.control_record import Marker, build_marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.storage.interface import Log, LogConfig, LogState
-from penstock.storage.log import DiskLog
-from penstock.storage.memory_budget import MemoryBudget
-from penstock.storage.memory_log import MemoryLog
-from penstock.storage.verify import verify_log
+from penstock.storage.log.log import DiskLog
+from penstock.storage.memory.budget import MemoryBudget
+from penstock.storage.memory.log import MemoryLog
+from penstock.storage.recovery.verify import verify_log
 from tests.unit.storage.log_rig import NOW, PARTITION, Rig, make_batch, read_all, values_of
 
 pytestmark = pytest.mark.feature("P-12")

@@ -9,9 +9,9 @@ from random import Random
 
 import pytest
 
+from penstock.storage.flush.sync_cost import FixedThreshold
 from penstock.storage.interface import LogState
 from penstock.storage.layout import log_path
-from penstock.storage.sync_cost import FixedThreshold
 from penstock.testing.faulty_files import FaultyFiles, Kind
 from penstock.testing.power_cut import CutDisk, Mode
 from tests.support.engine_bench import TOPIC, EngineBench

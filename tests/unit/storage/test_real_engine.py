@@ -14,10 +14,10 @@ from penstock.config.settings import StorageSettings
 from penstock.model.batch import read_header
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.ids import PartitionId
+from penstock.storage.engine.disk_engine import DiskEngine
 from penstock.storage.interface import LogConfig
-from penstock.storage.log import DiskLog
-from penstock.storage.manager import DiskEngine
-from penstock.storage.metadata import TopicRow
+from penstock.storage.log.log import DiskLog
+from penstock.storage.metadata.store import TopicRow
 from tests.support.waiting import wait_until
 
 PARTITION = PartitionId(uuid.UUID(int=9), 0)

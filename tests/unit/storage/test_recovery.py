@@ -15,10 +15,10 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.runtime.files import RealFiles
 from penstock.storage import layout
 from penstock.storage.interface import LogConfig, LogState
-from penstock.storage.log import DiskLog
-from penstock.storage.recovery import LongScan, recover
-from penstock.storage.segment import Segment
-from penstock.storage.snapshot import SegmentEntry
+from penstock.storage.log.log import DiskLog
+from penstock.storage.recovery.recovery import LongScan, recover
+from penstock.storage.recovery.snapshot import SegmentEntry
+from penstock.storage.segment.segment import Segment
 from tests.unit.storage.log_rig import NOW, Rig, make_batch, put, read_all, values_of
 
 pytestmark = pytest.mark.feature("P-05")

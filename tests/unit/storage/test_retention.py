@@ -11,8 +11,8 @@ import pytest
 from penstock.config.settings import StorageSettings
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.storage.interface import LogConfig
-from penstock.storage.memory import MemoryEngine
-from penstock.storage.memory_log import MemoryLog
+from penstock.storage.memory.engine import MemoryEngine
+from penstock.storage.memory.log import MemoryLog
 from penstock.storage.retention import plan_retention, run_retention
 from tests.unit.storage.log_rig import NOW, PARTITION, Rig, put, read_all, values_of
 

@@ -6,9 +6,9 @@ import pytest
 
 from penstock.model.errors import KafkaError
 from penstock.runtime.files import RealFiles
-from penstock.storage import room
 from penstock.storage.interface import LogConfig, LogState
-from penstock.storage.verify import verify_log
+from penstock.storage.log import preallocation
+from penstock.storage.recovery.verify import verify_log
 from tests.unit.storage.log_rig import Rig, put, read_all
 
 STEP = 4096
@@ -17,8 +17,8 @@ VALUE = b"v" * 400
 
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "STEP_BYTES", STEP)
-    monkeypatch.setattr(room, "SMALL_BATCH_BYTES", 1000)
+    monkeypatch.setattr(preallocation, "STEP_BYTES", STEP)
+    monkeypatch.setattr(preallocation, "SMALL_BATCH_BYTES", 1000)
 
 
 def filled(rig: Rig, count: int) -> None:

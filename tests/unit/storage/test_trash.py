@@ -12,9 +12,9 @@ import pytest
 
 from penstock.config.settings import StorageSettings
 from penstock.model.ids import PartitionId
-from penstock.storage.manager import DiskEngine
-from penstock.storage.metadata import MetadataStore
-from penstock.storage.metadata_schema import SCHEMA_VERSION, MetadataError
+from penstock.storage.engine.disk_engine import DiskEngine
+from penstock.storage.metadata.schema import SCHEMA_VERSION, MetadataError
+from penstock.storage.metadata.store import MetadataStore
 from tests.support.engine_bench import TOPIC, EngineBench
 
 PARTITION = PartitionId(TOPIC, 0)

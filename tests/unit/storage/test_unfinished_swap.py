@@ -12,11 +12,11 @@ from penstock.model.errors import KafkaError
 from penstock.runtime.files import RealFiles
 from penstock.storage import layout
 from penstock.storage.interface import LogConfig, LogState
-from penstock.storage.recovery import recover
-from penstock.storage.repair import repair_log
-from penstock.storage.snapshot import rewrite_segments
-from penstock.storage.startup import tail_bytes
-from penstock.storage.verify import verify_log
+from penstock.storage.recovery.recovery import recover
+from penstock.storage.recovery.repair import repair_log
+from penstock.storage.recovery.snapshot import rewrite_segments
+from penstock.storage.recovery.tail_recovery import tail_bytes
+from penstock.storage.recovery.verify import verify_log
 from tests.unit.storage.log_rig import NOW, Rig, values_of
 
 pytestmark = pytest.mark.feature("P-05")

@@ -9,8 +9,8 @@ import pytest
 
 from penstock.model.batch import iter_headers
 from penstock.storage.interface import LogConfig, LogState
-from penstock.storage.repair import repair_log
-from penstock.storage.verify import verify_log
+from penstock.storage.recovery.repair import repair_log
+from penstock.storage.recovery.verify import verify_log
 from tests.unit.storage.log_rig import NOW, Rig, put_idempotent, values_of
 
 

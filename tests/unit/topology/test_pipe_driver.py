@@ -12,7 +12,7 @@ from penstock.config.settings import PipeSettings, StorageSettings
 from penstock.model.batch import stamp
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.role import Role
-from penstock.storage.memory import MemoryEngine
+from penstock.storage.memory.engine import MemoryEngine
 from penstock.testing.inline_worker import InlineWorker
 from penstock.topology.model import Change, Topology
 from penstock.topology.pipe.interface import ParentTopic, ParentTopics, ParentUnavailable

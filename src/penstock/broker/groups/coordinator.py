@@ -16,7 +16,7 @@ from penstock.broker.groups.records import KEY_STRING_BYTES_MAX, GroupValue
 from penstock.broker.groups.shard import Shard, offset_write_error
 from penstock.broker.groups.shards import Shards
 from penstock.broker.transactions.transaction import ProducerIdentity
-from penstock.cluster.controller import Controller
+from penstock.cluster.controller.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
 from penstock.config.settings import Settings

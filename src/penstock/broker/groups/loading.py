@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from penstock.broker.coordinator_log import CoordinatorState, batch_items
+from penstock.broker.coordination.coordinator_log import CoordinatorState, batch_items
+from penstock.broker.coordination.record_primitives import MalformedRecord
 from penstock.broker.groups import records
 from penstock.broker.groups.exchange import Now
 from penstock.broker.groups.group import Group, GroupLimits
@@ -18,7 +19,6 @@ from penstock.broker.groups.offsets import GroupOffsets, OffsetChange
 from penstock.broker.groups.pending_offsets import PendingOffset
 from penstock.broker.groups.records import GroupKey, OffsetKey
 from penstock.broker.groups.shard import Shard
-from penstock.broker.record_wire import MalformedRecord
 from penstock.model.batch import BatchHeader, iter_headers
 from penstock.model.control_record import Marker, parse_marker
 from penstock.model.errors import KafkaError

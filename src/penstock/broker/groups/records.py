@@ -26,8 +26,8 @@ import uuid
 from struct import Struct
 from typing import NamedTuple
 
-from penstock.broker import record_wire as wire
-from penstock.broker.record_wire import INT16, MalformedRecord, Reader
+from penstock.broker.coordination import record_primitives as wire
+from penstock.broker.coordination.record_primitives import INT16, MalformedRecord, Reader
 from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP, NO_TOPIC_ID, TopicId
 
 KEY_STRING_BYTES_MAX = 0x7FFF  # what an int16 length can say: group ids, topics, member and protocol names

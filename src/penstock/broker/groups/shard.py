@@ -1,6 +1,6 @@
 """One partition of `__consumer_offsets` and the groups that live in it.
 
-The shard owns their state in memory and appends their records (`broker.coordinator_log`).
+The shard owns their state in memory and appends their records (`broker.coordination.coordinator_log`).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 
-from penstock.broker.coordinator_log import CoordinatorLog, Outcome
+from penstock.broker.coordination.coordinator_log import CoordinatorLog, Outcome
 from penstock.broker.groups import records
 from penstock.broker.groups.exchange import Delivery, Effects, GroupRecord, Now
 from penstock.broker.groups.group import Group

@@ -15,8 +15,8 @@ import logging
 import uuid
 from collections.abc import Callable, Iterator
 
-from penstock.broker.coordinator_log import CoordinatorState
-from penstock.broker.coordinator_shards import CoordinatorShards
+from penstock.broker.coordination.coordinator_log import CoordinatorState
+from penstock.broker.coordination.coordinator_shards import CoordinatorShards
 from penstock.broker.groups.exchange import Delivery, Now
 from penstock.broker.groups.group import Group, GroupLimits, GroupState
 from penstock.broker.groups.loading import load
@@ -24,7 +24,7 @@ from penstock.broker.groups.offsets import OffsetChange
 from penstock.broker.groups.records import KEY_STRING_BYTES_MAX
 from penstock.broker.groups.schedule import Schedule
 from penstock.broker.groups.shard import Shard
-from penstock.cluster.controller import Controller
+from penstock.cluster.controller.controller import Controller
 from penstock.cluster.partition import Partition
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicChange, TopicTable

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from penstock.broker.record_wire import MalformedRecord, Reader
+from penstock.broker.coordination.record_primitives import MalformedRecord, Reader
 
 CONSUMER = "consumer"
 

@@ -27,7 +27,7 @@ from penstock.protocol.push.states import Side, State, step
 from penstock.runtime.turns import STEP_NS
 
 if TYPE_CHECKING:
-    from penstock.broker.push.door import PushDoor
+    from penstock.broker.push.server import PushDoor
 
 log = logging.getLogger(__name__)
 

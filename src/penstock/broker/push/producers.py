@@ -10,11 +10,11 @@ import asyncio
 from collections import OrderedDict
 from typing import Final
 
-from penstock.broker.producer_ids import ProducerIds
+from penstock.broker.transactions.producer_ids import ProducerIds
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.runtime.clock import Clock
-from penstock.storage.metadata import MetadataStore
-from penstock.storage.push_tables import PushProducerRow
+from penstock.storage.metadata.push_tables import PushProducerRow
+from penstock.storage.metadata.store import MetadataStore
 
 CACHED_MAX: Final = 20_000
 UNUSED_MS: Final = 7 * 24 * 3600 * 1000

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from penstock.broker.broker import Broker
 from penstock.broker.subscriptions.member import Member
 from penstock.broker.subscriptions.subscriptions import Subscriptions
-from penstock.cluster.new_topic import NewTopic
+from penstock.cluster.controller.new_topic import NewTopic
 from penstock.cluster.topics import Topic
 from penstock.config.settings import PushSettings
 from penstock.model.errors import ErrorCode, KafkaError

@@ -26,11 +26,11 @@ from penstock.broker.quotas.entity import (
 )
 from penstock.broker.quotas.meters import ClientMeters
 from penstock.broker.quotas.rate import Rate
-from penstock.cluster.controller import Controller
+from penstock.cluster.controller.controller import Controller
 from penstock.model.errors import KafkaError
 from penstock.observability.quota_probe import QuotaProbe
 from penstock.runtime.clock import Clock
-from penstock.storage.metadata import MetadataStore
+from penstock.storage.metadata.store import MetadataStore
 
 
 class Quotas:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from penstock.broker.broker import Broker
 from penstock.broker.dispatcher import Dispatcher
-from penstock.broker.handlers import fetch
+from penstock.broker.handlers.records import fetch
 from penstock.broker.quotas.fetch_meter import FetchMeter
 from penstock.broker.quotas.request import MeteredRequest
 from penstock.broker.quotas.timed import Timed

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from penstock.broker.subscriptions.desk import Desk
 from penstock.broker.subscriptions.redelivery import Dead
-from penstock.cluster.controller import Controller
+from penstock.cluster.controller.controller import Controller
+from penstock.cluster.controller.new_topic import NewTopic
 from penstock.cluster.gatherer import Done, Gatherer
-from penstock.cluster.new_topic import NewTopic
 from penstock.cluster.partition import Partition
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import Topic, TopicTable

@@ -10,8 +10,8 @@ from penstock.broker.subscriptions.dead_letters import dead_letter_topic
 from penstock.cluster.topics import Topic, TopicTable
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import TOPIC_NAME_LENGTH_MAX
-from penstock.storage.metadata import MetadataStore
-from penstock.storage.push_tables import SubscriptionRow
+from penstock.storage.metadata.push_tables import SubscriptionRow
+from penstock.storage.metadata.store import MetadataStore
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,200}")
 

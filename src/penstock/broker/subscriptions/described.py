@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from penstock.broker import record_wire as wire
+from penstock.broker.coordination import record_primitives as wire
 from penstock.broker.groups import members as group_members
 from penstock.broker.groups.group import PUSH
 from penstock.broker.subscriptions.member import Member

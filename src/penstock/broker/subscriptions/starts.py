@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from penstock.broker.broker import Broker
-from penstock.broker.record_worker import RecordWorker
+from penstock.broker.records.worker import RecordWorker
 from penstock.broker.subscriptions.commits import Commits
 from penstock.broker.subscriptions.position import Position
 from penstock.cluster.partition import Partition

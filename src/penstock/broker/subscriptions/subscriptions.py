@@ -28,8 +28,8 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.net.outbox import Outbox
 from penstock.observability.timings import Timings
 from penstock.protocol.push.values import Start
-from penstock.storage.metadata import MetadataStore
-from penstock.storage.push_tables import SubscriptionRow
+from penstock.storage.metadata.push_tables import SubscriptionRow
+from penstock.storage.metadata.store import MetadataStore
 
 
 class Subscriptions:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 
-from penstock.broker.record_worker import RecordWorker
+from penstock.broker.records.worker import RecordWorker
 from penstock.broker.telemetry.instances import ClientInstance, ClientInstances
 from penstock.broker.telemetry.otlp import decode_push
 from penstock.broker.telemetry.series import SeriesStore
 from penstock.broker.telemetry.subscriptions import Client, Subscription, assign, instance_text, to_subscription
-from penstock.cluster.controller import CLIENT_METRICS, Controller
+from penstock.cluster.controller.controller import CLIENT_METRICS, Controller
 from penstock.config.settings import TelemetrySettings
 from penstock.model.compression import CODEC_NAMES
 from penstock.model.errors import ErrorCode, KafkaError

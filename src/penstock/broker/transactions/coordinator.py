@@ -15,12 +15,12 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterator
 
-from penstock.broker.coordinator_log import Outcome, resolving
-from penstock.broker.coordinator_shards import CoordinatorShards
-from penstock.broker.producer_ids import ProducerIds
-from penstock.broker.transactions.endings import Endings
+from penstock.broker.coordination.coordinator_log import Outcome, resolving
+from penstock.broker.coordination.coordinator_shards import CoordinatorShards
+from penstock.broker.transactions.completion import Endings
 from penstock.broker.transactions.hanging import HangingTransactions
 from penstock.broker.transactions.markers import MarkerWriter, OnOffsetsEnded
+from penstock.broker.transactions.producer_ids import ProducerIds
 from penstock.broker.transactions.shard import TransactionShard
 from penstock.broker.transactions.states import AT_REST, PREPARED, TransactionState
 from penstock.broker.transactions.transaction import (
@@ -29,7 +29,7 @@ from penstock.broker.transactions.transaction import (
     ProducerIdentity,
     Transaction,
 )
-from penstock.cluster.controller import Controller
+from penstock.cluster.controller.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicChange, TopicTable
 from penstock.config.settings import TransactionSettings

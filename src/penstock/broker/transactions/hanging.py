@@ -10,8 +10,8 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
-from penstock.broker.coordinator_log import resolving
-from penstock.broker.coordinator_shards import CoordinatorShards
+from penstock.broker.coordination.coordinator_log import resolving
+from penstock.broker.coordination.coordinator_shards import CoordinatorShards
 from penstock.broker.transactions.markers import MarkerWriter
 from penstock.broker.transactions.shard import TransactionShard
 from penstock.broker.transactions.states import PREPARED

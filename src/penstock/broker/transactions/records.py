@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from penstock.broker import record_wire as wire
-from penstock.broker.record_wire import INT16, INT32, INT64, MalformedRecord, Reader
+from penstock.broker.coordination import record_primitives as wire
+from penstock.broker.coordination.record_primitives import INT16, INT32, INT64, MalformedRecord, Reader
 from penstock.broker.transactions.states import TransactionState
 from penstock.broker.transactions.transaction import NO_PRODUCER_ID, Transaction
 from penstock.model.topic_partition import TopicPartition

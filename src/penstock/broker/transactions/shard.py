@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from penstock.broker.coordinator_log import CoordinatorLog, CoordinatorState, Outcome, batch_items
-from penstock.broker.record_wire import MalformedRecord
+from penstock.broker.coordination.coordinator_log import CoordinatorLog, CoordinatorState, Outcome, batch_items
+from penstock.broker.coordination.record_primitives import MalformedRecord
 from penstock.broker.transactions import records
 from penstock.broker.transactions.table import TransactionTable
 from penstock.broker.transactions.transaction import Transaction

@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 from penstock import __version__
 from penstock.broker.broker import Broker
 from penstock.broker.subscriptions.subscriptions import Subscriptions
-from penstock.net.web import WebApplication
+from penstock.net.http.server import WebApplication
 from penstock.node.rest.bodies import ProblemBody
 from penstock.node.rest.cluster import ClusterRoutes
 from penstock.node.rest.configs import ConfigRoutes

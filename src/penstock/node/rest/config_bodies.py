@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from pydantic import ConfigDict, Field
 
-from penstock.cluster.config_changes import ConfigChange, Operation
+from penstock.cluster.controller.config_changes import ConfigChange, Operation
 from penstock.config.config_layers import DescribedConfig
 from penstock.node.rest.bodies import CONFIGS_MAX, Answer, ConfigName, ConfigValue, Question, config_text
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from penstock.broker.broker import Broker
-from penstock.broker.config_targets import alter_incrementally
-from penstock.broker.described_configs import described_configs
-from penstock.cluster.config_changes import ResourceType
+from penstock.broker.operations.config_targets import alter_incrementally
+from penstock.broker.operations.described_configs import described_configs
+from penstock.cluster.controller.config_changes import ResourceType
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.node.rest.cluster import check_broker
 from penstock.node.rest.config_bodies import ConfigChangesBody, ConfigsBody

@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
-from penstock.net.web import PROBLEM_TYPE
+from penstock.net.http.server import PROBLEM_TYPE
 
 Responses = dict[int | str, dict[str, Any]]
 

@@ -15,7 +15,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.net.web import add_problems, problem
+from penstock.net.http.server import add_problems, problem
 
 log = logging.getLogger(__name__)
 

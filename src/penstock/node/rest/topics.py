@@ -19,7 +19,7 @@ from fastapi import APIRouter, Query, Response
 
 from penstock.broker.broker import Broker
 from penstock.broker.subscriptions.subscriptions import Subscriptions
-from penstock.cluster.new_topic import DEFAULT, NewTopic
+from penstock.cluster.controller.new_topic import DEFAULT, NewTopic
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import check_topic_name

@@ -21,7 +21,7 @@ from penstock.broker.broker import Broker
 from penstock.bulk.problems import BulkError, Missing
 from penstock.model.batch_builder import NewRecord
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.net.web import WebApplication, add_problems, documented, problem
+from penstock.net.http.server import WebApplication, add_problems, documented, problem
 from penstock.node.test_endpoints.bodies import InjectBody, LoadBody, StatsBody, WrittenBody, written_body
 from penstock.node.test_endpoints.sqlite_load import load
 from penstock.node.test_endpoints.stats import stats

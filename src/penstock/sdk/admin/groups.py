@@ -16,7 +16,7 @@ from penstock.sdk.admin.topics import check_partitions, known_topic, offsets
 from penstock.sdk.admin.values import GroupInfo, GroupListing, GroupMember, GroupOffset
 from penstock.sdk.arguments import checked_name
 from penstock.sdk.errors import CommitFailed, GroupInUse, NotFound, SettingsError
-from penstock.sdk.kafka_errors import translate, translated
+from penstock.sdk.librdkafka.errors import translate, translated
 from penstock.sdk.options import Start
 
 

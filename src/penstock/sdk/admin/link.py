@@ -8,8 +8,8 @@ from typing import Any
 from confluent_kafka.admin import AdminClient
 
 from penstock.sdk.errors import ClosedError
-from penstock.sdk.kafka_errors import accepted_settings, translated
-from penstock.sdk.librdkafka import LOGGER, common_config
+from penstock.sdk.librdkafka.common_config import LOGGER, common_config
+from penstock.sdk.librdkafka.errors import accepted_settings, translated
 from penstock.sdk.options import COMMON_DEFAULTS, ClientOptions, checked
 
 

@@ -21,7 +21,7 @@ from penstock.sdk.admin.link import Link
 from penstock.sdk.admin.values import ConfigValue, PartitionInfo, TopicInfo
 from penstock.sdk.arguments import PARTITIONS_MAX, REPLICAS_MAX, checked_name, checked_number
 from penstock.sdk.errors import NotFound, SettingsError
-from penstock.sdk.kafka_errors import translated
+from penstock.sdk.librdkafka.errors import translated
 
 OFFSET_END = -1
 BY_BROKER = -1

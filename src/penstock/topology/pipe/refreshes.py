@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-from penstock.cluster.controller import Controller
+from penstock.cluster.controller.controller import Controller
 from penstock.topology.pipe.follower import Follower
 
 SCOPE, KEY = "pipe", "refresh"

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, FastAPI, Header, Path, Query, Request, Response
 
 from penstock import __version__
-from penstock.net.web import PROBLEM_TYPE, WebApplication
+from penstock.net.http.server import PROBLEM_TYPE, WebApplication
 from penstock.topology.model import Topology
 from penstock.topology.registry.bodies import (
     NODE_ID_PATTERN,

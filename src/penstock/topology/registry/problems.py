@@ -7,7 +7,7 @@ from http import HTTPStatus
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
-from penstock.net.web import add_problems, problem
+from penstock.net.http.server import add_problems, problem
 from penstock.topology.registry.errors import Cycle, Full, IdInUse, NotAParent, Refusal, UnknownNode
 from penstock.topology.registry.service import NotStored
 

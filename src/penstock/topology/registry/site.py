@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
-from penstock.net.web import problem
+from penstock.net.http.server import problem
 from penstock.observability.exposition import CONTENT_TYPE
 from penstock.topology.registry.api import PREFIX, registry_app
 from penstock.topology.registry.probe import RegistryProbe

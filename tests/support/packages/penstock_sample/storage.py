@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from penstock.config.settings import StorageSettings
-from penstock.storage.memory import MemoryEngine
-from penstock.storage.metadata import MetadataStore
+from penstock.storage.memory.engine import MemoryEngine
+from penstock.storage.metadata.store import MetadataStore
 from penstock.storage.observer import EngineObserver
 
 

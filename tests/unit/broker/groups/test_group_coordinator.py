@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from penstock.broker.coordination.placement import partition_of
 from penstock.broker.groups import records
 from penstock.broker.groups.exchange import JoinAnswer, JoinRequest
 from penstock.broker.groups.group import Identity
 from penstock.broker.groups.offsets import OffsetChange
-from penstock.broker.groups.placement import partition_of
 from penstock.broker.groups.records import CommittedOffset
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.model.batch import read_header

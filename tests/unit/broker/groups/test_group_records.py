@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.broker.coordination.placement import java_hash, partition_of
+from penstock.broker.coordination.record_primitives import MalformedRecord
 from penstock.broker.groups import records
-from penstock.broker.groups.placement import java_hash, partition_of
 from penstock.broker.groups.records import CommittedOffset, GroupKey, GroupValue, MemberValue, OffsetKey
 from penstock.broker.groups.subscription import subscribed_topics
-from penstock.broker.record_wire import MalformedRecord
 
 TOPIC_ID = uuid.UUID("74f6baa7-d001-4aea-914d-11b7bcd3a05e")
 SUBSCRIPTION = bytes.fromhex("000100000001000174ffffffff00000000")

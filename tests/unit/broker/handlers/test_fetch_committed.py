@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from penstock.broker.handlers import fetch
+from penstock.broker.handlers.records import fetch
 from penstock.config.settings import StorageSettings
 from penstock.net.pending import Pending
 from penstock.protocol.kafka.headers import RequestHeader
 from penstock.protocol.kafka.messages import response_reader
 from penstock.storage.interface import Log
-from penstock.storage.memory import MemoryEngine
+from penstock.storage.memory.engine import MemoryEngine
 from tests.support.admin_broker import AdminBroker
 from tests.support.committed_reader import committed_in, end_transaction, put_in_transaction
 from tests.support.wire import encode_body

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.broker.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
+from penstock.broker.answers.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from penstock.model.errors import ErrorCode
 from penstock.storage.interface import LogState
 from tests.support.admin_broker import AdminBroker, new_topic

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 from kio.schema.errors import ErrorCode
 
-from penstock.broker.handlers.api_versions import unsupported_version
+from penstock.broker.handlers.cluster.api_versions import unsupported_version
 from penstock.broker.quotas.throttle_field import has_throttle_time, stamped
 from penstock.client.entities import build
 from penstock.net.pending import SILENCE

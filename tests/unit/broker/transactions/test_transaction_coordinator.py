@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from penstock.broker.produce.transactional import ADDING_VERSION, join_transaction
 from penstock.broker.transactions import markers, records
-from penstock.broker.transactions.produce import ADDING_VERSION, join_transaction
 from penstock.broker.transactions.states import TransactionState
 from penstock.broker.transactions.transaction import EPOCH_MAX, ProducerIdentity
 from penstock.model.batch import read_header
@@ -178,7 +178,7 @@ def test_a_batch_of_a_new_epoch_does_not_join_a_transaction_of_an_older_one() ->
 
 
 def test_a_complete_record_that_is_refused_is_written_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.broker.transactions.endings.RETRY_SECONDS", 0.01)
+    monkeypatch.setattr("penstock.broker.transactions.completion.RETRY_SECONDS", 0.01)
 
     async def test() -> None:
         async with TransactionWorld() as world:

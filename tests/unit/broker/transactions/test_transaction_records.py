@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.broker.record_wire import MalformedRecord
+from penstock.broker.coordination.record_primitives import MalformedRecord
 from penstock.broker.transactions.records import decode_key, decode_value, encode_key, encode_value
 from penstock.broker.transactions.states import TransactionState
 from penstock.broker.transactions.transaction import Transaction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.broker.coordinator_log import READ_BYTES, CoordinatorState
+from penstock.broker.coordination.coordinator_log import READ_BYTES, CoordinatorState
 from penstock.broker.transactions import records
 from penstock.broker.transactions.shard import TransactionShard
 from penstock.broker.transactions.states import TransactionState

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from penstock.broker.producer_ids import ProducerIds
 from penstock.broker.transactions.coordinator import FORGOTTEN_PER_SWEEP, TransactionCoordinator
+from penstock.broker.transactions.producer_ids import ProducerIds
 from penstock.broker.transactions.states import TransactionState
 from penstock.broker.transactions.table import TransactionTable
 from penstock.broker.transactions.transaction import ProducerIdentity, Transaction

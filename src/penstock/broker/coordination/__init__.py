@@ -1,0 +1,1 @@
+"""What the coordinators of groups and of transactions have in common: shards on partitions of internal topics."""

@@ -1,0 +1,1 @@
+"""Reading for clients: fetch sessions and what is read of one partition."""

@@ -1,0 +1,1 @@
+"""Handlers of APIs for the cluster, its nodes and clients' telemetry."""

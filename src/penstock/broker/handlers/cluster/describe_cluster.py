@@ -1,0 +1,66 @@
+"""DescribeCluster (key 60, v0–2): the brokers, the controller and the cluster id.
+
+Version notes: v1 asks for brokers or controllers; controllers have no door of their own here, as in Kafka's broker
+listener: MISMATCHED_ENDPOINT_TYPE. v2 can include fenced brokers, of which there are none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.broker.answers.authorized_operations import CLUSTER_OPERATIONS
+from penstock.broker.call import Call
+from penstock.model.errors import ErrorCode
+from penstock.protocol.kafka.messages import Entity, field
+from penstock.protocol.kafka.topic_metadata import NOT_ASKED
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+
+BROKERS, CONTROLLERS = 1, 2
+
+
+def handle(broker: Broker, call: Call) -> Entity:
+    endpoint_type = field(call.request, "endpoint_type", BROKERS)
+    if endpoint_type == CONTROLLERS:
+        return _refused(
+            call,
+            ErrorCode.MISMATCHED_ENDPOINT_TYPE,
+            "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER",
+        )
+    if endpoint_type != BROKERS:
+        message = f"Unsupported endpoint type {endpoint_type}"
+        return _refused(call, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, message)
+    endpoint = broker.endpoint(call)
+    asked = call.request.include_cluster_authorized_operations
+    return call.reply.DescribeClusterResponse(
+        throttle_time=0,
+        error_code=ErrorCode.NONE,
+        error_message=None,
+        endpoint_type=BROKERS,
+        cluster_id=broker.cluster_id,
+        controller_id=broker.node_id,
+        brokers=[
+            call.reply.DescribeClusterBroker(
+                broker_id=broker.node_id,
+                host=endpoint.host,
+                port=endpoint.port,
+                rack=broker.settings.node.rack,
+                is_fenced=False,
+            )
+        ],
+        cluster_authorized_operations=CLUSTER_OPERATIONS if asked else NOT_ASKED,
+    )
+
+
+def _refused(call: Call, code: ErrorCode, message: str) -> Entity:
+    return call.reply.DescribeClusterResponse(
+        throttle_time=0,
+        error_code=code,
+        error_message=message,
+        endpoint_type=BROKERS,
+        cluster_id="",
+        controller_id=-1,
+        brokers=(),
+        cluster_authorized_operations=NOT_ASKED,
+    )

@@ -1,0 +1,96 @@
+"""DescribeLogDirs (key 35, v1–5): where partitions are stored and how much they take.
+
+Behaviour:
+- There is one log directory, the data directory. Null topics mean all; partitions that do not exist are left out.
+- Sizes are those of the segments, so every partition asked for is opened, in turns with other requests.
+- Lag is what is written but not yet flushed, the local form of "not yet below the high watermark".
+
+Version notes: v3 error code of the whole answer; v4 size of the volume; v5 cordoned directories, of which none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from struct import Struct
+from typing import TYPE_CHECKING
+
+from penstock.broker.answers.array_answer import array_answer, is_flexible
+from penstock.broker.call import Call
+from penstock.config.settings import MEMORY
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.primitives import INT16, INT64, write_count, write_string
+from penstock.runtime.turns import Turns
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+
+_PARTITION = Struct(">iqq?")  # index, size, lag, whether it is a future replica
+UNKNOWN_BYTES = -1
+
+
+async def handle(broker: Broker, call: Call) -> bytes:
+    flexible = is_flexible(call)
+    topics = [topic async for topic in _topics(broker, call, flexible)]
+    total, usable = await _volume(broker)
+    pieces = [INT16.pack(ErrorCode.NONE), write_string(str(broker.settings.node.data_dir.absolute()), flexible)]
+    pieces += [write_count(len(topics), flexible), *topics]
+    if call.version >= 4:
+        pieces += [INT64.pack(total), INT64.pack(usable)]
+    if call.version >= 5:
+        pieces.append(b"\0")
+    pieces.append(_tags(flexible))
+    before = INT16.pack(ErrorCode.NONE) if call.version >= 3 else b""
+    return array_answer(call, [b"".join(pieces)], before=before)
+
+
+async def _volume(broker: Broker) -> tuple[int, int]:
+    """Size of the volume and what is free of it."""
+    if broker.settings.storage.engine == MEMORY:
+        return UNKNOWN_BYTES, UNKNOWN_BYTES
+    try:
+        usage = await asyncio.to_thread(shutil.disk_usage, broker.settings.node.data_dir)
+    except OSError:
+        return UNKNOWN_BYTES, UNKNOWN_BYTES
+    return usage.total, usage.free
+
+
+async def _topics(broker: Broker, call: Call, flexible: bool) -> AsyncIterator[bytes]:
+    """Encoded topics that have at least one of the partitions asked for."""
+    turns = Turns()
+    for name, indexes in _wanted(broker, call):
+        partitions = []
+        for index in indexes:
+            await turns.pause()
+            sizes = _sizes(broker, name, index)
+            if sizes is not None:
+                partitions.append(_PARTITION.pack(index, *sizes, False) + _tags(flexible))
+        if partitions:
+            count = write_count(len(partitions), flexible)
+            yield b"".join([write_string(name, flexible), count, *partitions, _tags(flexible)])
+
+
+def _wanted(broker: Broker, call: Call) -> Iterator[tuple[str, range | tuple[int, ...]]]:
+    if call.request.topics is None:
+        for topic in tuple(broker.topics.all()):
+            yield topic.name, range(topic.partition_count)
+    else:
+        wanted: dict[str, dict[int, None]] = {}
+        for topic in call.request.topics:
+            wanted.setdefault(topic.topic, {}).update(dict.fromkeys(topic.partitions))
+        for name, indexes in wanted.items():
+            yield name, tuple(indexes)
+
+
+def _sizes(broker: Broker, name: str, index: int) -> tuple[int, int] | None:
+    """Bytes and lag of a partition; None if there is no such partition."""
+    try:
+        partition = broker.partitions.get(name, index)
+    except KafkaError as error:
+        return (0, 0) if error.code is ErrorCode.KAFKA_STORAGE_ERROR else None
+    return partition.log.size_bytes, partition.log.log_end - partition.high_watermark
+
+
+def _tags(flexible: bool) -> bytes:
+    return b"\0" if flexible else b""

@@ -1,0 +1,1 @@
+"""Handlers of APIs for configs and client quotas."""

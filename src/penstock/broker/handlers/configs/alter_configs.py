@@ -1,0 +1,43 @@
+"""AlterConfigs (key 33, v0–2): replace all configs of a resource. Older clients still use it.
+
+What is not named in the request goes back to its default, which is why IncrementalAlterConfigs came (KIP-339).
+Otherwise it behaves as that does.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from penstock.broker.call import Call
+from penstock.broker.operations.config_targets import alter, answer_each
+from penstock.cluster.controller.config_changes import KeyLookup, replaced_configs
+from penstock.protocol.kafka.messages import Entity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.broker.broker import Broker
+
+
+async def handle(broker: Broker, call: Call) -> Entity:
+    async def replace(resource: Entity) -> None:
+        configs = [(item.name, item.value) for item in resource.configs]
+        await alter(
+            broker,
+            (resource.resource_type, resource.resource_name),
+            {name for name, _ in configs},
+            functools.partial(_updated, configs),
+            validate_only=call.request.validate_only,
+        )
+
+    return call.reply.AlterConfigsResponse(throttle_time=0, responses=await answer_each(call, replace))
+
+
+def _updated(
+    configs: list[tuple[str, str | None]],
+    current: Mapping[str, str],
+    lookup: KeyLookup,
+    defaults: Mapping[str, str],
+) -> dict[str, str]:
+    return replaced_configs(configs, lookup=lookup)

@@ -1,0 +1,50 @@
+"""DescribeClientQuotas (key 48, v0–1): the quotas of entities that fit a filter.
+
+Behaviour:
+- A filter has a component for each type of entity it is about: a name, the default, or any of the two. Entities must
+  have all of these types; with `strict` they may have no others. No components: all entities, or with `strict` none.
+- A wrong filter is INVALID_REQUEST, an unknown type UNSUPPORTED_VERSION, with null instead of entries.
+
+Version notes: v1 is flexible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.broker.answers.array_answer import array_answer, is_flexible
+from penstock.broker.call import Call
+from penstock.broker.quotas.book import Component
+from penstock.broker.quotas.entity import Entity as QuotaEntity
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.messages import Entity, encode
+from penstock.protocol.kafka.primitives import INT16, write_string
+from penstock.runtime.turns import Turns
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+
+
+async def handle(broker: Broker, call: Call) -> bytes | Entity:
+    components = [Component(item.entity_type, item.match_type, item.match) for item in call.request.components]
+    try:
+        entities = broker.quotas.matching(components, strict=call.request.strict)
+    except KafkaError as error:
+        return call.reply.DescribeClientQuotasResponse(
+            throttle_time=0, error_code=error.code, error_message=error.message, entries=None
+        )
+    encoded = []
+    turns = Turns()
+    for entity in entities:
+        encoded.append(encode(_entry(broker, call, entity)))
+        await turns.pause()
+    message = write_string("", is_flexible(call))  # Kafka's is empty, not null
+    return array_answer(call, encoded, before=INT16.pack(ErrorCode.NONE) + message)
+
+
+def _entry(broker: Broker, call: Call, entity: QuotaEntity) -> Entity:
+    reply = call.reply
+    return reply.EntryData(
+        entity=[reply.EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
+        values=[reply.ValueData(key=key, value=value) for key, value in broker.quotas.values(entity)],
+    )

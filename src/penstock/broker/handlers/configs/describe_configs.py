@@ -1,0 +1,72 @@
+"""DescribeConfigs (key 32, v1–4): the configs of topics, brokers, groups and client-metrics subscriptions.
+
+Behaviour:
+- Null or empty keys mean all; keys that do not exist are left out.
+- A broker is asked for by its id; '' stands for all brokers and shows only what was set for all at run time.
+- Loggers of a broker: none can be changed over the wire, so the list is empty.
+- Groups and subscriptions nobody configured are described with defaults, whether they exist or not.
+
+Version notes: v1 synonyms; v3 types and documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from penstock.broker.answers.array_answer import array_answer
+from penstock.broker.call import Call
+from penstock.broker.operations.described_configs import described_configs
+from penstock.config.config_layers import DescribedConfig
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.messages import Entity, encode, field
+from penstock.runtime.turns import Turns
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+
+
+async def handle(broker: Broker, call: Call) -> bytes:
+    results = []
+    turns = Turns()
+    for resource in call.request.resources:
+        results.append(encode(_result(broker, call, resource)))
+        await turns.pause()
+    return array_answer(call, results)
+
+
+def _result(broker: Broker, call: Call, resource: Entity) -> Entity:
+    code, message = ErrorCode.NONE, ""
+    configs: Sequence[DescribedConfig] = ()
+    try:
+        configs = described_configs(broker, resource.resource_type, resource.resource_name)
+    except KafkaError as error:
+        code, message = error.code, error.message or ""
+    keys = resource.configuration_keys
+    wanted = [config for config in configs if not keys or config.name in keys]
+    return call.reply.DescribeConfigsResult(
+        error_code=code,
+        error_message=message,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+        configs=[_config(call, config) for config in wanted],
+    )
+
+
+def _config(call: Call, config: DescribedConfig) -> Entity:
+    reply = call.reply
+    synonyms = config.synonyms if call.request.include_synonyms else ()
+    documented = field(call.request, "include_documentation", False)
+    return reply.DescribeConfigsResourceResult(
+        name=config.name,
+        value=config.value,
+        read_only=config.read_only,
+        config_source=config.source,
+        is_sensitive=config.sensitive,
+        synonyms=[
+            reply.DescribeConfigsSynonym(name=synonym.name, value=synonym.value, source=synonym.source)
+            for synonym in synonyms
+        ],
+        config_type=config.type,
+        documentation=config.documentation if documented else None,
+    )

@@ -1,0 +1,29 @@
+"""IncrementalAlterConfigs (key 44, v0–1): set, delete, append to or subtract from single configs (KIP-339).
+
+Behaviour:
+- Each resource succeeds or fails as a whole; a resource that comes twice fails: INVALID_REQUEST.
+- Topics take every topic config. Brokers take the defaults of topic configs; what else they have is set in the
+  settings file: INVALID_REQUEST.
+- APPEND and SUBTRACT are for lists only and start from the value in force.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.broker.call import Call
+from penstock.broker.operations.config_targets import alter_incrementally, answer_each
+from penstock.cluster.controller.config_changes import ConfigChange
+from penstock.protocol.kafka.messages import Entity
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+
+
+async def handle(broker: Broker, call: Call) -> Entity:
+    async def change(resource: Entity) -> None:
+        changes = [ConfigChange(item.name, item.config_operation, item.value) for item in resource.configs]
+        which = resource.resource_type, resource.resource_name
+        await alter_incrementally(broker, which, changes, validate_only=call.request.validate_only)
+
+    return call.reply.IncrementalAlterConfigsResponse(throttle_time=0, responses=await answer_each(call, change))

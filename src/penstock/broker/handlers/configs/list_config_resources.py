@@ -1,0 +1,58 @@
+"""ListConfigResources (key 74, v0–1): what can have configs.
+
+v0 was called ListClientMetricsResources and lists subscriptions only. v1 names the types it wants, none meaning all:
+topics and brokers that exist, groups and client-metrics subscriptions that have been configured. A type it does not
+know fails the whole request: UNSUPPORTED_VERSION.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.broker.call import Call
+from penstock.cluster.controller.config_changes import ResourceType
+from penstock.cluster.controller.controller import CLIENT_METRICS, GROUP
+from penstock.model.errors import ErrorCode
+from penstock.protocol.kafka.messages import Entity
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+
+LISTED = (
+    ResourceType.GROUP,
+    ResourceType.CLIENT_METRICS,
+    ResourceType.BROKER_LOGGER,
+    ResourceType.BROKER,
+    ResourceType.TOPIC,
+)
+
+
+def handle(broker: Broker, call: Call) -> Entity:
+    wanted = [ResourceType.CLIENT_METRICS]
+    if call.version >= 1:
+        asked = {ResourceType(kind) for kind in call.request.resource_types}
+        if ResourceType.UNKNOWN in asked:
+            return call.reply.ListConfigResourcesResponse(
+                throttle_time=0, error_code=ErrorCode.UNSUPPORTED_VERSION, config_resources=()
+            )
+        wanted = [kind for kind in LISTED if not asked or kind in asked]
+    return call.reply.ListConfigResourcesResponse(
+        throttle_time=0,
+        error_code=ErrorCode.NONE,
+        config_resources=[
+            call.reply.ConfigResource(resource_name=name, resource_type=kind)
+            for kind in wanted
+            for name in _names(broker, kind)
+        ],
+    )
+
+
+def _names(broker: Broker, kind: ResourceType) -> list[str]:
+    match kind:
+        case ResourceType.TOPIC:
+            return [topic.name for topic in broker.topics.all()]
+        case ResourceType.GROUP:
+            return broker.controller.configured(GROUP)
+        case ResourceType.CLIENT_METRICS:
+            return broker.controller.configured(CLIENT_METRICS)
+    return [str(broker.node_id)]

@@ -1,0 +1,1 @@
+"""Handlers of APIs for groups, their members and offsets."""

@@ -1,0 +1,1 @@
+"""Handlers of APIs that write, read and delete records."""

@@ -1,0 +1,309 @@
+"""Fetch v4-18.
+
+Behaviour:
+- Answers as soon as there are min_bytes, an error or a diverging epoch in any partition, or max_wait is over; until
+  then the request is parked, and the flush that raises a high watermark wakes it at once.
+- Of each partition it reads on from one segment to the next until a limit is reached. If it ends before, because the
+  next one is not in the page cache, it answers with what it has.
+- The first partition with data gives at least one batch, however large; the rest obey max_bytes.
+- read_committed reads to the last stable offset, and is told which transactions of what it got were aborted.
+- Reads come from the page cache. What is not there is read in a thread, so that a cold disk delays one client only.
+
+Versions:
+- v5 adds the log start, v7 sessions, v9 the leader epoch, v11 the rack, v12 is flexible and detects divergence by the
+  last fetched epoch (KIP-595), v13 names topics by id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from time import perf_counter
+
+from penstock.broker.broker import Broker
+from penstock.broker.fetch.partition_read import FetchTarget, FetchTargets, distinct
+from penstock.broker.fetch.refusal import refuse_isolation
+from penstock.broker.fetch.sessions import FetchSession
+from penstock.broker.quotas.fetch_meter import FetchMeter
+from penstock.cluster.partition import Partition
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import FETCH_BYTES_UNDER_PRESSURE, FETCH_FURTHER_SEGMENTS_MAX, FETCH_WAIT_MS_MAX
+from penstock.net.pending import Buffers, Pending
+from penstock.protocol.kafka.apis import FETCH
+from penstock.protocol.kafka.fetch import (
+    ISOLATION_LEVELS,
+    READ_COMMITTED,
+    TOPIC_IDS,
+    FetchedPartition,
+    FetchPartition,
+    FetchRequest,
+    decode,
+    encode_response,
+)
+from penstock.protocol.kafka.headers import RequestHeader
+
+
+def handle(
+    broker: Broker, header: RequestHeader, frame: memoryview, position: int, meter: FetchMeter | None = None
+) -> Buffers | Pending:
+    """`meter`: somebody has quotas, and what this client is given counts."""
+    request = decode(frame, position, header.version)
+    if meter is not None:
+        request = meter.bounded(request)
+    try:
+        session = broker.fetch_sessions.open(request, header.version >= TOPIC_IDS, broker.clock.monotonic_ms())
+    except KafkaError as error:
+        instead = meter.instead([], 0) if meter is not None else None
+        return instead or encode_response([], header.version, error_code=error.code)
+    if request.isolation not in ISOLATION_LEVELS:
+        refused = refuse_isolation(broker, request, header.version, session)
+        if refused is not None:
+            return refused
+    fetch = _Fetch(broker, request, header.version, session, meter)
+    return fetch.start()
+
+
+class _Fetch:
+    """One request, from its first look at the partitions to its answer."""
+
+    __slots__ = (
+        "_answers",
+        "_broker",
+        "_deadline",
+        "_finder",
+        "_found_bytes",
+        "_full",
+        "_has_more",
+        "_messages",
+        "_meter",
+        "_pending",
+        "_read_seconds",
+        "_reading",
+        "_request",
+        "_session",
+        "_stored_bytes",
+        "_targets",
+        "_timer",
+        "_version",
+        "_waits_on",
+        "_wanted",
+    )
+
+    def __init__(
+        self,
+        broker: Broker,
+        request: FetchRequest,
+        version: int,
+        session: FetchSession | None,
+        meter: FetchMeter | None,
+    ) -> None:
+        self._broker = broker
+        self._meter = meter
+        self._request = request
+        self._version = version
+        self._session = session
+        self._full = session is None or request.session_epoch == 0
+        self._wanted = distinct(request.partitions) if session is None else session.wanted()
+        names = session.names if session is not None and session.by_id else None
+        self._finder = FetchTargets(broker, request, names)
+        self._targets: list[FetchTarget] = []
+        self._answers: list[FetchedPartition] = []
+        self._pending: Pending | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._deadline = 0.0  # on the loop's clock, once it waits
+        self._waits_on: list[Partition] = []
+        self._reading = False
+        self._has_more = False  # than is in the answers, wherever it has to be got from
+        self._messages = 0  # in the answers, counted by offsets
+        self._read_seconds = 0.0  # the last look took so long
+        self._found_bytes = 0  # at the last look,
+        self._stored_bytes = 0  # when the logs waited on held this much
+
+    def start(self) -> Buffers | Pending:
+        cold = self._look()
+        if not cold and self._ready():
+            return self._body()
+        self._pending = Pending()
+        if cold:
+            self._read_in_thread()
+        else:
+            self._park()
+        return self._pending
+
+    # --- looking ---------------------------------------------------------------------------------------------------
+
+    def _look(self) -> bool:
+        """Read every partition anew from the page cache. True if some of it is not there and has to be waited for."""
+        self._targets = self._finder.find(self._to_look_at())
+        self._finder.parked = True
+        self._note_stored()
+        try:
+            self._read(wait=False)
+        except BlockingIOError:
+            return True
+        return False
+
+    def _to_look_at(self) -> list[FetchPartition]:
+        """Of a wide session most partitions have nothing new, and that is seen at a glance. Not where sizes count."""
+        if self._session is None or self._full or self._request.min_bytes > 1:
+            return self._wanted
+        return self._session.restless()
+
+    def _read(self, *, wait: bool) -> None:
+        """Any thread: partitions were looked up on the loop."""
+        started = perf_counter()
+        room = max(self._broker.flow.room_bytes, FETCH_BYTES_UNDER_PRESSURE)
+        left = min(self._request.max_bytes, self._broker.settings.limits.fetch_bytes_max, room)
+        committed_only = self._request.isolation == READ_COMMITTED
+        further = FETCH_FURTHER_SEGMENTS_MAX
+        found = self._has_more = False
+        messages = 0
+        answers = []
+        for target in self._targets:
+            read = target.read(left, 1 + further, first=not found, wait=wait, committed_only=committed_only)
+            answer, message_count, has_more = read
+            left = max(0, left - answer.size)
+            if answer.size:
+                found = True
+                further -= len(answer.records) - 1
+                messages += message_count
+                self._has_more |= has_more
+            answers.append(answer)
+        self._answers, self._messages = answers, messages
+        self._read_seconds = perf_counter() - started
+
+    def _ready(self) -> bool:
+        if self._request.max_wait_ms <= 0 or not self._wanted or self._has_more:
+            return True
+        size = 0
+        for answer in self._answers:
+            if answer.error or answer.diverging_epoch is not None:
+                return True
+            size += answer.size
+        self._found_bytes = size
+        return size >= self._request.min_bytes
+
+    def _read_in_thread(self) -> None:
+        self._reading = True
+        loop = asyncio.get_running_loop()
+        future = loop.run_in_executor(None, lambda: self._read(wait=True))
+        future.add_done_callback(self._read_done)
+
+    def _read_done(self, future: asyncio.Future[None]) -> None:
+        self._reading = False
+        assert self._pending is not None
+        if self._pending.done:
+            return  # abandoned or timed out meanwhile
+        if future.cancelled() or future.exception() is not None:
+            self._finish(None)
+        elif self._ready():
+            self._finish(self._body())
+        else:
+            self._park()
+            if not self._pending.done:
+                self._wake()  # for what came while the thread was reading
+
+    # --- waiting ---------------------------------------------------------------------------------------------------
+
+    def _park(self) -> None:
+        assert self._pending is not None
+        loop = asyncio.get_running_loop()
+        if not self._deadline:
+            self._deadline = loop.time() + min(self._request.max_wait_ms, FETCH_WAIT_MS_MAX) / 1000
+        self._timer = loop.call_at(self._deadline, self._expire)
+        self._pending.on_abandon = self._leave
+        self._broker.parked.add(self._expire)
+        find, wake = self._broker.partitions.find, self._wake
+        for item in self._wanted:
+            try:
+                partition = find(item.topic, item.partition)
+            except KafkaError:  # deleted while it was read in the thread
+                self._look()
+                self._finish(self._body())
+                return
+            partition.add_data_waiter(wake)
+            self._waits_on.append(partition)
+
+    def _note_stored(self) -> None:
+        """What the logs hold before a look; nothing if there are bytes in them which it will not see.
+
+        Those are not flushed, or in a transaction: a small marker may show much that was there before.
+        """
+        if self._request.min_bytes > 1:
+            logs = [target.partition.log for target in self._targets if target.partition is not None]
+            committed_only = self._request.isolation == READ_COMMITTED
+            unseen = any(log.log_end > (log.last_stable if committed_only else log.flushed) for log in logs)
+            self._stored_bytes = -1 if unseen else sum(log.size_bytes for log in logs)
+
+    def _is_too_little(self) -> bool:
+        """Whether what came since the last look cannot be enough, so that reading it all again is not worth it."""
+        if self._request.isolation == READ_COMMITTED:
+            return False  # a small marker may show much that was there before
+        if self._stored_bytes < 0 or any(partition.failed for partition in self._waits_on):
+            return False
+        stored_bytes = sum(partition.log.size_bytes for partition in self._waits_on)
+        return self._found_bytes + stored_bytes - self._stored_bytes < self._request.min_bytes
+
+    def _wake(self) -> None:
+        """A partition has something new."""
+        if self._reading or (self._request.min_bytes > 1 and self._is_too_little()):
+            return
+        if self._look():
+            self._leave()
+            self._read_in_thread()
+        elif self._ready():
+            self._finish(self._body())
+
+    def _expire(self) -> None:
+        """Time is up, or the broker stops: answer with what there is."""
+        if not self._reading:
+            self._finish(self._body())
+
+    def _leave(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        wake = self._wake
+        for partition in self._waits_on:
+            partition.remove_data_waiter(wake)
+        self._waits_on = []
+        self._broker.parked.discard(self._expire)
+
+    # --- answering -------------------------------------------------------------------------------------------------
+
+    def _finish(self, body: Buffers | None) -> None:
+        assert self._pending is not None
+        self._leave()
+        self._pending.complete(body)
+
+    def _throttled(self, meter: FetchMeter) -> Buffers | None:
+        """What a client over its quota gets instead. A session that begins with this request is not kept for it."""
+        if self._session is None:
+            return meter.instead(self._answers, 0, self._read_seconds)
+        if not self._full:
+            return meter.instead(self._session.worth_telling(self._answers), self._session.id, self._read_seconds)
+        instead = meter.instead(self._answers, 0, self._read_seconds)
+        if instead is not None:
+            self._broker.fetch_sessions.forget(self._session)
+        return instead
+
+    def _body(self) -> Buffers:
+        if self._meter is not None:
+            instead = self._throttled(self._meter)
+            if instead is not None:
+                return instead
+        answers = self._answers
+        session_id = 0
+        if self._session is not None:
+            for target in self._targets:
+                self._session.note_found(target.item, target.partition if target.diverging is None else None)
+            answers = self._session.news(answers, full=self._full)
+            session_id = self._session.id
+        sent = 0
+        for answer in answers:
+            sent += answer.size
+            if answer.error:
+                self._broker.metrics.requests.failed(FETCH, ErrorCode(answer.error).name)
+        if sent:
+            self._broker.metrics.fetched(sent, self._messages)
+            self._broker.metrics.read(self._read_seconds, sent)
+        return encode_response(answers, self._version, session_id=session_id)

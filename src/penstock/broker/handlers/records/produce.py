@@ -1,0 +1,377 @@
+"""Produce v3-13.
+
+Behaviour:
+- Each partition's batch is checked, stamped and appended at once, before the next request is looked at; the answer
+  waits for the flush that covers it. Waits of several requests overlap.
+- Where a topic asks for a look at the records (compaction, `validation: records`, a `compression.type` of its own) and
+  that would hold up others, a worker process does it. The connection's next request waits until this one is answered.
+- acks=1 and acks=all are the same on one node: acknowledged means on disk. acks=0 gets no answer, and on an error a
+  closed connection, which is all such a client can notice.
+- A duplicate of an idempotent producer's batch is answered with its first offsets, after its first flush.
+
+Versions:
+- v5 adds the log start, v7 allows zstd, v8 adds errors per record, v9 is flexible, v13 names topics by id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from time import perf_counter
+from typing import Any
+
+from penstock.broker.broker import Broker
+from penstock.broker.produce.refusal import named_records, refuse
+from penstock.broker.produce.repeat_path import ZSTD_VERSION, ProduceLane
+from penstock.broker.produce.transactional import ADDING_VERSION, is_unknown_start, join_transaction
+from penstock.broker.records.checks import LoopBudget, RecordCheck, Verdict
+from penstock.broker.transactions.transaction import ProducerIdentity
+from penstock.cluster.mirrors import read_only
+from penstock.cluster.partition import Partition
+from penstock.config.settings import Validation
+from penstock.model.batch import (
+    LOG_APPEND_TIME_BIT,
+    TRANSACTIONAL_BIT,
+    ZSTD,
+    BatchHeader,
+    NotOneBatch,
+    UnreadableBatch,
+    check_batch,
+    read_header,
+    without_log_append_time,
+)
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import RECORD_ERRORS_MAX
+from penstock.net.caller import Caller
+from penstock.net.pending import SILENCE, Buffers, Pending
+from penstock.net.scratch import kept
+from penstock.protocol.kafka.headers import RequestHeader
+from penstock.protocol.kafka.produce import (
+    PartitionData,
+    PartitionResult,
+    ProduceRequest,
+    RecordError,
+    decode,
+    encode_response,
+)
+from penstock.protocol.kafka.repeated_produce import RepeatedProduce
+from penstock.storage.interface import LogConfig
+from penstock.storage.log.append_rules import check_stamped_batch
+
+Later = Coroutine[Any, Any, Buffers | None]
+UNUSUAL_BITS = TRANSACTIONAL_BIT | LOG_APPEND_TIME_BIT
+
+
+def handle(
+    broker: Broker, header: RequestHeader, frame: memoryview, position: int, caller: Caller
+) -> Buffers | Pending | Later | None:
+    caller.lane = None
+    request = decode(frame, position, header.version)
+    if request.acks not in (-1, 0, 1):
+        return [encode_response(_refuse_all(request, ErrorCode.INVALID_REQUIRED_ACKS), header.version)]
+    produce = _Produce(broker, header, request.transactional_id)
+    try:
+        for data in request.partitions:
+            produce.admit(data, request.transactional_id)
+    except KafkaError as error:
+        return produce.refuse_all(request, error)
+    if produce.unchecked or produce.must_wait_for_end():
+        return produce.answer_later(answered=request.acks != 0)
+    produce.append()
+    if request.acks == 0:
+        return produce.unanswered()
+    if produce.plain_partition is not None:
+        repeated = RepeatedProduce.of(frame, header.version, request)
+        caller.lane = repeated and ProduceLane(
+            broker, produce.plain_partition, repeated, header.client_id, request.transactional_id
+        )
+    return produce.when_flushed()
+
+
+class _Part:
+    """One partition's batch between the request and the log."""
+
+    __slots__ = ("batch", "check", "data", "error", "header", "partition")
+
+    batch: bytearray | memoryview
+    header: BatchHeader
+    partition: Partition
+
+    def __init__(self, data: PartitionData) -> None:
+        self.data = data
+        self.error: KafkaError | None = None
+        self.check: RecordCheck | None = None
+
+    def decide(self, verdict: Verdict) -> None:
+        if isinstance(verdict, KafkaError):
+            self.error = verdict.with_traceback(None)  # which would hold this part, and the frame's memory with it
+        elif verdict is not None:
+            self.batch, self.header = verdict, read_header(verdict)
+
+
+class _Produce:
+    """One request between its arrival and its answer."""
+
+    __slots__ = (
+        "_broker", "_budget", "_client_id", "_errors_left", "_failure", "_has_transactional", "_parts", "_pending",
+        "_results", "_transactional_id", "_version", "_waiting", "_written", "unchecked",
+    )  # fmt: skip
+
+    def __init__(self, broker: Broker, header: RequestHeader, transactional_id: str | None) -> None:
+        self._broker = broker
+        self._version = header.version
+        self._client_id = header.client_id
+        self._transactional_id = transactional_id
+        self._has_transactional = False
+        self._failure: ErrorCode | None = None  # of the coordinator
+        self._budget = LoopBudget()
+        self._parts: list[_Part] = []
+        self.unchecked: list[_Part] = []
+        """Parts that the worker process has to look at."""
+        self._results: list[PartitionResult] = []
+        self._errors_left = RECORD_ERRORS_MAX
+        self._written: list[tuple[int, Partition, int]] = []  # index of the result, partition, last offset
+        self._waiting = 0
+        self._pending: Pending | None = None
+
+    @property
+    def plain_partition(self) -> Partition | None:
+        """Where the one batch of the request was appended, if nobody has to look into batches there."""
+        if len(self._parts) != 1 or len(self._written) != 1:
+            return None
+        partition = self._parts[0].partition
+        config = partition.log.config
+        return None if self._must_validate(config) or config.compression_type != "producer" else partition
+
+    # --- checks ------------------------------------------------------------------------------------------------------
+
+    def admit(self, data: PartitionData, transactional_id: str | None) -> None:
+        """KafkaError if the whole request fails with this batch."""
+        part = _Part(data)
+        self._parts.append(part)
+        try:
+            part.partition = self._broker.partitions.find(data.topic, data.partition)
+            self._check_header(part, transactional_id)
+        except KafkaError as error:
+            unknown_codec = error.code is ErrorCode.UNKNOWN_SERVER_ERROR
+            if isinstance(error, UnreadableBatch) or (unknown_codec and self._version < ZSTD_VERSION):
+                raise
+            part.decide(error)
+            return
+        check = self._record_check(part)
+        if check is not None:
+            decided, verdict = self._budget.try_check(check)
+            if decided:
+                part.decide(verdict)
+            else:
+                part.check = check
+                self.unchecked.append(part)
+
+    def _check_header(self, part: _Part, transactional_id: str | None) -> None:
+        records = part.data.records
+        if records is None or not len(records):
+            raise NotOneBatch("exactly one record batch per partition is allowed")
+        if part.partition.internal:
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "clients may not write to internal topics")
+        if part.partition.mirror:
+            raise read_only(part.partition.topic)
+        header = check_batch(records)
+        if header.codec == ZSTD and self._version < ZSTD_VERSION:
+            raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7")
+        part.batch, part.header = records, header
+        if header.attributes & UNUSUAL_BITS:
+            self._check_unusual(part, transactional_id)
+
+    def _check_unusual(self, part: _Part, transactional_id: str | None) -> None:
+        if part.header.is_transactional:
+            if transactional_id is None:
+                raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+            self._has_transactional = True
+        if part.header.is_log_append_time:
+            check_stamped_batch(part.partition.log.config, part.header, self._broker.clock.now_ms())
+            part.batch = without_log_append_time(part.batch, part.header)
+            part.header = read_header(part.batch)
+
+    def _must_validate(self, config: LogConfig) -> bool:
+        return config.cleanup_compact or self._broker.settings.topics.validation is Validation.RECORDS
+
+    def _record_check(self, part: _Part) -> RecordCheck | None:
+        """What its records need; None if nobody has to look at them."""
+        config, settings = part.partition.log.config, self._broker.settings
+        validate = self._must_validate(config)
+        codec = part.header.codec if config.codec is None else config.codec
+        if not validate and codec == part.header.codec:
+            return None
+        if len(part.batch) > config.max_message_bytes:
+            return None  # the log refuses it
+        return RecordCheck(
+            batch=part.batch,
+            header=part.header,
+            validate=validate,
+            keyed=config.cleanup_compact,
+            codec=codec,
+            batch_bytes_max=config.max_message_bytes,
+            unpacked_bytes_max=settings.limits.decompressed_bytes_max,
+        )
+
+    # --- transactions ------------------------------------------------------------------------------------------------
+
+    def must_wait_for_end(self) -> bool:
+        """The transaction before is still being ended: a moment later this one can begin."""
+        name = self._transactional_id
+        return self._has_transactional and name is not None and name in self._broker.transactions.endings
+
+    def _join_transaction(self) -> None:
+        parts = [part for part in self._parts if part.error is None and part.header.is_transactional]
+        senders = {ProducerIdentity(part.header.producer_id, part.header.producer_epoch) for part in parts}
+        if not parts:
+            return
+        try:
+            if len(senders) > 1:
+                raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+            is_settled = join_transaction(
+                self._broker.transactions,
+                self._version,
+                self._transactional_id or "",
+                senders.pop(),
+                [part.partition for part in parts],
+                self._stored,
+            )
+            self._waiting += not is_settled
+            if self._failure is not None:  # refused at once: a batch of which the coordinator knows nothing must not be
+                raise KafkaError(self._failure)
+        except KafkaError as error:
+            for part in parts:
+                part.decide(error)
+            return
+        for part in parts:
+            if self._version >= ADDING_VERSION and is_unknown_start(part.partition, part.header):
+                part.decide(KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
+
+    def _stored(self, code: ErrorCode) -> None:
+        """The coordinator's record is on disk, or never will be; perhaps known before it is counted as waited for."""
+        if code is not ErrorCode.NONE:
+            self._failure = ErrorCode.KAFKA_STORAGE_ERROR
+        self._flushed()
+
+    def answer_later(self, *, answered: bool) -> Later:
+        """The frame's memory is used again when this call has returned."""
+        for part in self._parts:
+            batch = getattr(part, "batch", None)
+            if isinstance(batch, memoryview):
+                part.batch = kept(batch)
+                if part.check is not None:
+                    part.check = part.check._replace(batch=part.batch)
+        return self._answer_checked(answered)
+
+    async def _answer_checked(self, answered: bool) -> Buffers | None:
+        # A client that leaves meanwhile has produced all the same, as it has where nothing is to be checked.
+        await asyncio.shield(asyncio.ensure_future(self._check_and_append()))
+        if not answered:
+            return SILENCE if self.unanswered() is None else None
+        answer = self.when_flushed()
+        return await answer.wait() if isinstance(answer, Pending) else answer
+
+    async def _check_and_append(self) -> None:
+        if self._has_transactional and self._transactional_id is not None:
+            await self._broker.transactions.endings.wait(self._transactional_id)
+        if self.unchecked:
+            await self._check()
+        self.append()
+
+    async def _check(self) -> None:
+        """In the record worker: what would take too long here."""
+        checks = [part.check for part in self.unchecked if part.check is not None]
+        try:
+            verdicts = await self._broker.record_worker.check(checks)
+        except KafkaError as error:
+            verdicts = [error] * len(checks)
+        for part, verdict in zip(self.unchecked, verdicts, strict=True):
+            part.decide(verdict)
+
+    # --- the log -----------------------------------------------------------------------------------------------------
+
+    def append(self) -> None:
+        """Everything that was admitted, in the order of the request."""
+        if self._has_transactional:
+            self._join_transaction()
+        now_ms = self._broker.clock.now_ms()
+        for part in self._parts:
+            if part.error is None:
+                try:
+                    self._append(part, now_ms)
+                except KafkaError as error:
+                    part.decide(error)
+            if part.error is not None:
+                self._refuse(part, part.error)
+
+    def _append(self, part: _Part, now_ms: int) -> None:
+        data, partition, batch = part.data, part.partition, part.batch
+        if partition.deleted:  # since it was found
+            raise KafkaError(partition.failure)
+        started = perf_counter()
+        appended = partition.append(batch, part.header, now_ms)
+        self._written.append((len(self._results), partition, appended.last_offset))
+        self._results.append(
+            PartitionResult(
+                data.topic, data.partition, 0, appended.base_offset, appended.append_time_ms, partition.log_start
+            )
+        )
+        if not appended.duplicate:
+            self._broker.metrics.appended(perf_counter() - started, len(batch))
+            self._broker.metrics.produced(part.header.record_count, len(batch))
+
+    def _refuse(self, part: _Part, error: KafkaError) -> None:
+        data = part.data
+        named: tuple[RecordError, ...] = ()
+        if hasattr(part, "header"):
+            named = named_records(error, part.batch, part.header, self._budget, self._errors_left)
+            self._errors_left -= len(named)
+        partition = getattr(part, "partition", None)
+        self._results.append(refuse(self._broker, self._client_id, data.topic, data.partition, error, partition, named))
+
+    def refuse_all(self, request: ProduceRequest, error: KafkaError) -> Buffers | Pending:
+        """One batch makes the whole request fail, and nothing of it is stored."""
+        data = self._parts[-1].data
+        result = refuse(self._broker, self._client_id, data.topic, data.partition, error, None)
+        self._results = [result._replace(topic=each.topic, partition=each.partition) for each in request.partitions]
+        return [encode_response(self._results, self._version)] if request.acks else self.closed()
+
+    # --- the answer --------------------------------------------------------------------------------------------------
+
+    def unanswered(self) -> Pending | None:
+        """acks=0: silence, or a closed connection if anything went wrong."""
+        return None if all(result.error == 0 for result in self._results) else self.closed()
+
+    def closed(self) -> Pending:
+        closing = Pending()
+        closing.complete(None)
+        return closing
+
+    def when_flushed(self) -> Buffers | Pending:
+        for _, partition, last_offset in self._written:
+            if not partition.when_flushed(last_offset, self._flushed):
+                self._waiting += 1
+        if not self._waiting:
+            return self._body()
+        self._pending = Pending()
+        return self._pending
+
+    def _flushed(self) -> None:
+        self._waiting -= 1
+        if not self._waiting and self._pending is not None:
+            self._pending.complete(self._body())
+
+    def _body(self) -> Buffers:
+        for index, partition, last_offset in self._written:
+            failure = self._failure
+            if partition.high_watermark <= last_offset:  # woken by a failure, not by the flush
+                failure = partition.failure
+            if failure is not None:
+                result = self._results[index]
+                self._results[index] = PartitionResult(result.topic, result.partition, failure, -1, -1, -1)
+        return [encode_response(self._results, self._version)]
+
+
+def _refuse_all(request: ProduceRequest, code: ErrorCode) -> list[PartitionResult]:
+    return [PartitionResult(data.topic, data.partition, code, -1, -1, -1) for data in request.partitions]

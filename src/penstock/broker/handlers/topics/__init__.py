@@ -1,0 +1,1 @@
+"""Handlers of APIs for topics, their partitions and replicas."""

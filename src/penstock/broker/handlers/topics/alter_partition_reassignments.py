@@ -1,0 +1,59 @@
+"""AlterPartitionReassignments (key 45, v0–1): move partitions to other brokers (KIP-455).
+
+One node has nowhere to move them: the assignment to itself is the one there is and succeeds at once, any other names
+a broker that does not exist. Null replicas cancel a move, and none is under way: NO_REASSIGNMENT_IN_PROGRESS.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.broker.call import Call
+from penstock.cluster.controller.new_topic import check_assignment
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.messages import Entity, field, milliseconds
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+
+
+def handle(broker: Broker, call: Call) -> Entity:
+    timed_out = milliseconds(call.request.timeout) <= 0
+    return call.reply.AlterPartitionReassignmentsResponse(
+        throttle_time=0,
+        allow_replication_factor_change=field(call.request, "allow_replication_factor_change", True),
+        error_code=ErrorCode.REQUEST_TIMED_OUT if timed_out else ErrorCode.NONE,
+        error_message=None if call.request.topics else "",  # as in Kafka
+        responses=[
+            call.reply.ReassignableTopicResponse(
+                name=topic.name,
+                partitions=[_result(broker, call, topic.name, item, timed_out) for item in topic.partitions],
+            )
+            for topic in call.request.topics
+        ],
+    )
+
+
+def _result(broker: Broker, call: Call, topic: str, wanted: Entity, timed_out: bool) -> Entity:
+    code, message = ErrorCode.NONE, None
+    try:
+        if timed_out:
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+        _check(broker, topic, wanted)
+    except KafkaError as error:
+        code, message = error.code, error.message
+    return call.reply.ReassignablePartitionResponse(
+        partition_index=wanted.partition_index, error_code=code, error_message=message
+    )
+
+
+def _check(broker: Broker, name: str, wanted: Entity) -> None:
+    topic = broker.topics.get(name)
+    if topic is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {name}.")
+    if not 0 <= wanted.partition_index < topic.partition_count:
+        message = f"Unable to find partition {name}:{wanted.partition_index}."
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+    if wanted.replicas is None:
+        raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
+    check_assignment(wanted.replicas, {broker.node_id})

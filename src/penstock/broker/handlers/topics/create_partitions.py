@@ -1,0 +1,54 @@
+"""CreatePartitions (key 37, v0–3): give topics more partitions.
+
+Behaviour:
+- The count can only rise; INVALID_PARTITIONS otherwise. A topic that comes twice fails: INVALID_REQUEST.
+- Assignments, if any, name the replicas of each added partition; brokers that do not exist: INVALID_REPLICA_ASSIGNMENT.
+- The broker's own topics keep their size (groups are found by it): INVALID_REQUEST.
+
+Version notes: v3 may refuse for a quota.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from penstock.broker.call import Call
+from penstock.broker.quotas.mutations import mutation_quota
+from penstock.cluster.controller.controller import Admit
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.messages import Entity, milliseconds
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+
+
+async def handle(broker: Broker, call: Call) -> Entity:
+    counts = Counter(topic.name for topic in call.request.topics)
+    results = {}
+    admit = mutation_quota(broker, call, strict_from=3)
+    for topic in call.request.topics:
+        code, message = ErrorCode.NONE, None
+        try:
+            if counts[topic.name] > 1:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+            await _grow(broker, call, topic, admit)
+        except KafkaError as error:
+            code, message = error.code, error.message
+        results[topic.name] = call.reply.CreatePartitionsTopicResult(
+            name=topic.name, error_code=code, error_message=message
+        )
+    return call.reply.CreatePartitionsResponse(throttle_time=0, results=list(results.values()))
+
+
+async def _grow(broker: Broker, call: Call, topic: Entity, admit: Admit | None) -> None:
+    if milliseconds(call.request.timeout) <= 0:
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+    assignments = topic.assignments
+    await broker.controller.create_partitions(
+        topic.name,
+        topic.count,
+        None if assignments is None else [item.broker_ids for item in assignments],
+        validate_only=call.request.validate_only,
+        admit=admit,
+    )

@@ -1,0 +1,97 @@
+"""CreateTopics (key 19, v2–7): make topics, or only say whether they could be made.
+
+Behaviour:
+- Topics of one request succeed or fail one by one. A name that comes twice fails: INVALID_REQUEST.
+- A timeout of zero or less has passed already: REQUEST_TIMED_OUT, and nothing is made.
+- `num_partitions` and `replication_factor` of -1 are the node's defaults; the answer shows the real replicas.
+- The broker's own topics cannot be created: INVALID_REQUEST (Kafka lets them be made with a wrong shape).
+
+Version notes: v5 answers with the topic's configs, v6 may refuse for a quota, v7 answers with the topic's id.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from penstock.broker.answers.array_answer import array_answer
+from penstock.broker.call import Call
+from penstock.broker.quotas.mutations import mutation_quota
+from penstock.cluster.controller.new_topic import NewTopic
+from penstock.cluster.topics import Topic
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.messages import Entity, encode, milliseconds
+from penstock.runtime.turns import Turns
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+
+
+async def handle(broker: Broker, call: Call) -> bytes:
+    counts = Counter(topic.name for topic in call.request.topics)
+    results: dict[str, Topic | KafkaError] = {}
+    wanted = []
+    for topic in call.request.topics:
+        if counts[topic.name] > 1:
+            results[topic.name] = KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+        elif milliseconds(call.request.timeout) <= 0:
+            results[topic.name] = KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+        elif len({item.partition_index for item in topic.assignments}) < len(topic.assignments):
+            message = "Found multiple manual partition assignments for one partition."
+            results[topic.name] = KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+        else:
+            wanted.append(_new_topic(topic))
+    admit = mutation_quota(broker, call, strict_from=6)
+    created = await broker.controller.create_topics(wanted, validate_only=call.request.validate_only, admit=admit)
+    results.update((new.name, result) for new, result in zip(wanted, created, strict=True))
+    encoded = []
+    turns = Turns()
+    for name in counts:
+        encoded.append(encode(_result(broker, call, name, results[name])))
+        await turns.pause()
+    return array_answer(call, encoded)
+
+
+def _new_topic(topic: Entity) -> NewTopic:
+    return NewTopic(
+        name=topic.name,
+        partition_count=topic.num_partitions,
+        replication_factor=topic.replication_factor,
+        assignments={item.partition_index: item.broker_ids for item in topic.assignments},
+        configs=[(config.name, config.value) for config in topic.configs],
+    )
+
+
+def _result(broker: Broker, call: Call, name: str, result: Topic | KafkaError) -> Entity:
+    reply = call.reply
+    if isinstance(result, KafkaError):
+        return reply.CreatableTopicResult(
+            name=name,
+            topic_id=None,
+            error_code=result.code,
+            error_message=result.message,
+            num_partitions=-1,
+            replication_factor=-1,
+            configs=(),
+        )
+    configs = []
+    if call.version >= 5:
+        configs = [
+            reply.CreatableTopicConfigs(
+                name=config.name,
+                value=config.value,
+                read_only=config.read_only,
+                config_source=config.source,
+                is_sensitive=config.sensitive,
+            )
+            for config in broker.controller.layers.describe_topic(result.configs)
+        ]
+    return reply.CreatableTopicResult(
+        name=name,
+        topic_id=result.topic_id,
+        error_code=ErrorCode.NONE,
+        error_message=None,
+        num_partitions=result.partition_count,
+        replication_factor=1,
+        configs=configs,
+    )

@@ -1,0 +1,91 @@
+"""DescribeTopicPartitions (key 75, v0): topics and their partitions, page by page, in the order of names (KIP-966).
+
+Behaviour:
+- No topics named means all. At most `response_partition_limit` partitions an answer, never more than 2,000; a next
+  cursor says where the rest begins.
+- A cursor starts at its topic and partition. With names given, its topic must be one of them, and its partition not
+  negative: INVALID_REQUEST for every name otherwise.
+- A page that is full at the end of a topic ends there: the cursor names the first partition of the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from penstock.broker.answers.authorized_operations import TOPIC_OPERATIONS
+from penstock.broker.call import Call
+from penstock.cluster.topics import Topic
+from penstock.model.errors import ErrorCode
+from penstock.model.topic_name import INTERNAL_NAMES, is_topic_name
+from penstock.protocol.kafka.topic_metadata import NOT_ASKED, topic_partitions_writer
+from penstock.runtime.turns import Turns
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+
+PARTITIONS_MAX = 2_000
+"""Kafka's max.request.partition.size.limit."""
+
+
+async def handle(broker: Broker, call: Call) -> bytes:
+    request = call.request
+    cursor = request.cursor
+    named = [topic.name for topic in request.topics]
+    if cursor is not None and (
+        cursor.partition_index < 0 or not cursor.topic_name or (named and cursor.topic_name not in named)
+    ):
+        return _answer([_failed(name, ErrorCode.INVALID_REQUEST, NOT_ASKED) for name in named], None)
+    if cursor is None and "" in named:  # Kafka stumbles over it, and answers nothing else
+        return _answer([_failed(name, ErrorCode.UNKNOWN_SERVER_ERROR, NOT_ASKED) for name in named], None)
+    start = cursor.topic_name if cursor is not None else ""
+    room = min(max(request.response_partition_limit, 1), PARTITIONS_MAX)
+    topics: list[bytes] = []
+    turns = Turns()
+    for name in _names(broker, named, start):
+        await turns.pause()
+        topic = broker.topics.get(name)
+        if topic is None:
+            known = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_topic_name(name) else ErrorCode.INVALID_TOPIC_EXCEPTION
+            topics.append(_failed(name, known))
+            continue
+        first = cursor.partition_index if cursor is not None and name == cursor.topic_name else 0
+        if room == 0:
+            return _answer(topics, (name, first))
+        indexes = range(min(first, topic.partition_count), topic.partition_count)[:room]
+        topics.append(_encoded(broker, topic, indexes))
+        room -= len(indexes)
+        if indexes.stop < topic.partition_count:
+            return _answer(topics, (name, indexes.stop))
+    return _answer(topics, None)
+
+
+def _names(broker: Broker, named: list[str], start: str) -> Iterator[str]:
+    if named:
+        return (name for name in sorted(set(named)) if name >= start)
+    return broker.topics.names_from(start)
+
+
+def _answer(topics: list[bytes], next_cursor: tuple[str, int] | None) -> bytes:
+    return topic_partitions_writer().describe_topic_partitions(topics, next_cursor)
+
+
+def _encoded(broker: Broker, topic: Topic, indexes: range) -> bytes:
+    writer = topic_partitions_writer()
+    return writer.topic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        internal=topic.internal,
+        partitions=writer.partitions(
+            indexes,
+            node_id=broker.node_id,
+            leader_epoch=broker.partitions.leader_epoch(topic),
+            offline=broker.partitions.offline_in(topic),
+        ),
+        operations=TOPIC_OPERATIONS,
+    )
+
+
+def _failed(name: str, code: ErrorCode, operations: int = TOPIC_OPERATIONS) -> bytes:
+    internal = name in INTERNAL_NAMES
+    return topic_partitions_writer().topic(error=code, name=name, internal=internal, operations=operations)

@@ -1,0 +1,198 @@
+"""Metadata (key 3, v0–13): which brokers, topics and partitions there are, and where.
+
+Behaviour:
+- No topics asked for means all in v0, none from v1 on; null means all from v1 on.
+- A topic that does not exist is created if the client and the node agree. As in Kafka the answer says all the same
+  that it is unknown, and the client asks again.
+- The address in the answer is the one the client came in on, unless another is advertised.
+- A partition whose log has failed has no leader: LEADER_NOT_AVAILABLE.
+- Topic ids below v12 are INVALID_REQUEST for the whole request, which then has no brokers either. From v12 on names are
+  passed over where any id is given; with no id at all a null name is UNKNOWN_SERVER_ERROR for the whole request.
+
+Version notes:
+- v1 controller id, racks, internal topics; v2 cluster id; v4 AllowAutoTopicCreation; v7 leader epochs
+- v8–10 authorized operations of the cluster; v8 of topics; v10 topic ids in answers, v12 in requests
+- v13 error code of the whole answer
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Iterable
+from typing import TYPE_CHECKING
+
+from penstock.broker.answers.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
+from penstock.broker.call import Call
+from penstock.broker.quotas.mutations import mutation_quota
+from penstock.cluster.controller.new_topic import NewTopic
+from penstock.cluster.topics import Topic
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.topic_name import INTERNAL_NAMES, is_topic_name
+from penstock.observability.repeats import Repeats
+from penstock.protocol.kafka.messages import Entity, field
+from penstock.protocol.kafka.topic_metadata import NOT_ASKED, BrokerAddress, metadata_writer
+from penstock.runtime.turns import Turns
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
+
+not_created = Repeats(logging.getLogger(__name__))
+
+NO_CONTROLLER = -1
+TOPICS_AT_ONCE = 64
+"""Answers over more topics give the event loop away in between."""
+
+
+def handle(broker: Broker, call: Call) -> bytes | Awaitable[bytes]:
+    asked = call.request.topics
+    if asked is None or (call.version == 0 and not asked):
+        topics: list[Topic | bytes] = list(broker.topics.all())
+    elif call.version < 12 and any(topic.name is None or field(topic, "topic_id") is not None for topic in asked):
+        return _refused(call, asked, ErrorCode.INVALID_REQUEST)
+    elif any(topic.name is None for topic in asked) and not _by_id(asked):
+        return _refused(call, asked, ErrorCode.UNKNOWN_SERVER_ERROR)
+    else:
+        missing = _creatable(broker, call, asked)
+        if missing:
+            return _create_and_answer(broker, call, missing)
+        topics = _resolve(broker, call, asked)
+    return _answer(broker, call, topics)
+
+
+def _by_id(asked: Iterable[Entity]) -> bool:
+    return any(field(topic, "topic_id") is not None for topic in asked)
+
+
+def _refused(call: Call, asked: Iterable[Entity], code: ErrorCode) -> bytes:
+    """What Kafka says to a request that it does not look at: every topic of it is wrong."""
+    writer = metadata_writer(call.version)
+    topics = [writer.topic(error=code, name=topic.name or "", topic_id=field(topic, "topic_id")) for topic in asked]
+    return writer.metadata(brokers=(), cluster_id=None, controller_id=NO_CONTROLLER, topics=topics, error=code)
+
+
+async def _create_and_answer(broker: Broker, call: Call, missing: list[str]) -> bytes:
+    """The answer is that of the time before; the client asks again, and finds them."""
+    topics = _resolve(broker, call, call.request.topics)
+    await _create(broker, call, missing)
+    answer = _answer(broker, call, topics)
+    return answer if isinstance(answer, bytes) else await answer
+
+
+def _creatable(broker: Broker, call: Call, asked: Iterable[Entity]) -> list[str]:
+    """Names that do not exist yet and may be created on behalf of this request."""
+    if not broker.settings.topics.auto_create or not field(call.request, "allow_auto_topic_creation", True):
+        return []
+    names = (topic.name for topic in asked if field(topic, "topic_id") is None and topic.name is not None)
+    return [name for name in dict.fromkeys(names) if name not in broker.topics and is_topic_name(name)]
+
+
+async def _create(broker: Broker, call: Call, names: list[str]) -> None:
+    """Create topics with defaults. What hinders that is in the log only: to the client the topic is still unknown."""
+    for name in names:
+        if name in INTERNAL_NAMES:
+            try:
+                await broker.controller.ensure_internal_topic(name)
+            except KafkaError as error:
+                _tell(name, error)
+    ordinary = [NewTopic(name=name) for name in names if name not in INTERNAL_NAMES]
+    admit = mutation_quota(broker, call, strict_from=0, mutes=False)
+    results = await broker.controller.create_topics(ordinary, admit=admit)
+    for topic, result in zip(ordinary, results, strict=True):
+        if isinstance(result, KafkaError) and result.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+            _tell(topic.name, result)
+
+
+def _tell(name: str, error: KafkaError) -> None:
+    not_created.warning((name, error.code), "did not create topic %s: %s, %s", name, error.code.name, error.message)
+
+
+def _resolve(broker: Broker, call: Call, asked: Iterable[Entity]) -> list[Topic | bytes]:
+    """What was asked for, each once: topics that exist, or the encoded error of one that does not."""
+    found: dict[object, Topic | bytes] = {}
+    by_id = _by_id(asked)
+    for wanted in asked:
+        topic_id = field(wanted, "topic_id")
+        if by_id and topic_id is None:
+            continue
+        topic = broker.topics.get_by_id(topic_id) if topic_id is not None else broker.topics.get(wanted.name or "")
+        if topic is not None:
+            found[topic.name] = topic
+            continue
+        if topic_id is not None:
+            code = ErrorCode.UNKNOWN_TOPIC_ID
+        elif not is_topic_name(wanted.name):
+            code = ErrorCode.INVALID_TOPIC_EXCEPTION
+        else:
+            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        found[topic_id or wanted.name] = _failed(call, code, wanted)
+    return list(found.values())
+
+
+def _failed(call: Call, code: ErrorCode, wanted: Entity) -> bytes:
+    topic_id = field(wanted, "topic_id")
+    name = wanted.name
+    if code is ErrorCode.UNKNOWN_TOPIC_ID:
+        name = None
+    return metadata_writer(call.version).topic(
+        error=code, name=name, topic_id=topic_id, internal=name in INTERNAL_NAMES, operations=_operations(call)
+    )
+
+
+def _operations(call: Call) -> int:
+    return TOPIC_OPERATIONS if field(call.request, "include_topic_authorized_operations", False) else NOT_ASKED
+
+
+def _answer(broker: Broker, call: Call, topics: list[Topic | bytes]) -> bytes | Awaitable[bytes]:
+    if len(topics) > TOPICS_AT_ONCE:
+        return _answer_in_turns(broker, call, topics)
+    return _assemble(broker, call, [_encoded(broker, call, topic) for topic in topics])
+
+
+async def _answer_in_turns(broker: Broker, call: Call, topics: list[Topic | bytes]) -> bytes:
+    encoded = []
+    turns = Turns()
+    for topic in topics:
+        encoded.append(_encoded(broker, call, topic))
+        await turns.pause()
+    return _assemble(broker, call, encoded)
+
+
+def _encoded(broker: Broker, call: Call, topic: Topic | bytes) -> bytes:
+    if isinstance(topic, bytes):
+        return topic
+    operations = _operations(call)
+    offline = broker.partitions.offline_in(topic)
+    key = ("metadata", call.version, operations)
+    known = topic.encodings.get(key) if not offline else None
+    if known is not None:
+        return known
+    writer = metadata_writer(call.version)
+    partitions = writer.partitions(
+        range(topic.partition_count),
+        node_id=broker.node_id,
+        leader_epoch=broker.partitions.leader_epoch(topic),
+        offline=offline,
+    )
+    encoded = writer.topic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        internal=topic.internal,
+        partitions=partitions,
+        operations=operations,
+    )
+    if not offline:
+        topic.encodings[key] = encoded
+    return encoded
+
+
+def _assemble(broker: Broker, call: Call, topics: list[bytes]) -> bytes:
+    endpoint = broker.endpoint(call)
+    address = BrokerAddress(broker.node_id, endpoint.host, endpoint.port, broker.settings.node.rack)
+    asked = field(call.request, "include_cluster_authorized_operations", False)
+    return metadata_writer(call.version).metadata(
+        brokers=[address],
+        cluster_id=broker.cluster_id,
+        controller_id=broker.node_id,
+        topics=topics,
+        cluster_operations=CLUSTER_OPERATIONS if asked else NOT_ASKED,
+    )

@@ -1,0 +1,1 @@
+"""Handlers of APIs for producer ids and transactions."""

@@ -1,0 +1,142 @@
+"""AddPartitionsToTxn v0-5.
+
+Behaviour:
+- All of the partitions or none: with one that does not exist, the others get OPERATION_NOT_ATTEMPTED.
+- v4+ is what brokers send each other: several transactions at once, and `verify_only`, which adds nothing. Internal
+  topics are for them; others get TOPIC_AUTHORIZATION_FAILED.
+- However many partitions are named, and however often: others get their turns.
+
+Versions:
+- v2 knows PRODUCER_FENCED, which was INVALID_PRODUCER_EPOCH before.
+- v5 is the second generation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.broker.answers.array_answer import array_answer, is_flexible
+from penstock.broker.answers.partition_codes import CodeOf, encode_codes
+from penstock.broker.broker import Broker
+from penstock.broker.call import Call
+from penstock.broker.transactions.transaction import ProducerIdentity
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.topic_name import INTERNAL_NAMES
+from penstock.model.topic_partition import TopicPartition
+from penstock.protocol.kafka.messages import Entity
+from penstock.protocol.kafka.primitives import INT16, INT32, write_string
+from penstock.runtime.turns import Turns
+
+FIRST_GENERATION, SECOND_GENERATION = 1, 2
+BROKERS_VERSION = 4  # the first that clients do not send
+Wanted = list[tuple[str, Sequence[int]]]
+
+
+async def handle(broker: Broker, call: Call) -> bytes:
+    request = call.request
+    turns = Turns()
+    if call.version < BROKERS_VERSION:
+        sender = ProducerIdentity(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
+        wanted = _wanted(request.v3_and_below_topics)
+        code_of = await _add(broker, call, request.v3_and_below_transactional_id, sender, wanted, turns)
+        flexible = is_flexible(call)
+        topics = await encode_codes(wanted, code_of, turns, flexible=flexible)
+        return INT32.pack(0) + topics + (b"\0" if flexible else b"")
+    results = []
+    for item in request.transactions:
+        sender = ProducerIdentity(item.producer_id, item.producer_epoch)
+        wanted = _wanted(item.topics)
+        if item.verify_only:
+            code_of = await _verify(broker, call, item.transactional_id, sender, wanted, turns)
+        else:
+            code_of = await _add(broker, call, item.transactional_id, sender, wanted, turns)
+        topics = await encode_codes(wanted, code_of, turns, flexible=True)
+        results.append(write_string(item.transactional_id, True) + topics + b"\0")
+        await turns.pause()
+    return array_answer(call, results, before=INT16.pack(ErrorCode.NONE))
+
+
+def _wanted(topics: Sequence[Entity]) -> Wanted:
+    return [(topic.name, topic.partitions) for topic in topics]
+
+
+async def _add(
+    broker: Broker, call: Call, transactional_id: str, sender: ProducerIdentity, wanted: Wanted, turns: Turns
+) -> CodeOf:
+    existence = _Existence(broker, for_brokers=call.version >= BROKERS_VERSION)
+    places = await _places(existence, wanted, turns)
+    if places is None:
+        return existence.code_with_bad_ones
+    version = SECOND_GENERATION if call.version >= 5 else FIRST_GENERATION
+    code = ErrorCode.NONE
+    try:
+        await broker.transactions.add_partitions(transactional_id, sender, places, version)
+    except KafkaError as error:
+        code = fencing_code(error.code, knows_fenced=call.version >= 2)
+    return lambda topic, index: code
+
+
+async def _verify(
+    broker: Broker, call: Call, transactional_id: str, sender: ProducerIdentity, wanted: Wanted, turns: Turns
+) -> CodeOf:
+    existence = _Existence(broker, for_brokers=call.version >= BROKERS_VERSION)
+    places = await _places(existence, wanted, turns)
+    if places is None:
+        return existence.code_with_bad_ones
+    codes: dict[tuple[str, int], ErrorCode] = {}
+    for place in places:
+        try:
+            broker.transactions.verify(transactional_id, sender, place)
+            codes[place] = ErrorCode.NONE
+        except KafkaError as error:
+            codes[place] = error.code
+        await turns.pause()
+    return lambda topic, index: codes[topic, index]
+
+
+async def _places(existence: _Existence, wanted: Wanted, turns: Turns) -> set[TopicPartition] | None:
+    """Each of them once; None if one of them cannot be added."""
+    places: set[TopicPartition] = set()
+    for topic, indexes in wanted:
+        for count, index in enumerate(set(indexes)):
+            if existence.code(topic, index) is not ErrorCode.NONE:
+                return None
+            places.add(TopicPartition(topic, index))
+            if count % 100 == 0:
+                await turns.pause()
+    return places
+
+
+class _Existence:
+    """What speaks against adding a partition, whoever asks; each topic is looked up once."""
+
+    def __init__(self, broker: Broker, *, for_brokers: bool) -> None:
+        self._broker = broker
+        self._for_brokers = for_brokers
+        self._topics: dict[str, tuple[ErrorCode, int]] = {}
+
+    def code(self, topic: str, index: int) -> ErrorCode:
+        known = self._topics.get(topic)
+        if known is None:
+            known = self._topics[topic] = self._look_up(topic)
+        code, partition_count = known
+        if code is ErrorCode.NONE and not 0 <= index < partition_count:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return code
+
+    def code_with_bad_ones(self, topic: str, index: int) -> ErrorCode:
+        """With one of them bad the good ones are not tried."""
+        return self.code(topic, index) or ErrorCode.OPERATION_NOT_ATTEMPTED
+
+    def _look_up(self, name: str) -> tuple[ErrorCode, int]:
+        if name in INTERNAL_NAMES and not self._for_brokers:
+            return ErrorCode.TOPIC_AUTHORIZATION_FAILED, 0
+        topic = self._broker.topics.get(name)
+        if topic is not None and topic.mirror:
+            return ErrorCode.POLICY_VIOLATION, 0
+        return (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0) if topic is None else (ErrorCode.NONE, topic.partition_count)
+
+
+def fencing_code(code: ErrorCode, *, knows_fenced: bool) -> ErrorCode:
+    """Clients of old versions know only INVALID_PRODUCER_EPOCH."""
+    return ErrorCode.INVALID_PRODUCER_EPOCH if code is ErrorCode.PRODUCER_FENCED and not knows_fenced else code

@@ -1,0 +1,58 @@
+"""DescribeTransactions v0: everything about some transactional ids. One that is asked for twice is answered once."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterable
+
+from penstock.broker.answers.array_answer import array_answer
+from penstock.broker.broker import Broker
+from penstock.broker.call import Call
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.topic_partition import TopicPartition
+from penstock.protocol.kafka.describe_transactions import DescribedTransaction, encode
+from penstock.runtime.turns import Turns
+
+IDS_AT_ONCE = 20  # more of them are answered in turns
+
+
+def handle(broker: Broker, call: Call) -> bytes | Awaitable[bytes]:
+    names = tuple(dict.fromkeys(call.request.transactional_ids))
+    if len(names) > IDS_AT_ONCE:
+        return _answer_in_turns(broker, call, names)
+    return array_answer(call, [encode(_describe(broker, name)) for name in names])
+
+
+async def _answer_in_turns(broker: Broker, call: Call, names: tuple[str, ...]) -> bytes:
+    turns = Turns()
+    described = []
+    for name in names:
+        described.append(encode(_describe(broker, name)))
+        await turns.pause()
+    return array_answer(call, described)
+
+
+def _describe(broker: Broker, transactional_id: str) -> DescribedTransaction:
+    try:
+        _, value = broker.transactions.find(transactional_id)
+    except KafkaError as error:
+        is_unknown = error.code is ErrorCode.INVALID_PRODUCER_ID_MAPPING
+        return DescribedTransaction(
+            ErrorCode.TRANSACTIONAL_ID_NOT_FOUND if is_unknown else error.code, transactional_id
+        )
+    return DescribedTransaction(
+        ErrorCode.NONE,
+        transactional_id,
+        value.state.shown_name,
+        value.timeout_ms,
+        value.start_ms,
+        value.producer_id,
+        value.epoch,
+        _by_topic(value.partitions),
+    )
+
+
+def _by_topic(partitions: Iterable[TopicPartition]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    topics: dict[str, list[int]] = {}
+    for topic, index in sorted(partitions):
+        topics.setdefault(topic, []).append(index)
+    return tuple((topic, tuple(indexes)) for topic, indexes in topics.items())

@@ -1,0 +1,54 @@
+"""InitProducerId v0-5.
+
+Behaviour:
+- A producer without a transactional id gets a new id with epoch 0, whatever it had before, as in Kafka.
+- An offered id without an epoch, or an epoch without an id, is INVALID_REQUEST (v3+).
+- With a transactional id the epoch rises, and a transaction that is open is aborted first: CONCURRENT_TRANSACTIONS,
+  and the client comes again.
+
+Versions:
+- v3 offers the id and epoch that the producer had (KIP-360); v4 knows PRODUCER_FENCED, which was
+  INVALID_PRODUCER_EPOCH before.
+"""
+
+from __future__ import annotations
+
+from penstock.broker.broker import Broker
+from penstock.broker.call import Call
+from penstock.broker.handlers.transactions.add_partitions_to_txn import fencing_code
+from penstock.broker.transactions.transaction import ProducerIdentity
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.messages import Entity, field, milliseconds
+
+
+async def handle(broker: Broker, call: Call) -> Entity:
+    request = call.request
+    if (field(call.request, "producer_id", -1) == -1) != (field(call.request, "producer_epoch", -1) == -1):
+        return _answer(call, ErrorCode.INVALID_REQUEST, -1, -1)
+    if request.transactional_id is not None:
+        return await _of_transactions(broker, call)
+    try:
+        producer_id = await broker.producer_ids.next()
+    except OSError:
+        return _answer(call, ErrorCode.COORDINATOR_NOT_AVAILABLE, -1, -1)
+    return _answer(call, ErrorCode.NONE, producer_id, 0)
+
+
+async def _of_transactions(broker: Broker, call: Call) -> Entity:
+    request = call.request
+    offered = ProducerIdentity(field(request, "producer_id", -1), field(request, "producer_epoch", -1))
+    try:
+        given = await broker.transactions.init_producer_id(
+            request.transactional_id,
+            milliseconds(request.transaction_timeout),
+            None if offered.producer_id == -1 else offered,
+        )
+    except KafkaError as error:
+        return _answer(call, fencing_code(error.code, knows_fenced=call.version >= 4), -1, -1)
+    return _answer(call, ErrorCode.NONE, given.producer_id, given.epoch)
+
+
+def _answer(call: Call, code: ErrorCode, producer_id: int, epoch: int) -> Entity:
+    return call.reply.InitProducerIdResponse(
+        throttle_time=0, error_code=code, producer_id=producer_id, producer_epoch=epoch
+    )

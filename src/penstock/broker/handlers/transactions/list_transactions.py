@@ -1,0 +1,78 @@
+"""ListTransactions v0-2: transactional ids, by state, producer id, how long they have been open (v1), name (v2).
+
+    throttle int32, error int16, [unknown state string], [id string, producer id int64, state string]        flexible
+
+Encoded by hand and with turns for others, since a node may have very many ids.
+
+Who asks for producers and hears of none may take their transactions for lost and end them by hand. So that answer is
+given only if every part of the coordinator could be asked, and COORDINATOR_NOT_AVAILABLE otherwise.
+"""
+
+from __future__ import annotations
+
+from penstock.broker.answers.array_answer import array_answer
+from penstock.broker.broker import Broker
+from penstock.broker.call import Call
+from penstock.broker.transactions.name_pattern import NamePattern
+from penstock.broker.transactions.states import TransactionState
+from penstock.broker.transactions.transaction import Transaction
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.messages import field
+from penstock.protocol.kafka.primitives import INT16, INT64, write_count, write_string
+from penstock.runtime.turns import Turns
+
+NAMES = {state: state.shown_name for state in TransactionState}
+_ENCODED_NAMES = {state: write_string(name, True) + b"\0" for state, name in NAMES.items()}
+
+
+async def handle(broker: Broker, call: Call) -> bytes:
+    request = call.request
+    if broker.transactions.is_loading:
+        return _answer(call, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    text = field(request, "transactional_id_pattern")
+    try:
+        pattern = NamePattern(text) if text else None
+    except KafkaError as error:
+        return _answer(call, error.code)
+    everything = list(broker.transactions.all_transactions())
+    producers = {value.producer_id for value in everything}
+    if not broker.transactions.knows_all and not producers.issuperset(request.producer_id_filters):
+        return _answer(call, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    is_wanted = _Filter(broker, call)
+    known = set(NAMES.values())
+    unknown = [name for name in request.state_filters if name not in known]
+    turns = Turns()
+    found = []
+    for value in everything:
+        if is_wanted(value) and (pattern is None or await pattern.matches(value.transactional_id)):
+            found.append(_encode(value))
+        await turns.pause()
+    return _answer(call, ErrorCode.NONE, unknown, found)
+
+
+class _Filter:
+    """What a request wants, but for names."""
+
+    def __init__(self, broker: Broker, call: Call) -> None:
+        self._states = set(call.request.state_filters)
+        self._producer_ids = set(call.request.producer_id_filters)
+        self._duration_ms = field(call.request, "duration_filter", -1)
+        self._now_ms = broker.clock.now_ms()
+
+    def __call__(self, value: Transaction) -> bool:
+        if self._states and NAMES[value.state] not in self._states:
+            return False
+        if self._producer_ids and value.producer_id not in self._producer_ids:
+            return False
+        # as in Kafka, counted from the begin of the last transaction, whether or not that is over
+        return bool(self._duration_ms < 0 or self._now_ms - value.start_ms > self._duration_ms)
+
+
+def _encode(value: Transaction) -> bytes:
+    return write_string(value.transactional_id, True) + INT64.pack(value.producer_id) + _ENCODED_NAMES[value.state]
+
+
+def _answer(call: Call, code: ErrorCode, unknown: list[str] | None = None, found: list[bytes] | None = None) -> bytes:
+    names = unknown or []
+    before = INT16.pack(code) + write_count(len(names), True) + b"".join(write_string(name, True) for name in names)
+    return array_answer(call, found or [], before=before)

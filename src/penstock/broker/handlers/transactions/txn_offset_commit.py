@@ -1,0 +1,97 @@
+"""TxnOffsetCommit v0-5: offsets that count when the transaction commits.
+
+Behaviour:
+- Member, generation and instance are checked if the client says them (KIP-447, v3+).
+- The group's partition of `__consumer_offsets` has to be in the transaction: added by AddOffsetsToTxn, or, from v5 on,
+  by this request itself.
+
+Versions:
+- v4 says TRANSACTION_ABORTABLE where it was INVALID_TXN_STATE before.
+"""
+
+from __future__ import annotations
+
+from penstock.broker.answers.array_answer import is_flexible
+from penstock.broker.answers.partition_codes import encode_codes
+from penstock.broker.broker import Broker
+from penstock.broker.call import Call
+from penstock.broker.groups.group import Identity
+from penstock.broker.groups.offsets import OffsetChange
+from penstock.broker.groups.records import CommittedOffset
+from penstock.broker.handlers.transactions.add_partitions_to_txn import SECOND_GENERATION
+from penstock.broker.produce.transactional import verify_partition
+from penstock.broker.transactions.transaction import ProducerIdentity
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP
+from penstock.protocol.kafka.messages import field
+from penstock.protocol.kafka.primitives import INT32
+from penstock.runtime.turns import Turns
+
+Codes = dict[tuple[str, int], ErrorCode]
+
+
+async def handle(broker: Broker, call: Call) -> bytes:
+    codes: Codes = {}
+    turns = Turns()
+    changes = await _collect(broker, call, codes, turns)
+    if changes:
+        try:
+            await _commit(broker, call, changes)
+        except KafkaError as error:
+            code = _shown(error.code, call.version)
+            codes.update({(change.topic, change.partition): code for change in changes})
+    topics = [(topic.name, [item.partition_index for item in topic.partitions]) for topic in call.request.topics]
+    flexible = is_flexible(call)
+    encoded = await encode_codes(topics, lambda topic, index: codes[topic, index], turns, flexible=flexible)
+    return INT32.pack(0) + encoded + (b"\0" if flexible else b"")
+
+
+async def _collect(broker: Broker, call: Call, codes: Codes, turns: Turns) -> list[OffsetChange]:
+    """What can be committed, the last for each partition; a code for each partition."""
+    changes: dict[tuple[str, int], OffsetChange] = {}
+    now_ms = broker.clock.now_ms()
+    for wanted in call.request.topics:
+        topic = broker.topics.get(wanted.name)
+        for item in wanted.partitions:
+            place = wanted.name, item.partition_index
+            metadata = item.committed_metadata or ""
+            code = ErrorCode.NONE
+            if topic is None or not 0 <= item.partition_index < topic.partition_count:
+                code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            elif len(metadata) > broker.settings.groups.offset_metadata_bytes_max:
+                code = ErrorCode.OFFSET_METADATA_TOO_LARGE
+            codes[place] = code
+            if topic is not None and code is ErrorCode.NONE:
+                leader_epoch = field(item, "committed_leader_epoch", NO_EPOCH)
+                committed = CommittedOffset(
+                    item.committed_offset, leader_epoch, metadata, now_ms, NO_TIMESTAMP, topic.topic_id
+                )
+                changes[place] = OffsetChange(*place, committed)
+            await turns.pause()
+    return list(changes.values())
+
+
+async def _commit(broker: Broker, call: Call, changes: list[OffsetChange]) -> None:
+    request = call.request
+    sender = ProducerIdentity(request.producer_id, request.producer_epoch)
+    if not request.group_id:
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+    place = await broker.groups.place_of(request.group_id)
+    partition = broker.partitions.get(place.topic, place.partition)
+    if call.version < 5:
+        verify_partition(broker.transactions, request.transactional_id, sender, partition)
+    else:
+        await broker.transactions.add_partitions(request.transactional_id, sender, [place], SECOND_GENERATION)
+    await broker.groups.commit_in_transaction(
+        request.group_id,
+        Identity(field(request, "member_id", ""), field(request, "group_instance_id")),
+        field(request, "generation_id", -1),
+        changes,
+        sender,
+    )
+
+
+def _shown(code: ErrorCode, version: int) -> ErrorCode:
+    if code is ErrorCode.TRANSACTION_ABORTABLE and version < 4:
+        return ErrorCode.INVALID_TXN_STATE
+    return ErrorCode.INVALID_PRODUCER_EPOCH if code is ErrorCode.PRODUCER_FENCED else code

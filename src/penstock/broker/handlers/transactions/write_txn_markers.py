@@ -1,0 +1,96 @@
+"""WriteTxnMarkers v1-2: what coordinators send to brokers, and administrators to end a transaction that hangs.
+
+Each marker is answered when it is on disk. One that is there several times is written once to each partition, and so
+many at a time that others can go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from penstock.broker.answers.partition_codes import CodeOf, encode_codes
+from penstock.broker.broker import Broker
+from penstock.broker.call import Call
+from penstock.broker.transactions.transaction import NO_EPOCH, NO_PRODUCER_ID
+from penstock.model.control_record import Marker
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.topic_partition import TopicPartition
+from penstock.protocol.kafka.messages import Entity
+from penstock.protocol.kafka.primitives import INT64, write_count
+from penstock.runtime.turns import Turns
+
+MARKERS_AT_ONCE = 1_000
+
+
+async def handle(broker: Broker, call: Call) -> bytes:
+    turns = Turns()
+    writing = _Writing(broker)
+    for item in call.request.markers:
+        marker = _marker(item)
+        for topic in item.topics:
+            for index in dict.fromkeys(topic.partition_indexes):
+                writing.begin(marker, TopicPartition(topic.name, index))
+                if writing.unflushed >= MARKERS_AT_ONCE:
+                    await writing.flushed()
+                await turns.pause()
+    await writing.flushed()
+    answer = bytearray(write_count(len(call.request.markers), True))
+    for item in call.request.markers:
+        topics = [(topic.name, topic.partition_indexes) for topic in item.topics]
+        codes = await encode_codes(topics, writing.codes_of(_marker(item)), turns, flexible=True)
+        answer += INT64.pack(item.producer_id) + codes + b"\0"
+    return bytes(answer + b"\0")
+
+
+def _marker(item: Entity) -> Marker:
+    return Marker(item.producer_id, item.producer_epoch, item.coordinator_epoch, item.transaction_result)
+
+
+class _Writing:
+    """The markers of one request on their way to the disk."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._codes: dict[tuple[Marker, tuple[str, int]], ErrorCode] = {}
+        self.unflushed = 0
+        self._all_flushed: asyncio.Future[None] | None = None
+
+    def begin(self, marker: Marker, place: TopicPartition) -> None:
+        """Unless it was begun before."""
+        key = marker, place
+        if key in self._codes:
+            return
+        self._codes[key] = ErrorCode.NONE
+        self.unflushed += 1
+
+        def flushed(code: ErrorCode) -> None:
+            self._codes[key] = code
+            self.unflushed -= 1
+            if not self.unflushed and self._all_flushed is not None and not self._all_flushed.done():
+                self._all_flushed.set_result(None)
+
+        try:
+            self._broker.partitions.get(place.topic, place.partition)
+            _check(marker)
+            self._broker.transactions.markers.write_one(place, marker, flushed)
+        except KafkaError as error:
+            flushed(error.code)
+
+    def codes_of(self, marker: Marker) -> CodeOf:
+        return lambda topic, index: self._codes[marker, (topic, index)]
+
+    async def flushed(self) -> None:
+        """Until everything that was begun is on disk or has failed."""
+        if self.unflushed:
+            self._all_flushed = asyncio.get_running_loop().create_future()
+            await self._all_flushed
+
+
+def _check(marker: Marker) -> None:
+    """KafkaError for one that no coordinator would write, with the code that Kafka happens to have for it."""
+    if marker.producer_id == NO_PRODUCER_ID or marker.producer_epoch == NO_EPOCH:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    if marker.producer_epoch < NO_EPOCH:
+        raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH)
+    if marker.coordinator_epoch < NO_EPOCH:
+        raise KafkaError(ErrorCode.TRANSACTION_COORDINATOR_FENCED)

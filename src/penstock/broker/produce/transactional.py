@@ -1,0 +1,98 @@
+"""What a Produce request with transactional batches has to settle with the coordinator before they are appended.
+
+First generation (up to v11): partitions were added before; whoever did not is refused. Second generation (v12+):
+the request adds them itself. The coordinator's record is written before the batches, but not waited for: the request is
+answered when both are on disk, and a batch that a power cut leaves without its record is found and aborted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.broker.coordination.coordinator_log import Outcome
+from penstock.broker.transactions.coordinator import TransactionCoordinator
+from penstock.broker.transactions.transaction import SECOND_GENERATION, ProducerIdentity
+from penstock.cluster.partition import Partition
+from penstock.model.batch import BatchHeader
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.topic_partition import TopicPartition
+
+ABORTABLE_VERSION = 11
+ADDING_VERSION = 12
+
+_TEXTS = {  # Kafka says something with these only
+    ErrorCode.INVALID_TXN_STATE: "the partition was not added to the transaction",
+    ErrorCode.NOT_ENOUGH_REPLICAS: "whether the partition was added to the transaction cannot be told now",
+}
+_TRY_AGAIN = (
+    ErrorCode.CONCURRENT_TRANSACTIONS,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+)
+
+
+class RefusedByCoordinator(KafkaError):
+    """A batch that the log has not looked at: the answer has nothing of the log in it."""
+
+
+def join_transaction(
+    coordinator: TransactionCoordinator,
+    version: int,
+    transactional_id: str,
+    sender: ProducerIdentity,
+    partitions: Sequence[Partition],
+    stored: Outcome,
+) -> bool:
+    """True if batches may be appended and answered; False if the answer has to wait until `stored` is called as well.
+
+    RefusedByCoordinator with the code for the answer if they must not be appended.
+    """
+    try:
+        if version >= ADDING_VERSION:
+            if any(is_outdated(partition, sender) for partition in partitions):
+                raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH)
+            # Asked for every request: that a batch is in the log does not say that the coordinator knows of it.
+            places = [TopicPartition(partition.topic, partition.index) for partition in partitions]
+            return coordinator.add_at_once(transactional_id, sender, places, SECOND_GENERATION, stored)
+        for partition in partitions:
+            verify_partition(coordinator, transactional_id, sender, partition)
+    except KafkaError as error:
+        code = _shown(error.code, version)
+        raise RefusedByCoordinator(code, _TEXTS.get(code, "")) from None
+    return True
+
+
+def is_unknown_start(partition: Partition, header: BatchHeader) -> bool:
+    """Second generation: the first batch of a producer that the log does not know has to have the sequence 0."""
+    return header.base_sequence != 0 and partition.log.producer(header.producer_id) is None
+
+
+def is_outdated(partition: Partition, sender: ProducerIdentity) -> bool:
+    """Whether the log has seen a later epoch of the producer."""
+    known = partition.log.producer(sender.producer_id)
+    return known is not None and known.producer_epoch > sender.epoch
+
+
+def has_begun(partition: Partition, sender: ProducerIdentity) -> bool:
+    """First generation: whether the producer's transaction is open in this partition, and so was added before."""
+    known = partition.log.producer(sender.producer_id)
+    return known is not None and known.current_txn_start_offset >= 0 and known.producer_epoch == sender.epoch
+
+
+def verify_partition(
+    coordinator: TransactionCoordinator, transactional_id: str, sender: ProducerIdentity, partition: Partition
+) -> None:
+    """KafkaError TRANSACTION_ABORTABLE unless it was added, which is known without asking where it has begun."""
+    if not has_begun(partition, sender):
+        coordinator.verify(transactional_id, sender, TopicPartition(partition.topic, partition.index))
+
+
+def _shown(code: ErrorCode, version: int) -> ErrorCode:
+    """Old clients know fewer codes, and go on well after some of them only."""
+    if code is ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    if version < ADDING_VERSION and code in _TRY_AGAIN:
+        return ErrorCode.NOT_ENOUGH_REPLICAS  # which makes them send it again
+    if version < ABORTABLE_VERSION and code is ErrorCode.TRANSACTION_ABORTABLE:
+        return ErrorCode.INVALID_TXN_STATE
+    return code

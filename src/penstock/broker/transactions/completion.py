@@ -1,0 +1,100 @@
+"""Transactions that are ending: from the decision, which is on disk, to the last record.
+
+    prepared, on disk  →  a marker in every partition, on disk  →  complete, on disk
+
+Nobody needs to ask for it: it goes on without the client, and again after a crash. The last record may be left out when
+the next transaction's first one is written instead: both say that this one is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from penstock.broker.coordination.coordinator_log import CoordinatorState
+from penstock.broker.transactions.counters import Ends
+from penstock.broker.transactions.markers import RETRY_SECONDS, MarkerWriter
+from penstock.broker.transactions.shard import TransactionShard
+from penstock.broker.transactions.states import TransactionState
+from penstock.broker.transactions.transaction import Transaction
+from penstock.model.control_record import Marker
+from penstock.model.errors import ErrorCode
+from penstock.runtime.clock import Clock
+from penstock.runtime.pauses import pause_at
+
+log = logging.getLogger(__name__)
+
+HOLD_SECONDS = 0.2  # how long a request waits for the end of the transaction before it
+UNSTORED_SECONDS = 0.1  # how long an end that is complete may be known in memory only
+
+
+class Endings:
+    """Those under way, and who waits for them."""
+
+    def __init__(self, markers: MarkerWriter, clock: Clock) -> None:
+        self.ends = Ends()
+        self._markers = markers
+        self._clock = clock
+        self._waiting: dict[str, list[asyncio.Future[None]]] = {}  # by transactional id
+
+    def __contains__(self, transactional_id: str) -> bool:
+        return transactional_id in self._waiting
+
+    async def wait(self, transactional_id: str) -> None:
+        """Until the transaction before is over, or has taken too long to end."""
+        waiting = self._waiting.get(transactional_id)
+        if waiting is not None:
+            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            waiting.append(future)
+            await asyncio.wait([future], timeout=HOLD_SECONDS)
+
+    def begin(self, transactional_id: str) -> None:
+        """Its end is about to be stored. `finish` follows, or `over` if that fails."""
+        self._waiting.setdefault(transactional_id, [])
+
+    def over(self, transactional_id: str) -> None:
+        for future in self._waiting.pop(transactional_id, []):
+            if not future.done():
+                future.set_result(None)
+
+    def give_up(self) -> None:
+        """Who waits goes on; the ends themselves are in the log."""
+        for transactional_id in tuple(self._waiting):
+            self.over(transactional_id)
+
+    def finish(self, shard: TransactionShard, prepared: Transaction) -> None:
+        """Markers, then the last record; nobody waits but who wants the id for the next transaction."""
+        is_commit = prepared.state is TransactionState.PREPARE_COMMIT
+        marker = Marker(prepared.producer_id, prepared.epoch, shard.epoch, is_commit)
+
+        def marked() -> None:
+            pause_at("marked")
+            self.ends.count(prepared)
+            self._complete(shard, prepared)
+
+        self._markers.write(prepared.partitions, marker, prepared.has_batches_of, marked)
+
+    def _complete(self, shard: TransactionShard, prepared: Transaction) -> None:
+        """All markers are on disk. Who waits for the id goes on at once, and most likely stores what says this, too."""
+        complete = prepared.completed(self._clock.now_ms())
+        if shard.state is CoordinatorState.ACTIVE and self._waiting.get(prepared.transactional_id):
+            shard.transactions.put(complete)
+            asyncio.get_running_loop().call_later(UNSTORED_SECONDS, self._store_complete, shard, complete, complete)
+            self.over(prepared.transactional_id)
+        else:
+            self._store_complete(shard, prepared, complete)
+
+    def _store_complete(self, shard: TransactionShard, before: Transaction, complete: Transaction) -> None:
+        """Unless something newer is there. Until it succeeds: without it the markers are written again at a start."""
+        transactional_id = complete.transactional_id
+        if shard.state is not CoordinatorState.ACTIVE or shard.transactions.get(transactional_id) is not before:
+            return
+
+        def stored(code: ErrorCode) -> None:
+            if code is not ErrorCode.NONE and shard.state is CoordinatorState.ACTIVE:
+                log.error("%s: its end is not stored (%s), trying again", transactional_id, code.name)
+                asyncio.get_running_loop().call_later(RETRY_SECONDS, self._store_complete, shard, before, complete)
+            else:
+                self.over(transactional_id)
+
+        shard.store(complete, self._clock.now_ms(), stored)

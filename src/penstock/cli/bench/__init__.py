@@ -1,0 +1,1 @@
+"""`penstock bench`: load on a broker by scenario, measured."""

@@ -1,0 +1,112 @@
+"""What the worker processes of `penstock bench` have in common: their part of the work, and what they report.
+
+Each worker is a process of its own, since one Python process can fill or empty a Kafka client only so fast. A worker
+makes its clients, says that it is ready, and begins when all are. It reports its counts and latencies four times a
+second through a queue; nothing is added up across a report twice. Every message begins with the moment it was handed
+to the client, so a consumer knows how long it took end to end.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import TYPE_CHECKING, Any
+
+from penstock.cli.bench.latencies import Latencies
+
+if TYPE_CHECKING:
+    from multiprocessing.queues import Queue
+    from multiprocessing.sharedctypes import Synchronized
+    from multiprocessing.synchronize import Event
+
+REPORT_INTERVAL_S = 0.25
+DRAIN_TIMEOUT_S = 30.0
+STAMP = Struct(">q")
+
+
+@dataclass(slots=True)
+class Report:
+    """What one worker did since its last report."""
+
+    group: str
+    at: float = 0.0
+    messages: int = 0
+    size_bytes: int = 0
+    errors: int = 0
+    error_text: str = ""
+    latencies: Counter[int] = field(default_factory=Counter)
+    ready: bool = False
+    finished: bool = False
+    unsent: int = 0
+    """Messages that were due and could not be handed to the client in time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signals:
+    """What parent and workers tell each other."""
+
+    reports: Queue[Report]
+    go: Event
+    stop: Event
+    began: Synchronized[float]
+    """On the machine's monotonic clock, which all processes share."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """One worker's part of a group."""
+
+    client: dict[str, Any]
+    clients: int
+    part: float
+    """Of the group's rate."""
+    seconds: float
+    seed: int
+    partitions: tuple[dict[int, int], ...] = ()
+    """For consumers that share by hand: partitions and first offsets of each client."""
+    from_start: bool = False
+    drain: bool = False
+    """Whether to go on until nothing more comes: after producers have ended there is an end."""
+
+
+def leave_interrupts_to_parent() -> None:
+    """Ctrl-C reaches every process of a terminal; the parent ends the workers, and they need not complain."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+class Reporter:
+    def __init__(self, group: str, signals: Signals) -> None:
+        self._group = group
+        self._signals = signals
+        self._due = 0.0
+        self._latencies = Latencies()
+        self.now = Report(group, latencies=self._latencies.counts)
+
+    def latency(self, seconds: float) -> None:
+        self._latencies.add(seconds)
+
+    def failed(self, error: Any) -> None:
+        self.now.errors += 1
+        self.now.error_text = error.str()
+
+    def maybe_send(self) -> None:
+        if time.monotonic() >= self._due:
+            self.send()
+
+    def send(self, *, ready: bool = False, finished: bool = False) -> None:
+        self.now.ready, self.now.finished, self.now.at = ready, finished, time.monotonic()
+        self._signals.reports.put(self.now)
+        self._latencies = Latencies()
+        self.now = Report(self._group, latencies=self._latencies.counts)
+        self._due = time.monotonic() + REPORT_INTERVAL_S
+
+    def ready(self, start: float) -> float:
+        """Wait for the others, and for the group's own time; the moment it began."""
+        self.send(ready=True)
+        self._signals.go.wait()
+        begin = float(self._signals.began.value) + start
+        time.sleep(max(0.0, begin - time.monotonic()))
+        return begin

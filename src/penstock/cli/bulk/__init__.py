@@ -1,0 +1,1 @@
+"""`penstock load`, `archive` and `replay`: jobs over many rows."""

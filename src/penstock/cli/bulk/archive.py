@@ -1,0 +1,59 @@
+"""`penstock archive`: what is new in a topic becomes Parquet files, by date, each record once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from penstock.cli.bulk.run import ResultOutput, ShowProgress, open_cluster, told_in_words
+from penstock.cli.bulk.screen import JobScreen
+from penstock.cli.kafka.client import DEFAULT_SERVER, BootstrapServer
+from penstock.cli.terminal.byte_size import parse_size
+from penstock.cli.terminal.errors import CommandError, ExitCode
+from penstock.cli.terminal.output import Output, note, print_json
+
+COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
+
+
+def archive(
+    topic: Annotated[str, typer.Argument(metavar="TOPIC")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="For any number of topics; made if it is missing.")],
+    file_size: Annotated[str, typer.Option("--file-size", metavar="SIZE", help="About so large.")] = "128M",
+    compression: Annotated[str, typer.Option("--compression", "-z", help=", ".join(COMPRESSIONS))] = "zstd",
+    skip_missing: Annotated[
+        bool, typer.Option("--skip-missing", help="Pass over what was removed from the topic before.")
+    ] = False,
+    commit_rows: Annotated[
+        int | None, typer.Option("--commit-rows", min=1, help="Commit after so many. Default: after about 512 MB.")
+    ] = None,
+    spark: Annotated[bool, typer.Option("--spark", help="Many tasks at once; DIR must be the same for all.")] = False,
+    master: Annotated[str, typer.Option("--master", help="Where Spark runs.")] = "local[*]",
+    progress: ShowProgress = True,
+    output: ResultOutput = Output.TABLE,
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+) -> None:
+    """Add to an archive what is new in a topic. Killed, the same command goes on; no record is lost or twice."""
+    from penstock.cli.bulk import extra
+
+    if compression not in COMPRESSIONS:
+        raise CommandError(f"--compression {compression} is none of {', '.join(COMPRESSIONS)}", ExitCode.USAGE)
+    settings: dict[str, Any] = {
+        "bootstrap": bootstrap_server,
+        "file_bytes": parse_size(file_size, "--file-size"),
+        "compression": compression,
+        "tolerant": skip_missing,
+    }
+    if commit_rows is not None:
+        settings["step_rows_max"] = commit_rows
+    screen = JobScreen(f"archiving {topic}", show=progress)
+    with told_in_words(), open_cluster(bootstrap_server) as cluster, screen:
+        result = extra.archive(cluster, topic, directory, screen, master if spark else None, **settings)
+    if output is Output.JSON:
+        print_json({"topic": topic, "rows": screen.rows, **result._asdict()})
+    elif not screen.rows:
+        note(f"nothing new: {directory} has {result.rows_in_all:,} records of {topic}")
+    else:
+        in_all = f"{result.rows_in_all:,} in {result.files:,} files, {result.size_bytes:,} bytes in all"
+        note(f"{screen.summary(f'records of {topic} into {directory}')}; {in_all}")

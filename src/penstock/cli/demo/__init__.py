@@ -1,0 +1,1 @@
+"""`penstock demo`: broker, prices, pipeline and picture in one command."""

@@ -1,0 +1,192 @@
+"""How the commands reach a broker: plain Kafka protocol, through confluent-kafka, so any Kafka broker will do.
+
+`connect` looks before it leaps: a refused connection, an unknown name or a port that speaks something else gets an
+answer of its own within seconds, where the library alone would retry and time out. What the library raises later
+is turned into a `CommandError` by `translated`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from penstock.cli.terminal.errors import CommandError, ExitCode, not_found
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, Producer
+    from confluent_kafka.admin import AdminClient, ClusterMetadata
+
+CONNECT_TIMEOUT_S = 5.0
+REQUEST_TIMEOUT_S = 15.0
+
+BootstrapServer = Annotated[
+    str,
+    typer.Option(
+        "--bootstrap-server",
+        "-b",
+        metavar="ADDR",
+        envvar="PENSTOCK_BOOTSTRAP_SERVER",
+        help="Broker to talk to, host:port (several with commas).",
+    ),
+]
+ClientProperties = Annotated[
+    list[str] | None,
+    typer.Option("--property", "-X", metavar="NAME=VALUE", help="librdkafka property, such as security.protocol=SSL."),
+]
+DEFAULT_SERVER = "127.0.0.1:9092"
+SEE_TOPICS = "`penstock topic list` shows all topics"
+
+
+def parse_pairs(items: Sequence[str] | None, option: str) -> dict[str, str]:
+    """--option name=value, given any number of times."""
+    return dict(parse_repeated(items, option))
+
+
+def parse_repeated(items: Sequence[str] | None, option: str) -> list[tuple[str, str]]:
+    """The same where a name may come twice, as a header may: all of them, in order."""
+    pairs = []
+    for item in items or ():
+        name, equals, value = item.partition("=")
+        if not name or not equals:
+            raise CommandError(f"{option} {item!r} is not NAME=VALUE", ExitCode.USAGE)
+        pairs.append((name, value))
+    return pairs
+
+
+@dataclass(slots=True)
+class Cluster:
+    """A broker that answered, and clients for it."""
+
+    bootstrap: str
+    properties: dict[str, str] = field(default_factory=dict)
+
+    def config(self, **more: object) -> dict[str, Any]:
+        quiet = {"bootstrap.servers": self.bootstrap, "client.id": "penstock-cli", "log.connection.close": False}
+        return {**quiet, **more, **self.properties}
+
+    def admin(self) -> AdminClient:
+        from confluent_kafka.admin import AdminClient
+
+        with translated():
+            return AdminClient(self.config(), logger=_silent())
+
+    def producer(self, **config: object) -> Producer:
+        from confluent_kafka import Producer
+
+        with translated():
+            return Producer(self.config(**config), logger=_silent())
+
+    def consumer(self, **config: object) -> Consumer:
+        from confluent_kafka import Consumer
+
+        with translated():
+            return Consumer(self.config(**config), logger=_silent())
+
+    def metadata(self, admin: AdminClient | None = None) -> ClusterMetadata:
+        """All topics. Asking for all, unlike asking for one, creates none."""
+        admin = admin or self.admin()
+        with translated():
+            return admin.list_topics(timeout=REQUEST_TIMEOUT_S)
+
+    def check_topics(
+        self, names: Sequence[str], admin: AdminClient | None = None, *, creatable: bool = True
+    ) -> ClusterMetadata:
+        """The metadata, if these topics exist. Without `creatable`, creating a missing one would be no help."""
+        metadata = self.metadata(admin)
+        for name in names:
+            if name not in metadata.topics:
+                otherwise = f"create it with `penstock topic create {name}`" if creatable else SEE_TOPICS
+                raise not_found("topic", name, metadata.topics, otherwise)
+        return metadata
+
+
+def connect(bootstrap: str, properties: Sequence[str] | None = None) -> Cluster:
+    """Make sure that something listens at one of the addresses."""
+    problems = []
+    for address in bootstrap.split(","):
+        problem = _probe(address.strip())
+        if problem is None:
+            return Cluster(bootstrap, parse_pairs(properties, "--property"))
+        problems.append(problem)
+    raise CommandError(
+        "; ".join(problems),
+        ExitCode.UNREACHABLE,
+        hint="start one with `penstock serve`, or name the right address with --bootstrap-server",
+    )
+
+
+def _probe(address: str) -> str | None:
+    host, colon, port = address.rpartition(":")
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise CommandError(f"--bootstrap-server {address!r} is not host:port", ExitCode.USAGE)
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_TIMEOUT_S).close()
+    except TimeoutError:
+        return f"no answer from {address} within {CONNECT_TIMEOUT_S:.0f} s"
+    except socket.gaierror:
+        return f"the name {host} is not known"
+    except OSError as error:
+        return f"no broker at {address} ({(error.strerror or str(error)).lower()})"
+    return None
+
+
+@contextlib.contextmanager
+def translated(what: str = "") -> Iterator[None]:
+    """Turn the library's exceptions into messages and exit codes."""
+    from confluent_kafka import KafkaException
+
+    try:
+        yield
+    except KafkaException as error:
+        raise explain(error.args[0], what) from error
+
+
+def explain_stray(error: Exception) -> CommandError | None:
+    """For an exception that no command expected: its explanation, if it is the library's."""
+    library = sys.modules.get("confluent_kafka")  # not loaded: not the library's
+    if library is None or not isinstance(error, library.KafkaException):
+        return None
+    found = error.args[0] if error.args else None
+    return explain(found) if isinstance(found, library.KafkaError) else CommandError(str(error))
+
+
+def explain(error: Any, what: str = "") -> CommandError:
+    """A KafkaError of the library, in words. `what` says what was being done."""
+    from confluent_kafka import KafkaError
+
+    code = error.code()
+    text = error.str() or error.name()
+    prefix = f"{what}: " if what else ""
+    if code in (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE):
+        hint = "check that it is a Kafka port, and that the address it advertises can be reached from here"
+        return CommandError(f"{prefix}the broker does not answer ({text})", ExitCode.UNREACHABLE, hint=hint)
+    if code in (KafkaError._TIMED_OUT, KafkaError.REQUEST_TIMED_OUT, KafkaError._TIMED_OUT_QUEUE):
+        hint = "check that this is a Kafka port and that the broker is ready"
+        return CommandError(f"{prefix}no answer in time ({text})", ExitCode.UNREACHABLE, hint=hint)
+    if code in (
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError._UNKNOWN_PARTITION,
+        KafkaError.GROUP_ID_NOT_FOUND,
+    ):
+        hint = "`penstock topic describe` and `penstock group describe` show what there is"
+        return CommandError(f"{prefix}{text}", ExitCode.NOT_FOUND, hint=hint)
+    if code in (KafkaError._INVALID_ARG, KafkaError._CONFLICT):
+        hint = "correct the --property, whose names and values are those of librdkafka's CONFIGURATION.md"
+        return CommandError(f"{prefix}{text}", ExitCode.USAGE, hint=hint)
+    return CommandError(f"{prefix}{text}")
+
+
+def _silent() -> logging.Logger:
+    """librdkafka writes to stderr by itself unless it is given a logger."""
+    logger = logging.getLogger("penstock.cli.librdkafka")
+    logger.addHandler(logging.NullHandler())
+    logger.propagate = False
+    return logger

@@ -1,0 +1,44 @@
+"""Settings of the client commands, from the environment or from the file that PENSTOCK_CONFIG names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from penstock.cli.terminal.errors import CommandError, ExitCode
+
+if TYPE_CHECKING:
+    from penstock.config.settings import Settings
+
+
+def client_settings(*prefixes: str) -> Settings | None:
+    """None where neither a file is named nor a variable begins with one of these: then all of them have their
+    defaults, and finding that out would take longer than the command."""
+    if not any(value and name.startswith(("PENSTOCK_CONFIG", *prefixes)) for name, value in os.environ.items()):
+        return None
+    from penstock.config.loading import ConfigError, load_settings
+
+    try:
+        return load_settings()
+    except ConfigError as error:
+        raise CommandError("\npenstock: ".join(error.problems), ExitCode.USAGE) from error
+
+
+def producer_properties() -> Mapping[str, int]:
+    """Those of librdkafka that the section producer sets."""
+    settings = client_settings("PENSTOCK_PRODUCER__")
+    if settings is None:
+        return {}
+    given = {"batch.size": settings.producer.batch_size, "linger.ms": settings.producer.linger_ms}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def consumer_properties() -> Mapping[str, int]:
+    """The same of the section consumer."""
+    settings = client_settings("PENSTOCK_CONSUMER__")
+    if settings is None:
+        return {}
+    section = settings.consumer
+    given = {"session.timeout.ms": section.session_timeout_ms, "heartbeat.interval.ms": section.heartbeat_interval_ms}
+    return {name: value for name, value in given.items() if value is not None}

@@ -1,0 +1,277 @@
+"""`penstock consume`: read messages, by themselves or as a member of a group.
+
+Without `--follow` it reads what is there when it starts, and ends. With a group it starts at the committed offsets
+and commits what it has printed, never more.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from penstock.cli.kafka.client import (
+    DEFAULT_SERVER,
+    REQUEST_TIMEOUT_S,
+    BootstrapServer,
+    ClientProperties,
+    Cluster,
+    connect,
+    explain,
+    translated,
+)
+from penstock.cli.kafka.client_settings import consumer_properties
+from penstock.cli.kafka.message_text import to_json_line, to_text
+from penstock.cli.terminal.errors import CommandError, ExitCode
+from penstock.cli.terminal.moment import parse_moment
+from penstock.cli.terminal.output import note
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, Message
+
+Ends = dict[tuple[str, int], int]
+Line = Callable[[Any], str]
+
+BATCH_MESSAGES = 500
+POLL_S = 0.1
+
+
+class Shape(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where reading begins: an end of the log, an offset, or a moment."""
+
+    position: str | None = None  # earliest | latest
+    offset: int | None = None
+    timestamp_ms: int | None = None
+
+
+def parse_start(text: str) -> Start:
+    """'earliest', 'latest', '42', '2026-03-01T09:00:00Z', or '@1767258000000' in milliseconds."""
+    if text in ("earliest", "latest"):
+        return Start(position=text)
+    if text.isdecimal():
+        return Start(offset=int(text))
+    return Start(timestamp_ms=parse_moment(text, "--from", "earliest, latest, an offset"))
+
+
+def consume(
+    topics: Annotated[list[str], typer.Argument(metavar="TOPIC...")],
+    from_: Annotated[
+        str | None, typer.Option("--from", metavar="WHERE", help="earliest, latest, an offset, or a date and time.")
+    ] = None,
+    count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="Stop after so many messages.")] = None,
+    group: Annotated[str | None, typer.Option("--group", "-g", help="Read as a member of this group.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for new messages.")] = False,
+    partition: Annotated[list[int] | None, typer.Option("--partition", "-p", min=0, help="Only these.")] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Offset, time, key and headers, too.")] = False,
+    output: Annotated[Shape, typer.Option("--output", "-o", help="Values, or an object a line.")] = Shape.TEXT,
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    properties: ClientProperties = None,
+) -> None:
+    """Read messages and print them."""
+    topics = list(dict.fromkeys(topics))
+    start = parse_start(from_) if from_ else Start(position="earliest")
+    if group and (partition or start.position is None):
+        hint = f"use `penstock group reset-offsets {group}` to say where a group starts"
+        raise CommandError("a group decides itself about partitions and offsets", ExitCode.USAGE, hint=hint)
+    interruption = Interruption()
+    cluster = connect(bootstrap_server, properties)
+    admin = cluster.admin()
+    metadata = cluster.check_topics(topics, admin)
+    consumer = _consumer(cluster, group, start)
+    try:
+        if group:
+            consumer.subscribe(topics)
+            messages = _follow(consumer) if follow else _to_end(consumer)
+        else:
+            wanted = _partitions(metadata, topics, partition)
+            ends = _assign(consumer, wanted, start)
+            messages = _follow(consumer) if follow else _to_snapshot(consumer, ends)
+        line: Line = to_json_line if output is Shape.JSON else partial(to_text, verbose=verbose)
+        _print(consumer, messages, count, line, interruption, live=follow, commit=group is not None)
+    except KeyboardInterrupt:
+        pass  # the ordinary end of --follow; what was printed is committed below
+    finally:
+        _leave(consumer, commit=group is not None)
+
+
+def _consumer(cluster: Cluster, group: str | None, start: Start) -> Consumer:
+    return cluster.consumer(
+        **{
+            "group.id": group or "penstock-cli",
+            # Only what was printed is stored, and what is stored is committed every second and at the end.
+            "enable.auto.commit": group is not None,
+            "auto.commit.interval.ms": 1_000,
+            "enable.auto.offset.store": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": start.position or "earliest",
+            "fetch.wait.max.ms": 100,
+            **(consumer_properties() if group else {}),
+        }
+    )
+
+
+def _partitions(metadata: Any, topics: list[str], only: list[int] | None) -> list[tuple[str, int]]:
+    chosen = []
+    for topic in topics:
+        existing = metadata.topics[topic].partitions
+        for index in only or ():
+            if index not in existing:
+                last = len(existing) - 1
+                raise CommandError(f"topic {topic} has no partition {index}, only 0 to {last}", ExitCode.NOT_FOUND)
+        chosen += [(topic, index) for index in sorted(set(only or existing))]
+    return chosen
+
+
+def _assign(consumer: Consumer, wanted: list[tuple[str, int]], start: Start) -> Ends:
+    """Place the consumer; returns the partitions that have something to read, with the offset where that ends."""
+    from confluent_kafka import TopicPartition
+
+    positions = []
+    ends: Ends = {}
+    with translated("offsets"):
+        moments = _at_moment(consumer, wanted, start.timestamp_ms) if start.timestamp_ms is not None else {}
+        for topic, index in wanted:
+            low, high = consumer.get_watermark_offsets(TopicPartition(topic, index), timeout=REQUEST_TIMEOUT_S)
+            if start.timestamp_ms is not None:
+                offset = moments[topic, index] if moments[topic, index] >= 0 else high
+            elif start.offset is not None:
+                offset = min(max(start.offset, low), high)
+                if offset != start.offset:
+                    note(f"{topic}-{index} has no offset {start.offset}, only {low} to {high}: reading from {offset}")
+            else:
+                offset = low if start.position == "earliest" else high
+            if offset < high:
+                ends[topic, index] = high
+            positions.append(TopicPartition(topic, index, offset))
+        consumer.assign(positions)
+    return ends
+
+
+def _at_moment(consumer: Consumer, wanted: list[tuple[str, int]], timestamp_ms: int) -> Ends:
+    from confluent_kafka import TopicPartition
+
+    asked = [TopicPartition(topic, index, timestamp_ms) for topic, index in wanted]
+    found = consumer.offsets_for_times(asked, timeout=REQUEST_TIMEOUT_S)
+    return {(part.topic, part.partition): part.offset for part in found}
+
+
+def _follow(consumer: Consumer) -> Iterator[Message]:
+    while True:
+        for message in consumer.consume(BATCH_MESSAGES, POLL_S):
+            if not _is_end(message):
+                yield message
+
+
+def _to_snapshot(consumer: Consumer, ends: Ends) -> Iterator[Message]:
+    """Up to the ends that were seen at the start, however fast others write."""
+    pending = dict(ends)
+    while pending:
+        for message in consumer.consume(BATCH_MESSAGES, POLL_S):
+            place = (message.topic() or "", message.partition() or 0)
+            if _is_end(message):
+                pending.pop(place, None)
+                continue
+            offset = message.offset() or 0
+            if place in pending and offset < pending[place]:
+                yield message
+            if offset + 1 >= pending.get(place, 0):
+                pending.pop(place, None)
+
+
+def _to_end(consumer: Consumer) -> Iterator[Message]:
+    """As a member of a group: until every partition that was assigned has been read to its end."""
+    ended: set[tuple[str | None, int | None]] = set()
+    while True:
+        for message in consumer.consume(BATCH_MESSAGES, POLL_S):
+            place = (message.topic(), message.partition())
+            if _is_end(message):
+                ended.add(place)
+            else:
+                yield message
+        assigned = {(part.topic, part.partition) for part in consumer.assignment()}
+        if assigned and assigned <= ended:
+            return
+
+
+def _is_end(message: Message) -> bool:
+    """Whether this is the mark of a partition's end; any other error ends the command."""
+    from confluent_kafka import KafkaError
+
+    error = message.error()
+    if error is None:
+        return False
+    if error.code() == KafkaError._PARTITION_EOF:
+        return True
+    raise explain(error, "reading")
+
+
+class Interruption:
+    """Ctrl-C, and `kill`, which ends it in the same way: with a commit. Not between `with` and its end, unless it comes
+    twice: what is printed is noted as such.
+    """
+
+    def __init__(self) -> None:
+        self._is_held = self._has_come = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._interrupt)
+
+    def _interrupt(self, *_: object) -> None:
+        if not self._is_held or self._has_come:
+            raise KeyboardInterrupt
+        self._has_come = True
+
+    def __enter__(self) -> None:
+        self._is_held = True
+
+    def __exit__(self, *_: object) -> None:
+        self._is_held = False
+        if self._has_come:
+            raise KeyboardInterrupt
+
+
+def _print(
+    consumer: Consumer,
+    messages: Iterator[Message],
+    count: int | None,
+    line: Line,
+    interruption: Interruption,
+    *,
+    live: bool,
+    commit: bool,
+) -> None:
+    """With `live` each line is out before the next is read: somebody may be watching."""
+    for printed, message in enumerate(messages, start=1):
+        with interruption:
+            sys.stdout.write(line(message) + "\n")
+            if live:
+                sys.stdout.flush()
+            if commit:
+                consumer.store_offsets(message)
+        if count is not None and printed >= count:
+            break
+    sys.stdout.flush()
+
+
+def _leave(consumer: Consumer, *, commit: bool) -> None:
+    from confluent_kafka import KafkaError, KafkaException
+
+    try:
+        if commit:
+            consumer.commit(asynchronous=False)
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError._NO_OFFSET:
+            raise explain(error.args[0], "commit") from error
+    finally:
+        consumer.close()

@@ -1,0 +1,99 @@
+"""What `penstock group reset-offsets` is to do: which partitions, and the new offset of each.
+
+A new offset outside the log is moved to its nearer end, since a consumer could not start there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from penstock.cli.kafka.client import REQUEST_TIMEOUT_S, Cluster, translated
+from penstock.cli.kafka.topic import offset_ranges
+from penstock.cli.terminal.errors import CommandError, ExitCode
+from penstock.cli.terminal.moment import parse_moment
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
+
+Place = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reset:
+    """Exactly one of these."""
+
+    earliest: bool = False
+    latest: bool = False
+    offset: int | None = None
+    timestamp_ms: int | None = None
+    shift: int | None = None
+
+    @classmethod
+    def from_options(
+        cls, earliest: bool, latest: bool, offset: int | None, moment: str | None, shift: int | None
+    ) -> Reset:
+        if sum((earliest, latest, offset is not None, moment is not None, shift is not None)) != 1:
+            raise CommandError(
+                "give exactly one of --to-earliest, --to-latest, --to-offset, --to-datetime, --shift-by", ExitCode.USAGE
+            )
+        timestamp_ms = parse_moment(moment, "--to-datetime") if moment is not None else None
+        return cls(earliest=earliest, latest=latest, offset=offset, timestamp_ms=timestamp_ms, shift=shift)
+
+
+def plan_reset(
+    cluster: Cluster, admin: AdminClient, committed: Mapping[Place, int], topics: Sequence[str] | None, reset: Reset
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """A row per partition: where it stands, where it would go; and what is to be said about offsets that were moved."""
+    places = _named(cluster, admin, topics) if topics else sorted(committed)
+    ranges = offset_ranges(admin, places)
+    moments = _at_moment(admin, places, reset.timestamp_ms) if reset.timestamp_ms is not None else {}
+    rows, remarks = [], []
+    for place in places:
+        start, end = ranges[place]
+        current = committed.get(place)
+        if reset.earliest:
+            target = start
+        elif reset.latest:
+            target = end
+        elif reset.offset is not None:
+            target = reset.offset
+        elif reset.shift is not None:
+            target = (start if current is None else current) + reset.shift
+        else:
+            target = moments[place] if moments[place] >= 0 else end
+        reachable = min(max(target, start), end)
+        if reachable != target:
+            side = "end" if target > end else "start"
+            remarks.append(f"{place[0]}-{place[1]} has no offset {target}, only {start} to {end}: its {side} is taken")
+        rows.append({"topic": place[0], "partition": place[1], "from": current, "to": reachable})
+    return rows, remarks
+
+
+def _named(cluster: Cluster, admin: AdminClient, topics: Sequence[str]) -> list[Place]:
+    """TOPIC for all its partitions, TOPIC:0,2 for some."""
+    named = [text.partition(":") for text in topics]
+    metadata = cluster.check_topics([name for name, _, _ in named], admin)
+    places: set[Place] = set()
+    for name, colon, numbers in named:
+        existing = metadata.topics[name].partitions
+        for number in numbers.split(",") if colon else map(str, existing):
+            if not number.isdecimal():
+                raise CommandError(f"--topic {name}:{numbers} is not TOPIC:PARTITION,…", ExitCode.USAGE)
+            if int(number) not in existing:
+                last = len(existing) - 1
+                raise CommandError(f"topic {name} has no partition {number}, only 0 to {last}", ExitCode.NOT_FOUND)
+            places.add((name, int(number)))
+    return sorted(places)
+
+
+def _at_moment(admin: AdminClient, places: Sequence[Place], timestamp_ms: int) -> dict[Place, int]:
+    """The first offset at or after a moment, -1 if there is none."""
+    from confluent_kafka import TopicPartition
+    from confluent_kafka.admin import OffsetSpec
+
+    wanted = {TopicPartition(topic, index): OffsetSpec.for_timestamp(timestamp_ms) for topic, index in places}
+    with translated("offsets"):
+        answers = admin.list_offsets(wanted, request_timeout=REQUEST_TIMEOUT_S)
+        return {(part.topic, part.partition): answer.result().offset for part, answer in answers.items()}

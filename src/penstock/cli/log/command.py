@@ -1,0 +1,190 @@
+"""`penstock log`: look into stored logs, check them, settle damage. Works on directories, without a broker."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+import time
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from penstock.cli.kafka.topic import OutputOption
+from penstock.cli.log import segment_dump
+from penstock.cli.log.targets import Target, data_root, exclusive, find_targets, identify, is_in_use
+from penstock.cli.terminal.errors import CommandError, ExitCode
+from penstock.cli.terminal.output import Output, note, print_json, print_table
+
+if TYPE_CHECKING:
+    from penstock.storage.recovery.verify import Report
+
+app = typer.Typer(no_args_is_help=True, help="Look into stored logs, check them, settle damage (offline).")
+
+Where = Annotated[Path, typer.Argument(metavar="PATH", help="A data directory, or one partition's directory.")]
+Topic = Annotated[str | None, typer.Option("--topic", "-t", help="Only this topic of a data directory.")]
+Partition = Annotated[int | None, typer.Option("--partition", "-p", min=0, help="Only this partition.")]
+
+
+@app.command()
+def dump(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A segment file, a partition's or a data directory.")],
+    topic: Topic = None,
+    partition: Partition = None,
+    records: Annotated[bool, typer.Option("--records", "-r", help="Show the records, too.")] = False,
+    from_offset: Annotated[int, typer.Option("--from", min=0, metavar="OFFSET", help="Start at this offset.")] = 0,
+    count: Annotated[
+        int | None,
+        typer.Option("--count", "-n", min=1, help="So many batches; with --records, so many records."),
+    ] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show the record batches of segments, and aborted transactions. Exits with 5 if there were bad bytes."""
+    _note_use(path)
+    bad = 0
+    left = sys.maxsize if count is None else count
+    for segment in _segments(path, topic, partition):
+        if output is Output.TABLE:
+            sys.stdout.write(f"{segment.name}\n{segment_dump.heading()}\n")
+        aborted = segment_dump.aborted_transactions(segment.path, from_offset)
+        for entry in chain(segment_dump.entries(segment.path, from_offset, records), aborted):
+            line = segment.json_line(entry) if output is Output.JSON else segment_dump.text_line(entry)
+            sys.stdout.write(line + "\n")
+            bad += entry.kind == "bad"
+            left -= entry.kind == ("record" if records else "batch")
+            if not left:
+                break
+        if not left:
+            break
+    if bad:
+        hint = f"`penstock log verify {path if path.is_dir() else path.parent}` says what is lost"
+        raise CommandError(f"bad bytes in {bad} places", ExitCode.DAMAGED, hint=hint)
+
+
+def _note_use(path: Path) -> None:
+    root = data_root(path)
+    if root is not None and is_in_use(root):
+        note(f"a broker is using {root}; the newest batches of a log may look torn while it writes")
+
+
+class _Segment(NamedTuple):
+    name: str
+    path: Path
+    target: Target | None
+
+    def json_line(self, entry: segment_dump.Entry) -> str:
+        """A file that lies outside a data directory does not tell whose it is."""
+        topic = self.target.topic if self.target else None
+        partition = self.target.partition if self.target else None
+        fields = segment_dump.json_fields(entry)
+        return json.dumps({"kind": entry.kind, "topic": topic, "partition": partition, **fields}, ensure_ascii=False)
+
+
+def _segments(path: Path, topic: str | None, partition: int | None) -> list[_Segment]:
+    if path.is_file():
+        if not segment_dump.is_segment(path):
+            hint = "segments are the files such as 00000000000000000000.log in a partition's directory"
+            raise CommandError(f"{path} is no segment: there is no record batch in it", ExitCode.USAGE, hint=hint)
+        return [_Segment(str(path), path, identify(path.parent) if data_root(path) else None)]
+    return [
+        _Segment(f"{target.name} {segment.name}", segment, target)
+        for target in find_targets(path, topic, partition)
+        for segment in segment_dump.segment_files(target.directory)
+    ]
+
+
+@app.command()
+def verify(path: Where, topic: Topic = None, partition: Partition = None, output: OutputOption = Output.TABLE) -> None:
+    """Check every batch of logs; nothing is changed. Exits with 5 if there is damage."""
+    _note_use(path)
+    targets = find_targets(path, topic, partition)
+    reports = [_verify(target) for target in targets]
+    _show(targets, reports, output)
+    damaged = sum(not report.is_sound for report in reports)
+    if damaged:
+        hint = f"`penstock log repair {path}` shows what can be done"
+        raise CommandError(f"{damaged} of {len(reports)} logs are damaged", ExitCode.DAMAGED, hint=hint)
+    if output is Output.TABLE:
+        note(f"logs that are sound: {len(reports)}")
+
+
+def _verify(target: Target) -> Report:
+    from penstock.runtime.files import RealFiles
+    from penstock.storage.recovery.verify import verify_log
+
+    return verify_log(RealFiles(), target.directory, log_start=target.log_start, compacted=target.compacted)
+
+
+@app.command()
+def repair(
+    path: Where,
+    topic: Topic = None,
+    partition: Partition = None,
+    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this it is only shown.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Settle damage: bad bytes are moved aside into .damaged files, gaps accepted. Only shown unless --execute.
+
+    No broker may use the directory. A torn tail needs no repair: it is cut, and kept, when the broker starts.
+    """
+    from penstock.runtime.files import RealFiles
+    from penstock.storage.recovery.repair import repair_log
+
+    targets = find_targets(path, topic, partition)
+    with exclusive(data_root(path) if execute else None):
+        found = [(target, _verify(target)) for target in targets]
+        damaged = [(target, report) for target, report in found if not report.is_sound]
+        if execute:
+            now_ms = time.time_ns() // 1_000_000
+            for target, _ in damaged:
+                start, compacted = target.log_start, target.compacted
+                repair_log(RealFiles(), target.directory, now_ms=now_ms, log_start=start, compacted=compacted)
+    if output is Output.JSON:
+        print_json({"executed": execute, "logs": [_document(target, report) for target, report in damaged]})
+    else:
+        rows = [(target.name, step) for target, report in damaged for step in report.repair_steps]
+        if rows:
+            print_table(["log", "done" if execute else "would be done"], rows)
+    if not damaged:
+        note(f"nothing to repair in {len(targets)} logs")
+    elif not execute:
+        note("nothing was changed; add --execute to do it")
+
+
+def _show(targets: list[Target], reports: list[Report], output: Output) -> None:
+    pairs = list(zip(targets, reports, strict=True))
+    if output is Output.JSON:
+        print_json([_document(target, report) for target, report in pairs])
+        return
+    rows = [
+        (
+            target.name,
+            len(report.segments),
+            report.batches,
+            report.records,
+            sum(segment.size for segment in report.segments),
+            report.log_end,
+            "sound" if report.is_sound else "DAMAGED",
+        )
+        for target, report in pairs
+    ]
+    columns = ["log", "segments", "batches", "records", "bytes", "end", "state"]
+    print_table(columns, rows, numbers=["segments", "batches", "records", "bytes", "end"])
+    for target, report in pairs:
+        for region in report.bad:
+            print(f"{target.name}: {region.describe()}")
+        for first, end in report.missing:
+            print(f"{target.name}: offsets {first} to {end - 1} are missing")
+
+
+def _document(target: Target, report: Report) -> dict[str, Any]:
+    return {
+        "topic": target.topic,
+        "partition": target.partition,
+        "sound": report.is_sound,
+        **dataclasses.asdict(report),
+        "lost": report.lost,
+        "repair_steps": report.repair_steps,
+    }

@@ -1,0 +1,1 @@
+"""`penstock pipeline`: projects that run on Spark."""

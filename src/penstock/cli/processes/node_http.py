@@ -1,0 +1,47 @@
+"""Asking a node over its HTTP port, for commands that concern one node and not its cluster."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from typing import Annotated, Any
+
+import typer
+
+from penstock.cli.terminal.errors import CommandError, ExitCode
+
+DEFAULT_URL = "http://localhost:8080"
+TIMEOUT_S = 30
+
+NodeUrl = Annotated[
+    str, typer.Option("--url", envvar="PENSTOCK_URL", metavar="URL", help="The node's HTTP port.", show_envvar=True)
+]
+
+
+def ask_node(url: str, path: str, *, method: str = "GET", **query: str) -> Any:
+    """The JSON that it answers. CommandError with what it says otherwise."""
+    address = url.rstrip("/") + path + ("?" + urllib.parse.urlencode(query) if query else "")
+    if not address.startswith(("http://", "https://")):
+        raise CommandError(f"{url} is no URL", ExitCode.USAGE, hint="write http://host:port")
+    request = urllib.request.Request(address, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        raise _refused(address, error) from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        raise CommandError(
+            f"{url} cannot be reached ({reason})", ExitCode.UNREACHABLE, hint="name the node's HTTP port with --url"
+        ) from error
+
+
+def _refused(address: str, error: urllib.error.HTTPError) -> CommandError:
+    try:
+        detail = json.load(error).get("detail")
+    except ValueError:
+        detail = None
+    code = ExitCode.NOT_FOUND if error.code == 404 else ExitCode.FAILURE
+    return CommandError(detail or f"{address} answered {error.code} {error.reason}", code)

@@ -1,0 +1,1 @@
+"""`penstock push`: publish, listen and look at subscriptions over the push protocol."""

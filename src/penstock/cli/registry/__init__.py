@@ -1,0 +1,1 @@
+"""`penstock registry`: serve and ask the registry of a hierarchy."""

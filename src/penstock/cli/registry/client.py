@@ -1,0 +1,74 @@
+"""The registry as the commands ask it: over HTTP, with whatever it refuses as a message and an exit code."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+from penstock.cli.terminal.errors import CommandError, ExitCode, not_found
+
+DEFAULT_URL = "http://localhost:8080"
+TIMEOUT_S = 10
+
+
+class RegistryClient:
+    def __init__(self, url: str) -> None:
+        self._url = url.rstrip("/")
+        if not self._url.startswith(("http://", "https://")):
+            raise CommandError(
+                f"{url} is no URL", ExitCode.USAGE, hint="write one such as http://localhost:8080 (REGISTRY_URL)"
+            )
+
+    def nodes(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._ask("GET", "/nodes")["nodes"]
+        return found
+
+    def node(self, node_id: str) -> dict[str, Any]:
+        found: dict[str, Any] = self._ask("GET", f"/nodes/{quote(node_id, safe='')}", node_id)
+        return found
+
+    def set_parent(self, node_id: str, parent_id: str | None) -> dict[str, Any]:
+        path = f"/nodes/{quote(node_id, safe='')}/parent"
+        changed: dict[str, Any] = self._ask("PUT", path, node_id, parent_id, body={"parentId": parent_id})
+        return changed
+
+    def remove(self, node_id: str) -> None:
+        self._ask("DELETE", f"/nodes/{quote(node_id, safe='')}", node_id)
+
+    def _ask(self, method: str, path: str, *named: str | None, body: object = None) -> Any:
+        request = urllib.request.Request(f"{self._url}/registry{path}", method=method)
+        if body is not None:
+            request.data = json.dumps(body).encode()
+            request.add_header("Content-Type", "application/json")
+        try:
+            with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
+                text = answer.read()
+            return json.loads(text) if text else None
+        except urllib.error.HTTPError as error:
+            with error:
+                raise self._refusal(error, named) from error
+        except (OSError, ValueError) as error:
+            reason = error.reason if isinstance(error, urllib.error.URLError) else error
+            raise CommandError(
+                f"no registry at {self._url} ({reason})",
+                ExitCode.UNREACHABLE,
+                hint="start one with `penstock registry serve`, or name another with --registry or REGISTRY_URL",
+            ) from error
+
+    def _refusal(self, error: urllib.error.HTTPError, named: tuple[str | None, ...]) -> CommandError:
+        try:
+            problem = json.loads(error.read())
+            kind, detail = problem["type"], str(problem["detail"])
+        except (ValueError, KeyError, TypeError):
+            return CommandError(f"{self._url} answers {error.code}, but not as a registry", ExitCode.UNREACHABLE)
+        if error.code == HTTPStatus.NOT_FOUND and kind == "unknown-node":
+            known = [node["nodeId"] for node in self.nodes()]
+            missing = next((name for name in named if name is not None and name not in known), None)
+            if missing is not None:
+                return not_found("node", missing, known, "`penstock registry list` shows all")
+        usage = error.code == HTTPStatus.UNPROCESSABLE_ENTITY
+        return CommandError(detail, ExitCode.USAGE if usage else ExitCode.FAILURE)

@@ -1,0 +1,145 @@
+"""`penstock registry`: serve the registry of a hierarchy, and look at and change what it knows."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from penstock.cli.log_flag import configure_logs_by_flag
+from penstock.cli.registry.client import DEFAULT_URL, RegistryClient
+from penstock.cli.terminal.errors import CommandError
+from penstock.cli.terminal.output import Output, note, print_json, print_table
+
+if TYPE_CHECKING:
+    from penstock.node.registry_server import RegistryOptions
+
+app = typer.Typer(no_args_is_help=True, help="Serve the registry of a hierarchy of brokers, and work with it.")
+
+Url = Annotated[str, typer.Option("--registry", envvar="REGISTRY_URL", metavar="URL", help="Where the registry is.")]
+Format = Annotated[Output, typer.Option("--output", "-o", help="table for people, json for programs.")]
+NodeId = Annotated[str, typer.Argument(metavar="NODE", help="A node's id.")]
+
+
+@app.command()
+def serve(
+    data_dir: Annotated[Path, typer.Option("--data-dir", metavar="DIR", help="Where everything is stored.")] = Path(
+        "registry-data"
+    ),
+    host: Annotated[str, typer.Option("--host", metavar="ADDR", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = 8080,
+    missed_polls: Annotated[
+        int, typer.Option("--missed-polls", min=1, help="A node that misses so many polls is away.")
+    ] = 3,
+    nodes_max: Annotated[int, typer.Option("--nodes-max", min=1, help="Most nodes.")] = 10_000,
+    cloud_test: Annotated[
+        bool,
+        typer.Option("--cloud-test", help="With a root broker on the same port that has five prices in price-topic."),
+    ] = False,
+    advertised_url: Annotated[
+        str | None,
+        typer.Option("--advertised-url", metavar="URL", help="With --cloud-test: the root's URL for children."),
+    ] = None,
+    log_level: Annotated[
+        str | None, typer.Option("--log-level", metavar="LEVEL|MODULE=LEVEL,…", help="INFO, or topology=DEBUG.")
+    ] = None,
+) -> None:
+    """Run the registry. It stops cleanly on SIGTERM or Ctrl-C."""
+    if cloud_test and port == 0:
+        raise typer.BadParameter("with --cloud-test the port has to be named, the root finds its registry there")
+    from penstock.node.errors import StartError
+    from penstock.node.registry_server import RegistryOptions
+
+    configure_logs_by_flag(log_level)
+    options = RegistryOptions(data_dir=data_dir, host=host, port=port, missed_polls=missed_polls, nodes_max=nodes_max)
+    try:
+        code = _serve_cloud_test(options, advertised_url) if cloud_test else _serve_registry(options)
+    except StartError as error:
+        raise CommandError(str(error)) from error
+    sys.stderr.flush()
+    raise typer.Exit(code)
+
+
+def _serve_registry(options: RegistryOptions) -> int:
+    from penstock.node.registry_server import serve_registry
+
+    return serve_registry(options)
+
+
+def _serve_cloud_test(options: RegistryOptions, advertised_url: str | None) -> int:
+    # See `penstock serve`.
+    sys.modules.setdefault("hypothesis", None)  # type: ignore[arg-type]
+    from penstock.node.cloud_test import serve_cloud_test
+
+    return serve_cloud_test(options, advertised_url)
+
+
+@app.command("list")
+def list_nodes(registry: Url = DEFAULT_URL, output: Format = Output.TABLE) -> None:
+    """Every node, from the top down."""
+    nodes = RegistryClient(registry).nodes()
+    if output is Output.JSON:
+        print_json(nodes)
+        return
+    print_table(
+        ["node", "role", "state", "parent", "children", "site", "url", "version"],
+        [
+            [
+                node["nodeId"],
+                node["role"],
+                "live" if node["live"] else "silent",
+                _parent(node),
+                node["children"],
+                node["site"],
+                node["url"],
+                node["version"],
+            ]
+            for node in nodes
+        ],
+        numbers=["children", "version"],
+    )
+
+
+@app.command()
+def show(node: NodeId, registry: Url = DEFAULT_URL, output: Format = Output.TABLE) -> None:
+    """Everything about one node."""
+    found = RegistryClient(registry).node(node)
+    if output is Output.JSON:
+        print_json(found)
+        return
+    print_table(["field", "value"], [[name, _shown(value)] for name, value in found.items()])
+
+
+@app.command()
+def set_parent(
+    node: NodeId,
+    parent: Annotated[str | None, typer.Argument(metavar="PARENT", help="Its parent from now on.")] = None,
+    auto: Annotated[bool, typer.Option("--auto", help="Give the node back to the rules instead.")] = False,
+    registry: Url = DEFAULT_URL,
+) -> None:
+    """Give a node a parent by hand. The node learns of it at its next poll."""
+    if auto is (parent is not None):
+        raise typer.BadParameter("name a parent, or --auto")
+    changed = RegistryClient(registry).set_parent(node, parent)
+    note(f"{node} has the parent {changed['parentId'] or 'none'}, {'by the rules' if auto else 'set by hand'}")
+
+
+@app.command()
+def remove(node: NodeId, registry: Url = DEFAULT_URL) -> None:
+    """Forget a node. One that still runs registers again."""
+    RegistryClient(registry).remove(node)
+    note(f"{node} is removed")
+
+
+def _parent(node: dict[str, object]) -> object:
+    if node["setByHand"] is None:
+        return node["parentId"]
+    if node["setByHand"] == node["parentId"]:
+        return f"{node['parentId']} (by hand)"
+    return f"{node['parentId']} (by hand: {node['setByHand']})"
+
+
+def _shown(value: object) -> object:
+    return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)

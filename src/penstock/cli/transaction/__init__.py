@@ -1,0 +1,1 @@
+"""`penstock transaction`: list, describe and abort transactions."""

@@ -1,0 +1,1 @@
+"""The application over HTTP: routes, bodies, cursors of pages, problems."""

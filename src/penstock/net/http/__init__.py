@@ -1,0 +1,1 @@
+"""What the HTTP applications of Penstock share: problem details, body limits, the page that shows an API."""

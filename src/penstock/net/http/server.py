@@ -1,0 +1,139 @@
+"""What every HTTP application of Penstock does the same way: problem+json (RFC 9457), a limit on bodies, and a page.
+
+Imports the web stack: for modules that are loaded when an application is built, in a thread.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from penstock.net.http.api_page import page
+
+PROBLEM_TYPE = "application/problem+json"
+FINDINGS_MAX = 20
+NOT_JSON = "the body is not JSON"
+_SEND_JSON = "send JSON in UTF-8"
+_UNREADABLE = "There was an error parsing the body"  # what FastAPI says of bytes that are no text
+
+
+class WebApplication(FastAPI):
+    """FastAPI, with a page at /docs that loads nothing from elsewhere."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(docs_url=None, redoc_url=None, **options)
+        self.add_route("/docs", self._page, include_in_schema=False)
+
+    def _page(self, request: Request) -> Response:
+        """In a thread: making it takes as long as many requests."""
+        return HTMLResponse(page(self.openapi(), prefix=request.scope.get("root_path", "")))
+
+
+def problem(status: HTTPStatus, detail: str, path: str, kind: str = "about:blank", **more: Any) -> Response:
+    body = {"type": kind, "title": status.phrase, "status": int(status), "detail": detail, "instance": path, **more}
+    return Response(json.dumps(body) + "\n", status_code=status, media_type=PROBLEM_TYPE)
+
+
+def documented(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
+    """For the `responses` of a route."""
+    text = {"type": "string"}
+    fields = {"type": text, "title": text, "status": {"type": "integer"}, "detail": text, "instance": text}
+    schema = {"schema": {"title": "Problem", "type": "object", "properties": fields}}
+    return {int(status): {"description": status.phrase, "content": {PROBLEM_TYPE: schema}} for status in statuses}
+
+
+More = Callable[[HTTPStatus], dict[str, Any]]
+
+
+def _nothing(_: HTTPStatus) -> dict[str, Any]:
+    return {}
+
+
+def add_problems(
+    app: FastAPI,
+    *,
+    body_bytes_max: int,
+    what_there_is: str,
+    wrong_fields: HTTPStatus = HTTPStatus.BAD_REQUEST,
+    more: More = _nothing,
+) -> None:
+    """Requests that are not understood, and paths that do not exist; `what_there_is` helps whoever asked for those.
+
+    `wrong_fields` is the status for JSON that has another shape than it should; `more` gives the fields that the
+    application's problems have besides the usual ones.
+    """
+
+    async def invalid(request: Request, error: Exception) -> Response:
+        """Every mistake at once, each with its place; what was sent is not sent back."""
+        assert isinstance(error, RequestValidationError)
+        findings = error.errors()
+        wrong = next((finding for finding in findings if finding["type"] == "json_invalid"), None)
+        status = HTTPStatus.BAD_REQUEST
+        if wrong is not None:
+            told = f"{NOT_JSON} ({wrong['ctx']['error']}, at character {wrong['loc'][-1]}); {_SEND_JSON}"
+        elif any(isinstance(finding.get("input"), bytes) for finding in findings):
+            told = "the body was not looked at; send JSON, and the header Content-Type: application/json"
+        else:
+            status, told = wrong_fields, "; ".join(map(_told, findings[:FINDINGS_MAX]))
+        return problem(status, told, request.url.path, **more(status))
+
+    async def refused(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        status = HTTPStatus(error.status_code)
+        told = f"{NOT_JSON}; {_SEND_JSON}" if error.detail == _UNREADABLE else str(error.detail)
+        if status is HTTPStatus.NOT_FOUND and told == status.phrase:
+            told = what_there_is
+        response = problem(status, told, request.url.path, **more(status))
+        response.headers.update(error.headers or {})
+        return response
+
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, refused)
+    app.add_middleware(BodyLimit, bytes_max=body_bytes_max, more=more)
+
+
+def _told(finding: Any) -> str:
+    place = ".".join(map(str, finding["loc"][1:])) or "body"
+    if finding["type"] == "extra_forbidden":
+        return f"{place}: there is no such field; leave it out, or correct its name"
+    return f"{place}: {finding['msg'].removeprefix('Value error, ').replace('Input should', 'should')}"
+
+
+class BodyLimit:
+    """A body above the limit is answered with 413 and not kept, whether its length was announced or not."""
+
+    def __init__(self, app: ASGIApp, bytes_max: int, more: More = _nothing) -> None:
+        self._app = app
+        self._bytes_max = bytes_max
+        self._more = more(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        received = 0
+        too_large = f"a body has at most {self._bytes_max} bytes here"
+
+        async def limited() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > self._bytes_max:
+                raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_large, {"Connection": "close"})
+            return message
+
+        announced = dict(scope["headers"]).get(b"content-length", b"0")
+        if announced.isdigit() and int(announced) > self._bytes_max:
+            response = problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_large, scope["path"], **self._more)
+            response.headers["Connection"] = "close"
+            await response(scope, receive, send)
+            return
+        await self._app(scope, limited, send)

@@ -1,0 +1,1 @@
+"""The SDK's settings, offsets and errors in terms of librdkafka."""

@@ -1,0 +1,1 @@
+"""From written to on disk: group commit, and the descriptors it syncs."""

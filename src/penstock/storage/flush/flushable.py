@@ -1,0 +1,88 @@
+"""What a log needs from the engine around it, and what the engine needs from a log: small protocols, no code.
+
+`GroupCommit` is the flush queue, `MetadataStore` the journal, `FileCache` the cache of descriptors, and `DiskLog` the
+flushable thing. The order of one write:
+
+    append        file is in flush_targets, bytes are written, log_end rises, mark(log)
+    flush round   targets = flush_targets() of each marked log; one sync; on the loop flush_completed(end)
+    failure       flush_failed(error): the page cache can't be trusted any more, the log is offline for good
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from penstock.model.ids import PartitionId
+from penstock.runtime.files import File
+
+
+class Flushable(Protocol):
+    """A log as the flush rounds see it."""
+
+    def flush_targets(self) -> tuple[int, list[File]]:
+        """(log end covered, files to sync so that everything below it is on disk).
+
+        Any thread. The first file, if there is one, is a segment's and may be used for `Files.sync_all`; the
+        others may be directories (`datasync` syncs the new entry, `fileno` is that of the segment). Every
+        file stays open until the matching `flush_completed` or `flush_failed`.
+        """
+        ...
+
+    def flush_completed(self, end: int) -> None:
+        """Loop thread. Everything below `end` is on disk: `flushed` rises, its files are let go."""
+        ...
+
+    def flush_failed(self, error: OSError) -> None:
+        """Loop thread. The log goes OFFLINE and stays so; the failure is recorded beside it if the disk allows."""
+        ...
+
+    def made_visible(self, end: int) -> None:
+        """Loop thread; `flush: interval`. Raise `flushed` before the sync; the files stay targets of the next round."""
+        ...
+
+
+class FlushQueue(Protocol):
+    """Where logs say that they have unflushed bytes."""
+
+    accepts_writes: bool
+    """False while the disk watch refuses produce; `Log.append` answers KAFKA_STORAGE_ERROR,
+    `append_trusted` goes on.
+    """
+
+    wants_room: bool
+    """Whether syncs are many, so that cheaper ones are worth some zeros at the end of a segment
+    (`log.preallocation`)."""
+
+    def mark(self, log: Flushable, size_bytes: int = 0) -> None:
+        """Loop thread, once per append of so many bytes. Cheap; marking twice is marking once."""
+        ...
+
+
+class LogJournal(Protocol):
+    """What segments cannot give back. Every call is durable on return and may come from any thread."""
+
+    def set_log_start(self, partition: PartitionId, offset: int) -> None: ...
+    def add_epoch(self, partition: PartitionId, epoch: int, start_offset: int) -> None: ...
+    def replace_epochs(self, partition: PartitionId, epochs: Sequence[tuple[int, int]]) -> None: ...
+
+
+class FileCache(Protocol):
+    """Open descriptors, fewer than there are segments. Any thread."""
+
+    def acquire(self, path: Path, *, write: bool = False, create: bool = False) -> File:
+        """The open file, pinned until `release`. One opened for writing serves readers, too.
+
+        The same `File` is given to everybody who asks for the path, so that a sync error reaches whoever
+        must know. FileNotFoundError if it is not there and `create` is not set.
+        """
+        ...
+
+    def release(self, file: File) -> None:
+        """Take back one pin. A file without pins may be closed at any time."""
+        ...
+
+    def forget(self, path: Path) -> None:
+        """The path was removed or now names another file: close when unpinned, open anew when asked again."""
+        ...

@@ -1,0 +1,338 @@
+"""Group commit: one sync a round for every log that waits at that moment.
+
+    loop thread    append → mark(log) ─┐                        ┌→ flush_completed, on_flushed per log
+    flush thread                       └→ collect → sync → ─────┘   (one call onto the loop per round)
+
+Marks that come during a round form the next one, which starts at once: under load the rounds grow, alone a
+write waits for nobody. Three modes: `always` acknowledges after the sync; `interval` makes a write visible at
+once and syncs every so often; `os` never syncs here (logs still do when they roll and close).
+
+A few small writes, while the thread has nothing to do, are synced by the loop itself (`sync_cost.LoopSync`), after
+it has looked once more for requests that are there already: they share the sync.
+
+A failed sync is final for its log: the kernel has dropped the pages and a second sync would lie. When the one
+sync of a round fails, each file is synced by itself, which finds the guilty log and clears the others.
+
+The lock guards the set of dirty logs and the round counters; nothing is called while it is held.
+"""
+
+from __future__ import annotations
+
+import enum
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import NamedTuple
+
+from penstock.runtime.files import File, Files
+from penstock.storage.flush.flushable import Flushable
+from penstock.storage.flush.sync_cost import LoopSync, SyncCost
+from penstock.storage.observer import EngineObserver, SilentObserver
+
+_log = logging.getLogger(__name__)
+
+OnFlushed = Callable[[Flushable], None]
+CallSoon = Callable[..., object]
+_TURN_NS = 2_000_000  # of the event loop, for telling logs that they are flushed
+# Above these a round is the thread's: the loop has better things to do than to wait for so much.
+_LOOP_MARKS_MAX = 16
+_LOOP_BYTES_MAX = 64 << 10
+
+
+class FlushMode(enum.Enum):
+    ALWAYS = "always"
+    INTERVAL = "interval"
+    OS = "os"
+
+
+class _Waiting(NamedTuple):
+    log: Flushable
+    end: int
+    files: Sequence[File]
+
+
+@dataclass(slots=True)
+class _Round:
+    """What a round did: an error per log, None where everything below `end` is on disk."""
+
+    waiting: list[_Waiting]
+    errors: list[OSError | None]
+    seconds: float
+    told: int = 0
+
+
+class GroupCommit:
+    """Implements `storage.flush_queue.FlushQueue`. Owned by the engine."""
+
+    def __init__(
+        self,
+        files: Files,
+        root: Path,
+        *,
+        mode: FlushMode = FlushMode.ALWAYS,
+        interval_ms: int = 1000,
+        observer: EngineObserver | None = None,
+        cost: SyncCost | None = None,
+    ) -> None:
+        self.accepts_writes = True
+        self.wants_room = mode is FlushMode.ALWAYS
+        self._files = files
+        self._mode = mode
+        self._interval_s = interval_ms / 1000
+        self._observer = observer or SilentObserver()
+        self._cost = cost or SyncCost()
+        # Opened before any write and kept: errors of syncfs are reported once per open file.
+        self._root = files.open_directory(root)
+        self._lock = threading.Lock()
+        self._dirty: dict[Flushable, None] = {}
+        self._unseen: dict[Flushable, None] = {}  # interval, os: written, not yet made visible
+        self._rounds_begun = 0
+        self._rounds_done = 0
+        self._finished: deque[_Round] = deque()
+        self._when_done: deque[tuple[int, Callable[[], None]]] = deque()
+        self._wake: SimpleQueue[None] = SimpleQueue()
+        self._wakes = self._wakes_heeded = 0  # the thread rests while they are equal
+        self._marks = self._marks_seen = self._marked_bytes = 0  # since the last round began
+        self._loop_sync = LoopSync()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._on_flushed: OnFlushed | None = None
+        self._call_soon: CallSoon | None = None
+        self._call_next: CallSoon | None = None
+        self._after_round: Callable[[], None] | None = None
+
+    def start(
+        self,
+        on_flushed: OnFlushed,
+        call_soon: CallSoon,
+        *,
+        call_next: CallSoon | None = None,
+        after_round: Callable[[], None] | None = None,
+        in_thread: bool = True,
+    ) -> None:
+        """Begin rounds; without a thread they are made by calling `run_round`, without `call_next` never by the
+        loop.
+        """
+        self._on_flushed = on_flushed
+        self._call_soon = call_soon
+        self._call_next = call_next
+        self._after_round = after_round
+        if in_thread and self._mode is not FlushMode.OS:
+            self._thread = threading.Thread(target=self._run, name="penstock-flush", daemon=True)
+            self._thread.start()
+
+    def mark(self, log: Flushable, size_bytes: int = 0) -> None:
+        """Loop thread: this log has unflushed bytes."""
+        if self._mode is not FlushMode.ALWAYS:
+            self._mark_unseen(log)
+            if self._mode is FlushMode.OS:
+                return
+        with self._lock:
+            first = not self._dirty
+            self._dirty[log] = None
+        if self._mode is FlushMode.INTERVAL:
+            return  # the thread looks by itself
+        if self._call_next is None:
+            if first:
+                self._wake_thread()
+            return
+        if first:
+            self._marks = self._marks_seen = self._marked_bytes = 0
+            if self._wakes != self._wakes_heeded or size_bytes > _LOOP_BYTES_MAX:
+                self._wake_thread()
+            else:
+                self._call_next(self._look_once_more)
+        self._marks += 1
+        self._marked_bytes += size_bytes
+
+    def _mark_unseen(self, log: Flushable) -> None:
+        if not self._unseen:
+            call = self._call_next or self._call_soon
+            if call is not None:
+                call(self._make_visible)
+        self._unseen[log] = None
+
+    def _wake_thread(self) -> None:
+        self._wakes += 1
+        self._wake.put(None)
+
+    def _has_one_file(self) -> bool:
+        """More may mean a syncfs, which waits for whatever others have written to the file system."""
+        return len(self._dirty) == 1 and all(len(log.flush_targets()[1]) == 1 for log in self._dirty)
+
+    def _look_once_more(self) -> None:
+        """Loop thread: begin the round when a look at the sockets brought nothing more, or it has become large."""
+        marks = self._marks
+        is_small = marks <= _LOOP_MARKS_MAX and self._marked_bytes <= _LOOP_BYTES_MAX
+        if is_small and marks != self._marks_seen:
+            self._marks_seen = marks
+            assert self._call_next is not None
+            self._call_next(self._look_once_more)
+            return
+        now = time.perf_counter()
+        rests = self._wakes == self._wakes_heeded
+        if rests and is_small and self._has_one_file() and self._loop_sync.allows(now):
+            self.run_round()
+            after = time.perf_counter()
+            self._loop_sync.took(after - now, after)
+            self._finish_some()
+        else:
+            self._wake_thread()
+
+    def forget(self, log: Flushable, then: Callable[[], None]) -> None:
+        """Loop thread: never touch this log again. `then` is called on the loop once no round holds its
+        files.
+        """
+        self._unseen.pop(log, None)
+        with self._lock:
+            self._dirty.pop(log, None)
+            busy_until = self._rounds_begun
+        if busy_until == self._rounds_done:
+            then()
+        else:
+            self._when_done.append((busy_until, then))
+
+    def stop(self) -> None:
+        """Loop thread, or after the loop has ended: flush what is marked, finish every round, end the
+        thread.
+        """
+        self._stopping.set()
+        self._wake_thread()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        self._make_visible()
+        while self.run_round():
+            pass
+        self.finish_rounds()
+        self._root.close()
+
+    def run_round(self) -> bool:
+        """Collect, sync, report; False if no log was dirty. One caller at a time: the flush thread, or its
+        stand-in.
+        """
+        with self._lock:
+            if not self._dirty:
+                return False
+            logs, self._dirty = list(self._dirty), {}
+            self._rounds_begun += 1
+        started = time.perf_counter()
+        try:
+            waiting = [_Waiting(log, *log.flush_targets()) for log in logs]
+            errors = self._sync(waiting)
+        except Exception as error:  # a bug; it must not pass for a flush, nor end the thread
+            _log.exception("a flush round failed in an unforeseen way")
+            waiting = [_Waiting(log, 0, ()) for log in logs]
+            errors = [OSError(f"flush round: {error!r}")] * len(waiting)
+        self._finished.append(_Round(waiting, errors, time.perf_counter() - started))
+        return True
+
+    def finish_rounds(self) -> None:
+        """Loop thread: tell the logs of finished rounds, and those who listen."""
+        while self._finished:
+            self._finish_round(1 << 63)
+
+    def _finish_some(self) -> None:
+        """The same, with turns for others: a round may have thousands of logs."""
+        turn_end = time.perf_counter_ns() + _TURN_NS
+        while self._finished:
+            if not self._finish_round(turn_end):
+                assert self._call_soon is not None
+                self._call_soon(self._finish_some)
+                break
+        if self._after_round is not None:
+            self._after_round()
+
+    def _finish_round(self, turn_end: int) -> bool:
+        """The oldest one; False if the turn ended before it was through."""
+        finished = self._finished[0]
+        while finished.told < len(finished.waiting):
+            waiting, error = finished.waiting[finished.told], finished.errors[finished.told]
+            finished.told += 1
+            try:
+                self._tell(waiting, error)
+            except Exception:  # one log's waiters must not keep the others waiting
+                _log.exception("after a flush")
+            if time.perf_counter_ns() > turn_end:
+                return False
+        self._finished.popleft()
+        self._rounds_done += 1
+        self._count(finished)
+        return True
+
+    def _count(self, finished: _Round) -> None:
+        self._observer.flush_round(
+            finished.seconds,
+            len(finished.waiting),
+            sum(len(item.files) for item in finished.waiting),
+            any(finished.errors),
+        )
+        while self._when_done and self._when_done[0][0] <= self._rounds_done:
+            self._when_done.popleft()[1]()
+
+    def _run(self) -> None:
+        """The flush thread."""
+        assert self._call_soon is not None
+        while not self._stopping.is_set():
+            if self._mode is FlushMode.INTERVAL:
+                self._stopping.wait(self._interval_s)
+            else:
+                self._wake.get()
+            made = self.run_round()
+            self._wakes_heeded += 1
+            if made:
+                try:
+                    self._call_soon(self._finish_some)
+                except RuntimeError:
+                    return  # the loop is closed; `stop` finishes the round
+
+    def _sync(self, waiting: Sequence[_Waiting]) -> list[OSError | None]:
+        count = sum(len(item.files) for item in waiting)
+        if self._cost.prefers_all(count):
+            started = time.perf_counter()
+            try:
+                self._files.sync_all(self._root)
+            except OSError as error:
+                _log.warning("syncfs failed (%s), looking for the file that is guilty", error)
+            else:
+                self._cost.took_all(time.perf_counter() - started)
+                return [None] * len(waiting)
+        started = time.perf_counter()
+        errors = [_sync_each(item.files) for item in waiting]
+        self._cost.took_each(count, time.perf_counter() - started)
+        return errors
+
+    def _tell(self, waiting: _Waiting, error: OSError | None) -> None:
+        if error is None:
+            waiting.log.flush_completed(waiting.end)
+        else:
+            waiting.log.flush_failed(error)
+        if self._on_flushed is not None:
+            self._on_flushed(waiting.log)
+
+    def _make_visible(self) -> None:
+        unseen, self._unseen = self._unseen, {}
+        for log in unseen:
+            end, _ = log.flush_targets()
+            if self._mode is FlushMode.OS:
+                log.flush_completed(end)
+            else:
+                log.made_visible(end)
+            if self._on_flushed is not None:
+                self._on_flushed(log)
+        if self._after_round is not None:
+            self._after_round()
+
+
+def _sync_each(files: Sequence[File]) -> OSError | None:
+    try:
+        for file in files:
+            file.datasync()
+    except OSError as error:
+        return error
+    return None

@@ -1,0 +1,75 @@
+"""Which transactions of one log are undecided, and so how far readers of committed records may go.
+
+    offsets   … 40 ……… 57 ……… 63 ……… 70          marker 63 ends the transaction that began at 40
+                 │       │       └ not yet flushed: 40 is still undecided
+                 │       └ open: undecided
+                 └ last stable offset
+
+A transaction is undecided while it is open, and after that until its marker is flushed: what a crash can take back
+decides nothing. Costs O(1) for each batch and marker of a transaction, and nothing for others. Loop thread. What
+producers may write is the business of `producer_state`, finding aborted transactions that of `aborted_index`.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Iterable
+
+from penstock.model.batch import BatchHeader
+from penstock.model.control_record import Marker
+from penstock.storage.segment.aborted_index import AbortedEntry
+
+
+class Transactions:
+    """The open ones by producer id, and those whose markers are not flushed."""
+
+    __slots__ = ("_ending", "open")
+
+    def __init__(self, starts: Iterable[tuple[int, int]] = ()) -> None:
+        """`starts`: producer ids and first offsets of open transactions."""
+        # In the order of their first offsets, since new ones begin at the end of the log.
+        self.open = OrderedDict(sorted(starts, key=lambda item: item[1]))
+        # (offset of the marker, first offset), both rising: a transaction that began after one whose marker comes
+        # later is covered by it.
+        self._ending: deque[tuple[int, int]] = deque()
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.open and not self._ending
+
+    def begin(self, producer_id: int, offset: int) -> None:
+        """A batch of a transaction is in the log; it is the first if none is open."""
+        if producer_id not in self.open:
+            self.open[producer_id] = offset
+
+    def end(self, producer_id: int, marker_offset: int, *, is_commit: bool) -> AbortedEntry | None:
+        """A marker is in the log; returns what readers must know if it aborts something."""
+        start = self.open.pop(producer_id, None)
+        if start is None:
+            return None
+        while self._ending and self._ending[-1][1] >= start:
+            self._ending.pop()
+        self._ending.append((marker_offset, start))
+        if is_commit:
+            return None
+        stable = next(iter(self.open.values()), marker_offset + 1)
+        return AbortedEntry(producer_id, start, marker_offset, stable)
+
+    def follow(self, header: BatchHeader, marker: Marker | None) -> AbortedEntry | None:
+        """A batch is found in the log; `marker` is what is in a control batch."""
+        if marker is not None:
+            return self.end(header.producer_id, header.base_offset, is_commit=marker.is_commit)
+        if header.is_transactional and not header.is_control:
+            self.begin(header.producer_id, header.base_offset)
+        return None
+
+    def stable_end(self, flushed: int) -> int:
+        """The last stable offset, now that everything below `flushed` is on disk."""
+        ending = self._ending
+        while ending and ending[0][0] < flushed:
+            ending.popleft()
+        if ending:
+            flushed = min(flushed, ending[0][1])
+        if self.open:
+            flushed = min(flushed, next(iter(self.open.values())))
+        return flushed

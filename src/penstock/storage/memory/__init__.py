@@ -1,0 +1,1 @@
+"""The engine that keeps logs in memory, by the same rules as the disk engine."""

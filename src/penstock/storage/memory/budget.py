@@ -1,0 +1,40 @@
+"""How much memory record batches may take: produce is refused above it, and taken again when there is room.
+
+What `engine.free_space` is to the disk. The broker's own records (offset commits) are written all the same, as those
+are what compaction bounds. Room comes and goes around the limit: taking writes again needs a little more than that.
+"""
+
+from __future__ import annotations
+
+import logging
+
+_log = logging.getLogger(__name__)
+
+_SLACK_BYTES_MAX = 16 << 20
+
+
+class MemoryBudget:
+    """Owned by the memory engine; its logs take and give back. Loop thread."""
+
+    __slots__ = ("_bytes_max", "_reopen_bytes", "accepts_writes", "used_bytes")
+
+    def __init__(self, bytes_max: int) -> None:
+        self._bytes_max = bytes_max
+        self._reopen_bytes = bytes_max - min(_SLACK_BYTES_MAX, bytes_max // 10)
+        self.used_bytes = 0
+        self.accepts_writes = True
+
+    def take(self, size: int) -> None:
+        self.used_bytes += size
+        if self.accepts_writes and self.used_bytes >= self._bytes_max:
+            self.accepts_writes = False
+            _log.error(
+                "%d MiB of records in memory, storage.memory_bytes_max is reached: produce is refused until there is"
+                " room", self.used_bytes >> 20,
+            )  # fmt: skip
+
+    def give_back(self, size: int) -> None:
+        self.used_bytes -= size
+        if not self.accepts_writes and self.used_bytes <= self._reopen_bytes:
+            self.accepts_writes = True
+            _log.warning("%d MiB of records in memory: produce is accepted again", self.used_bytes >> 20)

@@ -1,0 +1,1 @@
+"""`meta.db`: what segments cannot give back, in SQLite."""

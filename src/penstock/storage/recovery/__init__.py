@@ -1,0 +1,1 @@
+"""From files to a log: recovery points, torn tails, verification, repair, the scrub."""

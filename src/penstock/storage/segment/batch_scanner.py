@@ -1,0 +1,188 @@
+"""Walking over a segment's bytes, batch by batch, trusting nothing.
+
+`BatchScanner` goes from batch to batch until the bytes stop making sense and says where and why.
+`find_batch` is the opposite: it looks for any whole batch in bytes that made no sense, which is what tells
+damage from a torn tail. Both read in chunks and hold one chunk or one batch in memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from crc32c import crc32c
+
+from penstock.model.batch import CRC_START, HEADER_BYTES, LOG_OVERHEAD_BYTES, BatchHeader, read_header
+from penstock.model.control_record import Marker, parse_marker
+from penstock.runtime.files import File
+from penstock.storage.log.preallocation import is_room
+from penstock.storage.segment.offset_index import RELATIVE_OFFSET_MAX
+
+CHUNK_BYTES = 1 << 20
+# No frame is larger than 100 MiB; a length above this is noise and must not cost memory.
+BATCH_BYTES_MAX = 256 << 20
+
+# Base offset below 2^56, length below 2^28, magic 2: the cheap part of recognising a batch anywhere.
+_LOOKS_LIKE_BATCH = re.compile(rb"(?=\x00.{7}[\x00-\x0f].{7}\x02)", re.DOTALL)
+
+
+class CorruptBatch(Exception):
+    """A batch that is not what was written. `offset`: everything below it is sound."""
+
+    def __init__(self, position: int, offset: int, reason: str) -> None:
+        super().__init__(f"{reason} at byte {position}, offset {offset}")
+        self.position = position
+        self.offset = offset
+        self.reason = reason
+
+
+class BatchScanner:
+    """Iterate over (position, header). Afterwards `position` is the first byte that is not a good batch.
+
+    `reason` is None if the end was reached exactly, or, where that is allowed, but for preallocated zeros. Offsets must
+    rise, starting at `min_offset`; without holes each batch begins where the one before ended. None reaches
+    `end_offset`, if that is known, or the lower `offset_limit`; without holes the last one leads to `end_offset`.
+    """
+
+    __slots__ = (
+        "_end", "_end_offset", "_file", "_has_holes", "_offset_limit", "_room_allowed", "_verify", "batch_count",
+        "chunk", "chunk_start", "next_offset", "position", "reason",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        file: File,
+        position: int,
+        end: int,
+        *,
+        min_offset: int,
+        verify: bool,
+        has_holes: bool = True,
+        end_offset: int | None = None,
+        offset_limit: int | None = None,
+        room_allowed: bool = False,
+    ) -> None:
+        self._room_allowed = room_allowed
+        self._file = file
+        self._end = end
+        self._verify = verify
+        self._has_holes = has_holes
+        self._end_offset = end_offset
+        self._offset_limit = end_offset if offset_limit is None else offset_limit
+        self.position = position
+        self.next_offset = min_offset
+        self.reason: str | None = None
+        self.batch_count = 0
+        self.chunk: bytes = b""
+        self.chunk_start = position
+
+    def __iter__(self) -> Iterator[tuple[int, BatchHeader]]:
+        end = self._end
+        while self.position < end:
+            position = self.position
+            at = position - self.chunk_start
+            if at + HEADER_BYTES > len(self.chunk):
+                if not self._load(position, HEADER_BYTES):
+                    break
+                at = 0
+            header = read_header(self.chunk, at)
+            size = header.batch_length + LOG_OVERHEAD_BYTES
+            self.reason = implausible(header, self.next_offset, end - position) or self._misplaced(header)
+            if self.reason is not None:
+                break
+            if self._verify:
+                if at + size > len(self.chunk):
+                    if not self._load(position, size):
+                        return
+                    at = 0
+                if crc32c(memoryview(self.chunk)[at + CRC_START : at + size]) != header.crc:
+                    self.reason = "CRC-32C does not match"
+                    return
+            self.position = position + size
+            self.next_offset = header.base_offset + header.last_offset_delta + 1
+            self.batch_count += 1
+            yield position, header
+        if self.reason is not None:
+            if not (self._room_allowed and is_room(self._file, self.position, end)):
+                return
+            self.reason = None
+        if not self._has_holes and self._end_offset is not None and self.next_offset != self._end_offset:
+            self.reason = f"ends at offset {self.next_offset}, not {self._end_offset}"
+
+    def _misplaced(self, header: BatchHeader) -> str | None:
+        """Why its offsets cannot be there, or None; offsets lie outside the CRC."""
+        if not self._has_holes and header.base_offset != self.next_offset:
+            return f"offset {header.base_offset} instead of {self.next_offset}"
+        if self._offset_limit is not None and header.next_offset > self._offset_limit:
+            return f"offset {header.last_offset} in a part that ends before {self._offset_limit}"
+        return None
+
+    def marker_at(self, position: int, header: BatchHeader) -> Marker | None:
+        """What is in the control batch that was just found there, as `parse_marker` says."""
+        at = position - self.chunk_start
+        if at + header.size_bytes > len(self.chunk):
+            return parse_marker(self._file.pread(header.size_bytes, position), header)
+        return parse_marker(memoryview(self.chunk)[at : at + header.size_bytes], header)
+
+    def check_end(self) -> None:
+        """CorruptBatch if the walk ended before the end."""
+        if self.reason is not None:
+            raise CorruptBatch(self.position, self.next_offset, self.reason)
+
+    def _load(self, position: int, size: int) -> bool:
+        """Make `chunk` start at `position` and hold at least `size` bytes."""
+        self.chunk = self._file.pread(min(max(size, CHUNK_BYTES), self._end - position), position)
+        self.chunk_start = position
+        if len(self.chunk) < size:
+            self.reason = f"{len(self.chunk)} bytes at the end are no whole batch"
+            return False
+        return True
+
+
+def bounded_end(base_offset: int, end_offset: int | None = None) -> int:
+    """The offset that no batch of a segment reaches: the next segment's, or else the first that an index cannot say.
+
+    Offsets lie outside the CRC. Where some may be missing, a wrong one shows only by being too far away.
+    """
+    far = base_offset + RELATIVE_OFFSET_MAX + 1
+    return far if end_offset is None else min(far, end_offset)
+
+
+def implausible(header: BatchHeader, min_offset: int, room: int) -> str | None:
+    """Why this cannot be the next batch, or None."""
+    if header.magic != 2:
+        return f"magic {header.magic}"
+    size = header.batch_length + LOG_OVERHEAD_BYTES
+    if not HEADER_BYTES <= size <= BATCH_BYTES_MAX:
+        return f"batch of {size} bytes"
+    if size > room:
+        return f"batch of {size} bytes with {room} left"
+    if header.base_offset < min_offset:
+        return f"offset {header.base_offset} after {min_offset - 1}"
+    if header.last_offset_delta < 0 or header.record_count < 0:
+        return f"last offset delta {header.last_offset_delta}, {header.record_count} records"
+    return None
+
+
+def find_batch(file: File, position: int, end: int, *, min_offset: int) -> int | None:
+    """Position of the first whole batch (CRC included) with an offset >= min_offset at or after `position`."""
+    while position + HEADER_BYTES <= end:
+        chunk = file.pread(min(CHUNK_BYTES + HEADER_BYTES, end - position), position)
+        for match in _LOOKS_LIKE_BATCH.finditer(chunk):
+            at = match.start()
+            if at + HEADER_BYTES > len(chunk):
+                break
+            header = read_header(chunk, at)
+            if implausible(header, min_offset, end - position - at) is None and _crc_matches(
+                file, position + at, header
+            ):
+                return position + at
+        if len(chunk) <= HEADER_BYTES:
+            return None
+        position += len(chunk) - HEADER_BYTES + 1
+    return None
+
+
+def _crc_matches(file: File, position: int, header: BatchHeader) -> bool:
+    checked = file.pread(header.size_bytes - CRC_START, position + CRC_START)
+    return len(checked) == header.size_bytes - CRC_START and crc32c(checked) == header.crc
