@@ -83,5 +83,5 @@ def test_the_package_has_the_whole_example() -> None:
     packed = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
     paths = [path.relative_to(root) for path in (root / "examples" / "prices").rglob("*") if path.is_file()]
     names = [str(path) for path in paths if not {"state", "__pycache__"} & set(path.parts)]
-    files = {name: f"penstock/cli/{name}" for name in names}
+    files = {name: f"penstock/cli/pipeline/{name}" for name in names}
     assert {name: place for name, place in packed["force-include"].items() if name in files} == files
