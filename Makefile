@@ -44,6 +44,7 @@ lint: setup ## ruff, mypy --strict and the order of the layers
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy --strict $(CODE)
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.wire_types --check
 
 compat-setup: setup ## fetch the real clients that `make compat` runs
 	@if [ -x tests/compat/setup.sh ]; then tests/compat/setup.sh; fi

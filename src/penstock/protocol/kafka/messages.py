@@ -33,11 +33,6 @@ from penstock.protocol.kafka.unknown_tags import without_unknown_tags
 Entity = Any  # kio's classes differ per version: their fields are known only at run time
 
 
-def field(entity: Entity, name: str, default: Any = None) -> Any:
-    """A field that not every version has."""
-    return getattr(entity, name, default)
-
-
 def milliseconds(span: datetime.timedelta) -> int:
     return round(span / datetime.timedelta(milliseconds=1))
 
@@ -74,17 +69,41 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
 
 
 def _constructor(entity_class: type[Entity]) -> Callable[..., Entity]:
-    """A constructor that takes plain values and ignores fields of other versions."""
+    """A constructor that takes plain values and leaves out fields that other versions have.
+
+    A name that no version has is a mistake of the caller. The throttle time is 0 unless given: quotas write theirs into
+    the encoded reply.
+    """
     converters: dict[str, Callable[[Any], Any]] = {}
     for item in dataclasses.fields(entity_class):
         kafka_type = item.metadata.get("kafka_type")
         is_array = str(item.type).startswith("tuple")
         converters[item.name] = _to_tuple if is_array else _CONVERTERS.get(kafka_type or "", _to_tuple)
+    preset = {"throttle_time": datetime.timedelta()} if "throttle_time" in converters else {}
+    others: set[str] = set()  # fields of other versions that were given here
 
     def build(**values: Any) -> Entity:
-        return entity_class(**{name: converters[name](value) for name, value in values.items() if name in converters})
+        fields = dict(preset)
+        for name, value in values.items():
+            convert = converters.get(name)
+            if convert is not None:
+                fields[name] = convert(value)
+            elif name not in others:
+                check_field_name(entity_class, name)
+                others.add(name)
+        return entity_class(**fields)
 
     return build
+
+
+def check_field_name(entity_class: type[Entity], name: str) -> None:
+    """Raise TypeError if no version of an entity has a field of this name."""
+    from penstock.protocol.kafka.field_names import FIELD_NAMES  # large, and rarely needed
+
+    api = entity_class.__module__.split(".")[-3]  # kio.schema.API.vN.response
+    known = FIELD_NAMES.get(f"{api}.{entity_class.__name__}")
+    if known is not None and name not in known.split():
+        raise TypeError(f"no version of {entity_class.__name__} has a field {name}; there are {known}")
 
 
 class Messages:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from penstock.broker.answers.authorized_operations import CLUSTER_OPERATIONS
 from penstock.broker.call import Call
 from penstock.model.errors import ErrorCode
-from penstock.protocol.kafka.messages import Entity, field
+from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.topic_metadata import NOT_ASKED
+from penstock.protocol.kafka.versioned import field
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from penstock.broker.call import Call
 from penstock.broker.features import FEATURES
 from penstock.model.errors import ErrorCode
-from penstock.protocol.kafka.messages import Entity, field
+from penstock.protocol.kafka.messages import Entity
+from penstock.protocol.kafka.versioned import field
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker

@@ -19,7 +19,8 @@ from penstock.broker.call import Call
 from penstock.broker.operations.described_configs import described_configs
 from penstock.config.config_layers import DescribedConfig
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity, encode, field
+from penstock.protocol.kafka.messages import Entity, encode
+from penstock.protocol.kafka.versioned import field
 from penstock.runtime.turns import Turns
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from penstock.broker.broker import Broker
 from penstock.broker.call import Call
 from penstock.broker.groups.group import Group, GroupState
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity, field
+from penstock.protocol.kafka.messages import Entity
+from penstock.protocol.kafka.versioned import field
 
 # Bits of the ACL operations a group knows: read 3, delete 6, describe 8, describe configs 10, alter configs 11.
 GROUP_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11

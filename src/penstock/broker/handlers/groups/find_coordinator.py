@@ -14,7 +14,8 @@ from __future__ import annotations
 from penstock.broker.broker import Broker
 from penstock.broker.call import Call, Endpoint
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity, field
+from penstock.protocol.kafka.messages import Entity
+from penstock.protocol.kafka.versioned import field
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2  # Kafka has no words for the latter, either
 NOWHERE = Endpoint("", -1)

@@ -6,7 +6,8 @@ from penstock.broker.broker import Broker
 from penstock.broker.call import Call
 from penstock.broker.groups.group import Identity
 from penstock.model.errors import KafkaError
-from penstock.protocol.kafka.messages import Entity, field
+from penstock.protocol.kafka.messages import Entity
+from penstock.protocol.kafka.versioned import field
 
 
 def handle(broker: Broker, call: Call) -> Entity:

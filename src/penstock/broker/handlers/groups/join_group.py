@@ -13,7 +13,8 @@ from penstock.broker.broker import Broker
 from penstock.broker.call import Call
 from penstock.broker.groups.exchange import JoinAnswer, JoinRequest
 from penstock.model.errors import KafkaError
-from penstock.protocol.kafka.messages import Entity, field, milliseconds
+from penstock.protocol.kafka.messages import Entity, milliseconds
+from penstock.protocol.kafka.versioned import field
 
 
 async def handle(broker: Broker, call: Call) -> Entity:

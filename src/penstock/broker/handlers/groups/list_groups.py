@@ -5,7 +5,8 @@ from __future__ import annotations
 from penstock.broker.broker import Broker
 from penstock.broker.call import Call
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity, field
+from penstock.protocol.kafka.messages import Entity
+from penstock.protocol.kafka.versioned import field
 
 CLASSIC = "classic"
 

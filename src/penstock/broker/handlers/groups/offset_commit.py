@@ -20,7 +20,8 @@ from penstock.broker.groups.records import CommittedOffset
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP, TopicId
-from penstock.protocol.kafka.messages import Entity, field, milliseconds
+from penstock.protocol.kafka.messages import Entity, milliseconds
+from penstock.protocol.kafka.versioned import field
 
 Codes = dict[tuple[str, int], ErrorCode]
 Key = str | TopicId | None

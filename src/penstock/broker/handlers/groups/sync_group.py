@@ -11,7 +11,8 @@ from penstock.broker.call import Call
 from penstock.broker.groups.exchange import SyncAnswer
 from penstock.broker.groups.group import Identity
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity, field
+from penstock.protocol.kafka.messages import Entity
+from penstock.protocol.kafka.versioned import field
 
 
 async def handle(broker: Broker, call: Call) -> Entity:

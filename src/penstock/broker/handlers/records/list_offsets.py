@@ -17,7 +17,8 @@ from penstock.broker.call import Call
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.fetch import ISOLATION_LEVELS
-from penstock.protocol.kafka.messages import Entity, field
+from penstock.protocol.kafka.messages import Entity
+from penstock.protocol.kafka.versioned import field
 from penstock.runtime.turns import Turns
 from penstock.storage.interface import TimestampOffset
 

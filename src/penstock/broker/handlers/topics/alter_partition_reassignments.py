@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from penstock.broker.call import Call
 from penstock.cluster.controller.new_topic import check_assignment
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity, field, milliseconds
+from penstock.protocol.kafka.messages import Entity, milliseconds
+from penstock.protocol.kafka.versioned import field
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker

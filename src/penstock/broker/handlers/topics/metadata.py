@@ -29,8 +29,9 @@ from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import INTERNAL_NAMES, is_topic_name
 from penstock.observability.repeats import Repeats
-from penstock.protocol.kafka.messages import Entity, field
+from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.topic_metadata import NOT_ASKED, BrokerAddress, metadata_writer
+from penstock.protocol.kafka.versioned import field
 from penstock.runtime.turns import Turns
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from penstock.broker.call import Call
 from penstock.broker.handlers.transactions.add_partitions_to_txn import fencing_code
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity, field, milliseconds
+from penstock.protocol.kafka.messages import Entity, milliseconds
+from penstock.protocol.kafka.versioned import field
 
 
 async def handle(broker: Broker, call: Call) -> Entity:

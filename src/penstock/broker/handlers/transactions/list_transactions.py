@@ -17,8 +17,8 @@ from penstock.broker.transactions.name_pattern import NamePattern
 from penstock.broker.transactions.states import TransactionState
 from penstock.broker.transactions.transaction import Transaction
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import field
 from penstock.protocol.kafka.primitives import INT16, INT64, write_count, write_string
+from penstock.protocol.kafka.versioned import field
 from penstock.runtime.turns import Turns
 
 NAMES = {state: state.shown_name for state in TransactionState}

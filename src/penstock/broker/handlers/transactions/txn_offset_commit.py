@@ -11,6 +11,8 @@ Versions:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.broker.answers.array_answer import is_flexible
 from penstock.broker.answers.partition_codes import encode_codes
 from penstock.broker.broker import Broker
@@ -23,9 +25,12 @@ from penstock.broker.produce.transactional import verify_partition
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP
-from penstock.protocol.kafka.messages import field
 from penstock.protocol.kafka.primitives import INT32
+from penstock.protocol.kafka.versioned import field
 from penstock.runtime.turns import Turns
+
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.requests.txn_offset_commit import TxnOffsetCommitRequest
 
 Codes = dict[tuple[str, int], ErrorCode]
 
@@ -72,7 +77,7 @@ async def _collect(broker: Broker, call: Call, codes: Codes, turns: Turns) -> li
 
 
 async def _commit(broker: Broker, call: Call, changes: list[OffsetChange]) -> None:
-    request = call.request
+    request: TxnOffsetCommitRequest = call.request
     sender = ProducerIdentity(request.producer_id, request.producer_epoch)
     if not request.group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)

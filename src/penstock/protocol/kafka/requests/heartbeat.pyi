@@ -1,0 +1,7 @@
+"""Heartbeat, requests. Made by `python -m tools.wire_types`; do not edit."""
+
+class HeartbeatRequest:
+    group_id: str
+    generation_id: int
+    member_id: str
+    group_instance_id: str | None  # v3+

@@ -1,0 +1,15 @@
+"""IncrementalAlterConfigs, requests. Made by `python -m tools.wire_types`; do not edit."""
+
+class AlterableConfig:
+    name: str
+    config_operation: int
+    value: str | None
+
+class AlterConfigsResource:
+    resource_type: int
+    resource_name: str
+    configs: tuple[AlterableConfig, ...]
+
+class IncrementalAlterConfigsRequest:
+    resources: tuple[AlterConfigsResource, ...]
+    validate_only: bool
