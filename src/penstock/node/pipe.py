@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.broker.broker import Broker
-from penstock.broker.subscriptions.subscriptions import Subscriptions
+from penstock.broker.delivery.subscriptions import Subscriptions
 from penstock.node.errors import StartError
 from penstock.observability.health import Health
 from penstock.runtime.plugins import UnknownImplementation, load_implementation

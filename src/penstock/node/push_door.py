@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from prometheus_client.core import Metric
 
+from penstock.broker.delivery.subscriptions import Subscriptions
 from penstock.broker.push.server import PushDoor, bind
-from penstock.broker.subscriptions.subscriptions import Subscriptions
 from penstock.config.settings import Settings
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.node.errors import StartError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.broker.subscriptions.feed import Feed
+from penstock.broker.delivery.reading.feed import Feed
 from penstock.cluster.partition import TAIL_BYTES_MAX, Partition
 from penstock.model.batch import read_header
 from penstock.model.batch_builder import NewRecord, build_batch

@@ -17,8 +17,8 @@ from collections import deque
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from penstock.broker.subscriptions.live import LiveSubscription
-from penstock.broker.subscriptions.member import Member
+from penstock.broker.delivery.core.member import Member
+from penstock.broker.delivery.live_subscription import LiveSubscription
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.push.data import AckData
 from penstock.protocol.push.frames import NO_ID, Frame, FrameSplitter, FrameType, MalformedFrame

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.broker.broker import Broker
-from penstock.broker.subscriptions.member import Member
-from penstock.broker.subscriptions.subscriptions import Subscriptions
+from penstock.broker.delivery.core.member import Member
+from penstock.broker.delivery.subscriptions import Subscriptions
 from penstock.cluster.controller.new_topic import NewTopic
 from penstock.cluster.topics import Topic
 from penstock.config.settings import PushSettings

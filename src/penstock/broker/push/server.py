@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import Final
 
 from penstock.broker.broker import Broker
+from penstock.broker.delivery.subscriptions import Subscriptions
 from penstock.broker.push.connection import PushConnection
 from penstock.broker.push.producers import PushProducers
 from penstock.broker.push.publishing import Publisher
 from penstock.broker.push.requests import Requests
-from penstock.broker.subscriptions.subscriptions import Subscriptions
 from penstock.model.errors import ErrorCode
 from penstock.model.limits import FRAME_STALL_MS_MAX
 from penstock.net.outbox import Outbox

@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 
 from penstock import __version__
 from penstock.broker.broker import Broker
-from penstock.broker.subscriptions.subscriptions import Subscriptions
+from penstock.broker.delivery.subscriptions import Subscriptions
 from penstock.net.http.server import WebApplication
 from penstock.node.rest.bodies import ProblemBody
 from penstock.node.rest.cluster import ClusterRoutes

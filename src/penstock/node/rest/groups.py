@@ -13,9 +13,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from penstock.broker.broker import Broker
+from penstock.broker.delivery.subscriptions import Subscriptions
 from penstock.broker.groups.group import PUSH, Group, GroupState
 from penstock.broker.groups.subscription import assigned_partitions
-from penstock.broker.subscriptions.subscriptions import Subscriptions
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.node.rest.documented import CONFLICT, NOT_FOUND
 from penstock.node.rest.group_bodies import GroupBody, GroupDetailsBody, GroupsBody, MemberBody, SubscriptionBody

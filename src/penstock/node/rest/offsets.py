@@ -9,11 +9,11 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from penstock.broker.broker import Broker
+from penstock.broker.delivery.core.position import is_position_text
+from penstock.broker.delivery.subscriptions import Subscriptions
 from penstock.broker.groups.group import Identity
 from penstock.broker.groups.offsets import OffsetChange
 from penstock.broker.groups.records import CommittedOffset
-from penstock.broker.subscriptions.position import is_position_text
-from penstock.broker.subscriptions.subscriptions import Subscriptions
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH

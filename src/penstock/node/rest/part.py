@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from penstock.broker.broker import Broker
-from penstock.broker.subscriptions.subscriptions import Subscriptions
+from penstock.broker.delivery.subscriptions import Subscriptions
 from penstock.node.http import HttpPart
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from penstock.broker.subscriptions.aborted import AbortedFilter, has_transactions
+from penstock.broker.delivery.reading.aborted import AbortedFilter, has_transactions
 from penstock.cluster.partition import Partition
 from penstock.model.batch import iter_headers
 from penstock.model.record import Record

@@ -18,7 +18,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from penstock.broker.broker import Broker
-from penstock.broker.subscriptions.subscriptions import Subscriptions
+from penstock.broker.delivery.subscriptions import Subscriptions
 from penstock.cluster.controller.new_topic import DEFAULT, NewTopic
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError

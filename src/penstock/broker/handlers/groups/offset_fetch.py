@@ -14,9 +14,9 @@ from collections.abc import Callable, Collection, Iterable
 
 from penstock.broker.broker import Broker
 from penstock.broker.call import Call
+from penstock.broker.delivery.core.position import is_position_text
 from penstock.broker.groups.offsets import Table
 from penstock.broker.groups.records import CommittedOffset
-from penstock.broker.subscriptions.position import is_position_text
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP, NO_TOPIC_ID

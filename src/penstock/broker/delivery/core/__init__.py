@@ -1,0 +1,1 @@
+"""The decisions of a subscription: no clock, no disk, no socket."""

@@ -1,0 +1,104 @@
+"""The dead-letter topic of a subscription, `<topic>.<subscription>.dead`: what was delivered too often and never done.
+
+A dead letter is the message with its key, body and properties, and with where it came from in further headers. It is
+on disk before its offset counts as done; a crash in between can put it there twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from penstock.broker.delivery.core.redelivery import Dead
+from penstock.broker.delivery.desk import Desk
+from penstock.cluster.controller.controller import Controller
+from penstock.cluster.controller.new_topic import NewTopic
+from penstock.cluster.gatherer import Done, Gatherer
+from penstock.cluster.partition import Partition
+from penstock.cluster.partitions import PartitionTable
+from penstock.cluster.topics import Topic, TopicTable
+from penstock.model.batch_builder import NewRecord
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.push.data import decode_items
+from penstock.runtime.clock import Clock
+
+_MESSAGE_BYTES_MAX = 0x7FFFFFFF
+_MORE_BYTES = 64 * 1024
+"""What a dead letter's own headers and its batch may add to a message."""
+
+
+def dead_letter_topic(topic: str, subscription: str) -> str:
+    return f"{topic}.{subscription}.dead"
+
+
+class DeadLetters:
+    def __init__(self, *, topics: TopicTable, partitions: PartitionTable, controller: Controller, clock: Clock) -> None:
+        self._topics = topics
+        self._partitions = partitions
+        self._controller = controller
+        self._clock = clock
+
+    async def bury(self, desk: Desk, letters: Sequence[tuple[Dead, bytes]]) -> Sequence[tuple[Dead, KafkaError | None]]:
+        """Of each: None if it is on disk. KafkaError if none can be stored. All of them come from one partition."""
+        topic = await self._topic(desk.topic, dead_letter_topic(desk.topic, desk.name))
+        partition = self._partitions.get(topic.name, letters[0][0].partition % topic.partition_count)
+        now_ms = self._clock.now_ms()
+        records = [_record(desk, dead, item, now_ms) for dead, item in letters]
+        outcomes = await self._store(partition, records)
+        return [(dead, outcome) for (dead, _), outcome in zip(letters, outcomes, strict=True)]
+
+    async def _store(self, partition: Partition, records: Sequence[NewRecord]) -> list[KafkaError | None]:
+        loop = asyncio.get_running_loop()
+        gatherer = Gatherer(partition, self._clock, loop.call_soon)
+        outcomes: list[asyncio.Future[KafkaError | None]] = []
+        for record in records:
+            outcome: asyncio.Future[KafkaError | None] = loop.create_future()
+            outcomes.append(outcome)
+            gatherer.add(record, _teller(outcome))
+        return list(await asyncio.gather(*outcomes))
+
+    async def _topic(self, source: str, name: str) -> Topic:
+        topic = self._topics.get(name)
+        if topic is None:
+            (made,) = await self._controller.create_topics([NewTopic(name=name, configs=self.configs(source))])
+            if isinstance(made, KafkaError) and made.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+                raise made
+            topic = self._topics.get(name)
+            if topic is None and isinstance(made, KafkaError):
+                raise made  # its name is too much like that of another
+        if topic is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name)
+        return topic
+
+    def configs(self, source: str) -> Sequence[tuple[str, str | None]]:
+        """Of a dead-letter topic that is made: what was not too large for its source must not be so for it."""
+        longest = self._partitions.get(source, 0).log.config.max_message_bytes
+        return (("max.message.bytes", str(min(longest + _MORE_BYTES, _MESSAGE_BYTES_MAX))),)
+
+
+def _teller(outcome: asyncio.Future[KafkaError | None]) -> Done:
+    def done(_: int, error: KafkaError | None) -> None:
+        if not outcome.done():  # who waited may be gone
+            outcome.set_result(error)
+
+    return done
+
+
+def _record(desk: Desk, dead: Dead, item: bytes, now_ms: int) -> NewRecord:
+    (message,), _ = decode_items(item, 0, 1)
+    origin = {
+        "dead-letter-topic": desk.topic,
+        "dead-letter-partition": str(dead.partition),
+        "dead-letter-offset": str(dead.offset),
+        "dead-letter-timestamp": str(message.timestamp),
+        "dead-letter-subscription": desk.name,
+        "dead-letter-deliveries": str(dead.deliveries),
+        "dead-letter-reason": f"not acknowledged after {dead.deliveries} deliveries",
+    }
+    own = tuple((name.decode("utf-8", "surrogateescape"), value) for name, value in message.properties)
+    # The message's own time to live ended with its subscription's attempts: nobody would see it otherwise.
+    headers = (
+        *((name, value) for name, value in own if name != "ttl-ms"),
+        *((name, text.encode()) for name, text in origin.items()),
+    )
+    return NewRecord(message.key, message.body, headers, now_ms)

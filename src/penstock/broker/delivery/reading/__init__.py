@@ -1,0 +1,1 @@
+"""Committed records of a partition, read and encoded as items of DATA frames."""

@@ -1,0 +1,145 @@
+"""Records as items that are ready to be sent: every record is decoded and encoded once. No I/O.
+
+What has expired is left out: a message whose time to live (the topic's `message.ttl.ms` or the header `ttl-ms`, the
+smaller) is over, counted from its timestamp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from penstock.broker.delivery.reading.chunk import NEVER, Chunk
+from penstock.model.batch import BatchHeader
+from penstock.model.plain_records import take_plain
+from penstock.model.record import Record
+from penstock.model.record_walk import RECORD_BYTES_MIN
+from penstock.model.varint import read_signed
+from penstock.protocol.push.data import encode_item
+from penstock.protocol.push.properties import encode_properties
+
+TTL_HEADER = b"ttl-ms"
+
+Wanted = Callable[[int], bool]
+
+
+class RecordReader:
+    """Walks over the records of batches and fills a chunk."""
+
+    def __init__(
+        self, chunk: Chunk, partition: int, start: int, ttl_ms: int, now_ms: int, wanted: Wanted | None
+    ) -> None:
+        self._chunk = chunk
+        self._partition = partition
+        self._start = start
+        self._ttl_ms = ttl_ms
+        self._now_ms = now_ms
+        self._wanted = wanted
+
+    def walk(self, payload: bytes, position: int, size: int, header: BatchHeader, count: int) -> int:
+        """So many records from `position` on; where the next one begins."""
+        if self._ttl_ms < 0 and self._wanted is None and not header.is_log_append_time and self._chunk.expiries is None:
+            plain, position = self._take_plain(payload, position, header, count)
+            count -= plain
+            if not count:
+                return position
+        chunk, partition, wanted = self._chunk, self._partition, self._wanted
+        offsets, items, keys = chunk.offsets, chunk.items, chunk.keys
+        base_offset, base_timestamp = header.base_offset, header.base_timestamp
+        append_time = header.max_timestamp if header.is_log_append_time else None
+        offset = base_offset - 1
+        for _ in range(count):
+            length, position = read_signed(payload, position)
+            end = position + length
+            if length < RECORD_BYTES_MIN - 1 or end > size:
+                raise ValueError(f"a record of {length} bytes before byte {position} of {size}")
+            delta, position = read_signed(payload, position + 1)
+            offset_delta, position = read_signed(payload, position)
+            offset = base_offset + offset_delta
+            if offset < self._start or (wanted is not None and not wanted(offset)):
+                position = end
+                continue
+            key: bytes | None = None
+            key_length, position = read_signed(payload, position)
+            if key_length >= 0:
+                key = payload[position : position + key_length]
+                position += key_length
+            value_length, position = read_signed(payload, position)
+            value: bytes | None = None
+            if value_length >= 0:
+                value = payload[position : position + value_length]
+                position += value_length
+            if position >= end:
+                raise ValueError("a key or value runs over its record")
+            timestamp = base_timestamp + delta if append_time is None else append_time
+            properties, ttl_ms = b"", self._ttl_ms
+            if payload[position]:
+                properties, ttl_ms = _properties(payload, position, end, ttl_ms)
+            if ttl_ms >= 0 and not self._note_expiry(timestamp, ttl_ms):
+                position = end
+                continue
+            if ttl_ms < 0 and chunk.expiries is not None:
+                chunk.expiries.append(NEVER)
+            offsets.append(offset)
+            items.append(encode_item(partition, 1, key, offset, timestamp, properties, value))
+            keys.append(key)
+            if chunk.first_timestamp < 0:
+                chunk.first_timestamp = timestamp
+            position = end
+        chunk.next_offset = offset + 1
+        return position
+
+    def _take_plain(self, payload: bytes, position: int, header: BatchHeader, count: int) -> tuple[int, int]:
+        """The quick way, for records without headers at the beginning of a batch, which are most."""
+        chunk, partition, start = self._chunk, self._partition, self._start
+        taken: list[Record] = []
+        position = take_plain(payload, position, count, header.base_offset, header.base_timestamp, taken)
+        if not taken:
+            return 0, position
+        for offset, timestamp, key, value, _ in taken:
+            if offset >= start:
+                chunk.offsets.append(offset)
+                chunk.items.append(encode_item(partition, 1, key, offset, timestamp, b"", value))
+                chunk.keys.append(key)
+        if chunk.first_timestamp < 0:
+            chunk.first_timestamp = taken[-1].timestamp
+        chunk.next_offset = taken[-1].offset + 1
+        return len(taken), position
+
+    def _note_expiry(self, timestamp: int, ttl_ms: int) -> bool:
+        """Whether it is still to be sent."""
+        expiry = timestamp + ttl_ms if timestamp >= 0 else NEVER
+        if expiry <= self._now_ms:
+            self._chunk.expired += 1
+            return False
+        if self._chunk.expiries is None:
+            self._chunk.expiries = [NEVER] * len(self._chunk.offsets)
+        self._chunk.expiries.append(expiry)
+        return True
+
+
+def _properties(payload: bytes, position: int, end: int, ttl_ms: int) -> tuple[bytes, int]:
+    """The headers as properties, and the smaller of both times to live."""
+    count, position = read_signed(payload, position)
+    if not 0 <= count <= end - position:
+        raise ValueError(f"{count} headers")
+    found: list[tuple[bytes, bytes | None]] = []
+    for _ in range(count):
+        length, position = read_signed(payload, position)
+        name = payload[position : position + length]
+        length, position = read_signed(payload, position + length)
+        value = payload[position : position + length] if length >= 0 else None
+        position += max(0, length)
+        if position > end:
+            raise ValueError("a header runs over its record")
+        if name == TTL_HEADER and value is not None:
+            ttl_ms = _smaller(ttl_ms, value)
+        found.append((name, value))
+    return encode_properties(tuple(found)), ttl_ms
+
+
+def _smaller(ttl_ms: int, text: bytes) -> int:
+    """What is no number of milliseconds says nothing."""
+    if not text.isdigit() or len(text) > 18:
+        return ttl_ms
+    own = int(text)
+    return own if ttl_ms < 0 else min(ttl_ms, own)

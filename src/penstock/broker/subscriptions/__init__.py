@@ -1,1 +1,0 @@
-"""Subscriptions of the push door: who has got which message, what is done, what has to be sent again."""
