@@ -77,6 +77,21 @@ def test_the_first_rebalance_waits_for_more_members(start_with: StartWith) -> No
     assert {len(answer.members) for answer in answers} == {0, 2}
 
 
+def test_by_default_a_single_new_member_hardly_waits(start_with: StartWith) -> None:
+    """Kafka's three seconds are a quarter of one here; two that join together still share the first generation."""
+    broker = start_with("", None)
+    alone, pair = unique_name("alone"), unique_name("pair")
+    with raw(broker) as first, raw(broker) as second:
+        started = time.monotonic()
+        assert join(first, alone, version=3).generation_id == 1
+        assert 0.2 <= time.monotonic() - started < 2.0
+        ids = [new_member_id(client, pair) for client in (first, second)]
+        for client, member_id in zip((first, second), ids, strict=True):
+            client.send("join_group", 5, **join_values(pair, member_id=member_id))
+        answers = [client.receive("join_group", 5)[1] for client in (first, second)]
+    assert {answer.generation_id for answer in answers} == {1}
+
+
 def test_session_timeouts_are_bounded_by_settings(start_with: StartWith) -> None:
     """`group.min.session.timeout.ms` and `group.max.session.timeout.ms` bound what a member may ask for."""
     broker = start_with(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import datetime
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel
 
-from penstock import Admin, Consumer, Producer
+from penstock import Admin, AsyncConsumer, Consumer, Producer
 from penstock.sdk import (
     Avro,
     ClosedError,
@@ -26,10 +28,13 @@ from penstock.sdk import (
 )
 from tests.sdk.conftest import SESSION_TIMEOUT_MS, NewTopic
 from tests.support.broker_process import HOST, free_port
+from tests.support.fixtures import running
+from tests.support.penstock_process import PenstockProcess
 from tests.support.waiting import wait_until
 
 ORDER = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}
 IDLE_S = 1.0
+DELAY_MS = 2_000
 Fill = Callable[..., str]
 
 
@@ -80,6 +85,47 @@ def test_iteration(bootstrap: str, filled: Fill, group: str) -> None:
         assert abs(first.time - datetime.datetime.now(datetime.UTC)) < datetime.timedelta(minutes=1)
         assert first.headers == ()
         assert [record.value for record in consumer] == [None, b"c"]
+
+
+@pytest.mark.feature("K-19")
+def test_idle_time_counts_from_the_assignment(tmp_path: Path) -> None:
+    """A new group that waits for more members for longer than the idle time still reads what is there."""
+
+    def read(bootstrap: str) -> list[Any]:
+        with Consumer(bootstrap, "waiting", group="plain", idle_timeout_s=IDLE_S) as consumer:
+            return [record.value for record in consumer]
+
+    async def read_both_ways(bootstrap: str) -> None:
+        plain = asyncio.create_task(asyncio.to_thread(read, bootstrap))
+        async with AsyncConsumer(bootstrap, "waiting", group="async", idle_timeout_s=IDLE_S) as consumer:
+            assert [record.value async for record in consumer] == [b"a"]
+        assert await plain == [b"a"]
+
+    delayed = PenstockProcess(tmp_path, f"groups:\n  initial_rebalance_delay_ms: {DELAY_MS}\n")
+    for broker in running(delayed):
+        with Producer(broker.bootstrap, linger_ms=0) as producer:
+            producer.send("waiting", b"a")
+        asyncio.run(read_both_ways(broker.bootstrap))
+
+
+def test_a_member_without_partitions_is_idle(bootstrap: str, filled: Fill, group: str) -> None:
+    """Two members and one partition: whichever gets nothing ends like the one that has read everything."""
+    topic, stopped = filled(b"a"), threading.Event()
+    with Consumer(bootstrap, topic, group=group) as other:
+
+        def keep_polling() -> None:
+            while not stopped.is_set():
+                other.poll(0.1)
+
+        polling = threading.Thread(target=keep_polling)
+        polling.start()
+        try:
+            wait_until(other.assignment, what="the other member has the partition")
+            with Consumer(bootstrap, topic, group=group, idle_timeout_s=IDLE_S) as consumer:
+                assert [record.value for record in consumer] in ([], [b"a"])
+        finally:
+            stopped.set()
+            polling.join()
 
 
 def test_headers(bootstrap: str, new_topic: NewTopic) -> None:

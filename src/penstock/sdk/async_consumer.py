@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar
@@ -68,7 +69,6 @@ class AsyncConsumer(Generic[Value]):
             bootstrap, topics, key_deserializer, value_deserializer, given, has_producer=has_producer
         )
         self._producer = producer
-        self._idle_s = self._receiving.options.get("idle_timeout_s")
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="penstock-consumer")
         self._under_way: asyncio.Future[Any] | None = None
 
@@ -135,13 +135,13 @@ class AsyncConsumer(Generic[Value]):
         return self
 
     async def __anext__(self) -> Record[Value]:
-        deadline = None if self._idle_s is None else self._loop.time() + self._idle_s
+        idle, asked_at = self._receiving.idle, time.monotonic()
         while not self._receiving.is_stopped.is_set():
-            wait_s = _POLL_S if deadline is None else min(_POLL_S, deadline - self._loop.time())
-            record = await self.poll(max(0.0, wait_s))
+            remaining_s = idle.remaining_s(asked_at)
+            record = await self.poll(_POLL_S if remaining_s is None else min(_POLL_S, remaining_s))
             if record is not None:
                 return record
-            if deadline is not None and self._loop.time() >= deadline:
+            if idle.remaining_s(asked_at) == 0.0:
                 break
         raise StopAsyncIteration
 

@@ -46,7 +46,6 @@ class Consumer(Generic[Value]):
             bootstrap, topics, key_deserializer, value_deserializer, {**options}, has_producer=has_producer
         )
         self._producer = producer
-        self._idle_s = self._receiving.options.get("idle_timeout_s")
 
     @property
     def options(self) -> ConsumerOptions:
@@ -67,13 +66,13 @@ class Consumer(Generic[Value]):
         return self
 
     def __next__(self) -> Record[Value]:
-        deadline = None if self._idle_s is None else time.monotonic() + self._idle_s
+        idle, asked_at = self._receiving.idle, time.monotonic()
         while not self._receiving.is_stopped.is_set():
-            wait_s = _POLL_S if deadline is None else min(_POLL_S, deadline - time.monotonic())
-            record = self.poll(max(0.0, wait_s))
+            remaining_s = idle.remaining_s(asked_at)
+            record = self.poll(_POLL_S if remaining_s is None else min(_POLL_S, remaining_s))
             if record is not None:
                 return record
-            if deadline is not None and time.monotonic() >= deadline:
+            if idle.remaining_s(asked_at) == 0.0:
                 break
         raise StopIteration
 

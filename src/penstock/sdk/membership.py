@@ -15,6 +15,7 @@ from confluent_kafka import TopicPartition as LibraryPlace
 from penstock.model.topic_partition import TopicPartition
 from penstock.sdk.arguments import is_text
 from penstock.sdk.errors import BrokerError, NotFound, SettingsError, StateError
+from penstock.sdk.idle_clock import IdleClock
 from penstock.sdk.librdkafka.common_config import LOGGER
 from penstock.sdk.librdkafka.errors import translate, translated
 from penstock.sdk.librdkafka.start_offsets import at, uncommitted_at
@@ -30,11 +31,13 @@ class Membership:
         topics: str | Sequence[str],
         options: ConsumerOptions,
         forget: Callable[[set[TopicPartition]], None],
+        idle: IdleClock,
     ) -> None:
         self.topics = _names(topics)
         self._library = library
         self._options = options
         self._forget = forget
+        self._idle = idle
         self._timeout_s = options["request_timeout_ms"] / 1000
         self._is_started = False
         self.is_leaving = False  # nothing more will be read, whatever the group still gives us
@@ -55,6 +58,7 @@ class Membership:
             places = [place for topic in self.topics for place in _partitions(known, topic)]
             self._library.assign(at(self._library, places, self._options["start"], self._timeout_s))
             self.owned = set(ours(places))
+            self._idle.assigned()
         self._is_started = True
 
     def check_owned(self, places: Iterable[TopicPartition]) -> None:
@@ -65,12 +69,18 @@ class Membership:
 
     def _assigned(self, library: Consumer, places: list[LibraryPlace]) -> None:
         started = self._started(library, places)
-        if self._options["assignor"] in ("sticky", "cooperative-sticky"):
+        if self._is_incremental:
             library.incremental_assign(started)
         else:
             library.assign(started)
         self.owned |= set(ours(places))
+        self._idle.assigned()
         self._tell("on_assign", places)
+
+    @property
+    def _is_incremental(self) -> bool:
+        """Whether the partitions that a member keeps stay assigned during a rebalance (KIP-429)."""
+        return self._options["assignor"] in ("sticky", "cooperative-sticky")
 
     def _started(self, library: Consumer, places: list[LibraryPlace]) -> list[LibraryPlace]:
         """With offsets where librdkafka does not find them itself. Patient: without an answer nothing would be read."""
@@ -98,6 +108,8 @@ class Membership:
     def _gone(self, places: list[LibraryPlace]) -> None:
         self.owned -= set(ours(places))
         self._forget(set(ours(places)))
+        if not self._is_incremental:  # every partition was taken away, and the rebalance ends with an assignment
+            self._idle.unassigned()
 
     def _tell(self, which: str, places: list[LibraryPlace]) -> None:
         callback: Any = self._options.get(which)

@@ -121,7 +121,7 @@ class ConsumerOptions(ClientOptions, total=False):
     isolation: Literal["committed", "uncommitted"]
     """Whether records of open and aborted transactions are left out; "committed"."""
     idle_timeout_s: Annotated[float, Field(gt=0)]
-    """Iteration ends when nothing has come for so long; by default never."""
+    """Iteration ends when no record has come for so long, counted from the assignment; by default never."""
     on_assign: Rebalanced
     """Called with partitions that have become ours, before the first record of them."""
     on_revoke: Rebalanced

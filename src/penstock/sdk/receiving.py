@@ -22,6 +22,7 @@ from confluent_kafka import TopicPartition as LibraryPlace
 from penstock.model.topic_partition import TopicPartition
 from penstock.sdk.errors import ClosedError, CommitFailed, DeserializationError, SettingsError, StateError
 from penstock.sdk.formats import Value
+from penstock.sdk.idle_clock import IdleClock
 from penstock.sdk.librdkafka.common_config import LOGGER
 from penstock.sdk.librdkafka.consumer_config import consumer_config
 from penstock.sdk.librdkafka.errors import GONE, REJOINED, accepted_settings, cause, translate, translated
@@ -50,7 +51,8 @@ class Receiving(Generic[Value]):
         self._stores = bool(config["enable.auto.commit"])
         with accepted_settings():
             self.library = Consumer(config, logger=LOGGER)
-        self.membership = Membership(self.library, topics, self.options, self._forget)
+        self.idle = IdleClock(self.options.get("idle_timeout_s"), self.options["max_poll_interval_ms"] / 1000)
+        self.membership = Membership(self.library, topics, self.options, self._forget, self.idle)
         self.is_stopped = threading.Event()
         self._buffer: deque[Message] = deque()
         self._is_committed = True  # whether the buffer is, with at-most-once

@@ -11,8 +11,8 @@ from penstock.model import limits
 
 
 class GroupSettings(Section):
-    initial_rebalance_delay_ms: Millis = 3_000
-    """A new group waits so long for more members before the first assignment."""
+    initial_rebalance_delay_ms: Millis = 250
+    """A new group waits so long for more members before its first assignment; each one that joins prolongs the wait."""
     session_timeout_min_ms: Count = 6_000
     """Shortest session timeout a member may ask for."""
     session_timeout_max_ms: Count = 1_800_000
