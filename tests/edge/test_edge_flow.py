@@ -116,12 +116,36 @@ def test_messages_by_offset_and_by_key_and_time(edge: EdgeProcess, query: str, s
         ("offset=x", "offset"),
         ("limit=0", "limit"),
         ("limit=1001", "limit"),
+        (
+            "limt=5",
+            "'limt' is not a parameter; did you mean limit? this path takes offset, from, to, key, limit, cursor",
+        ),
+        ("key=AAPL&since=0", "'since' is not a parameter; this path takes"),
     ],
 )
 def test_a_query_that_makes_no_sense_is_refused_with_the_fix(edge: EdgeProcess, query: str, fix: str) -> None:
     answer = edge.get(f"/messages?{query}")
     assert answer.status == 400
     assert fix in answer.detail
+
+
+@pytest.mark.parametrize(
+    ("path", "fix"),
+    [
+        ("/messages/latest?Key=AAPL", "'Key' is not a parameter; did you mean key?"),
+        ("/stats?verbose=1", "'verbose' is not a parameter; this path takes none"),
+        ("/segments?limit=1", "this path takes none"),
+    ],
+)
+def test_an_unknown_parameter_is_refused_wherever_data_are_read(edge: EdgeProcess, path: str, fix: str) -> None:
+    answer = edge.get(path)
+    assert answer.status == 400
+    assert fix in answer.detail
+
+
+def test_probes_take_any_parameter(edge: EdgeProcess) -> None:
+    assert edge.get("/health/live?from=balancer").status == 200
+    assert edge.get("/health?from=balancer").status == 200
 
 
 def test_the_latest_message_of_a_key(edge: EdgeProcess) -> None:

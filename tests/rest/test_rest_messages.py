@@ -167,7 +167,7 @@ def test_after_records_are_deleted(rest: Rest, client: RawClient) -> None:
         ("limit=501", "INVALID_REQUEST", "limit"),
         ("last=0", "INVALID_REQUEST", "last"),
         ("isolation=dirty", "INVALID_REQUEST", "read_committed"),
-        ("ofset=0", "INVALID_REQUEST", "there are offset, time, last, limit, isolation"),
+        ("ofset=0", "INVALID_REQUEST", "did you mean offset? this path takes offset, time, last, limit, isolation"),
     ],
 )
 def test_bad_questions(rest: Rest, query: str, error: str, told: str) -> None:

@@ -5,10 +5,11 @@
     GET  /stats             how much there is, how far it has come
     GET  /segments          the files of the log
     GET  /health            live, ready, connected or not; also /health/live and /health/ready
-    POST /refresh           ask the broker for all data anew
+    POST /refresh           ask the broker for all data again
     GET  /metrics           for Prometheus
 
-Everything but /refresh is answered from the application's own disk, whether there is a broker or not.
+Everything but /refresh is answered from the application's own disk, whether there is a broker or not. A query parameter
+that a path does not have is refused; probes (/health, /metrics) alone accept any, since load balancers add their own.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated, Any, Protocol
 
-from fastapi import FastAPI, Query
+from fastapi import Depends, FastAPI, Query
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -34,7 +35,7 @@ from penstock.edge.http.bodies import (
     StatsBody,
 )
 from penstock.edge.http.cursors import BEGINNING, TIME_MAX, Position, position_of
-from penstock.edge.http.problems import BadQuery, add_handlers
+from penstock.edge.http.problems import BadQuery, add_handlers, no_unknown_parameters
 from penstock.edge.http.shown import message_json, page_json, shown_time
 from penstock.edge.index import Moment
 from penstock.edge.reading import Reader
@@ -58,16 +59,17 @@ Cursor = Annotated[
     str | None, Query(max_length=100_000, description="Of the answer before: goes on from there, with the same query.")
 ]
 MESSAGES_PROBLEMS = documented(HTTPStatus.BAD_REQUEST, HTTPStatus.GONE, HTTPStatus.SERVICE_UNAVAILABLE)
-LATEST_PROBLEMS = documented(HTTPStatus.NOT_FOUND, HTTPStatus.SERVICE_UNAVAILABLE)
+LATEST_PROBLEMS = documented(HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.SERVICE_UNAVAILABLE)
+CHECKED = [Depends(no_unknown_parameters)]
 
 
 class Told(Protocol):
-    """What the rest of the application tells of itself."""
+    """Figures and state of the rest of the application."""
 
     def stats(self) -> StatsBody: ...
     def health(self) -> HealthBody: ...
     def ask_refresh(self) -> str:
-        """What comes of it, in words."""
+        """Ask the broker for a refresh; the outcome in words."""
         ...
 
     def metrics(self) -> bytes: ...
@@ -86,7 +88,9 @@ def edge_app(store: Store, told: Told) -> FastAPI:
 
 
 def _add_messages(app: FastAPI, reader: Reader) -> None:
-    @app.get("/messages", response_model=MessagesBody, responses=MESSAGES_PROBLEMS, tags=["messages"])
+    @app.get(
+        "/messages", response_model=MessagesBody, responses=MESSAGES_PROBLEMS, tags=["messages"], dependencies=CHECKED
+    )
     async def messages(
         offset: Offset = None,
         from_time: From = None,
@@ -95,15 +99,21 @@ def _add_messages(app: FastAPI, reader: Reader) -> None:
         limit: Limit = LIMIT_DEFAULT,
         cursor: Cursor = None,
     ) -> Response:
-        """By `offset`, in the order in which they were stored; or by `key`, `from` (included) and `to` (excluded), in
-        the order of their timestamps. Without any of them: all, from the first."""
+        """Messages by `offset`, in the order in which they were stored; or by `key`, `from` (included) and `to`
+        (excluded), in the order of their timestamps. Without any of these: all messages, from the first."""
         asked = _asked(offset, from_time, to, key, cursor)
         page = await reader.page(None if cursor is None else position_of(cursor), asked, limit)
         return await _as_json(page_json, page.messages, page.position.text(), more=page.more)
 
-    @app.get("/messages/latest", response_model=MessageBody, responses=LATEST_PROBLEMS, tags=["messages"])
+    @app.get(
+        "/messages/latest",
+        response_model=MessageBody,
+        responses=LATEST_PROBLEMS,
+        tags=["messages"],
+        dependencies=CHECKED,
+    )
     async def latest(key: Key = None) -> Response:
-        """The last of a key, by the order of its source; without a key, the last that was stored."""
+        """The last message of a key, in the order of its source; without a key, the message stored last."""
         message = await reader.latest(None if key is None else key.encode())
         if message is None:
             detail = "there are no messages yet" if key is None else f"there is no message with the key {key}"
@@ -112,12 +122,12 @@ def _add_messages(app: FastAPI, reader: Reader) -> None:
 
 
 async def _as_json(write: Callable[..., str], *values: Any, **named: Any) -> Response:
-    """In a thread: a large page takes a while."""
+    """Encode in a thread, because a large page takes a while."""
     return Response(await asyncio.to_thread(lambda: write(*values, **named).encode()), media_type="application/json")
 
 
 def _asked(offset: int | None, from_time: str | None, to: str | None, key: str | None, cursor: str | None) -> Position:
-    """BadQuery where the parameters contradict each other."""
+    """Position that a query asks for; BadQuery if its parameters contradict each other."""
     by_time = {"from": from_time, "to": to, "key": key}
     given = [name for name, value in by_time.items() if value is not None]
     if cursor is not None and (given or offset is not None):
@@ -160,11 +170,11 @@ def _milliseconds(name: str, text: str | None) -> int | None:
 
 
 def _add_figures(app: FastAPI, store: Store, told: Told) -> None:
-    @app.get("/stats", tags=["figures"])
+    @app.get("/stats", tags=["figures"], dependencies=CHECKED)
     async def stats() -> StatsBody:
         return told.stats()
 
-    @app.get("/segments", tags=["figures"])
+    @app.get("/segments", tags=["figures"], dependencies=CHECKED)
     async def segments() -> SegmentsBody:
         data = store.active.data
         found = data.segments
@@ -194,9 +204,9 @@ def _add_figures(app: FastAPI, store: Store, told: Told) -> None:
     async def live() -> dict[str, str]:
         return {"status": "live"}
 
-    @app.post("/refresh", status_code=HTTPStatus.ACCEPTED, tags=["data"])
+    @app.post("/refresh", status_code=HTTPStatus.ACCEPTED, tags=["data"], dependencies=CHECKED)
     async def refresh() -> RefreshAskedBody:
-        """The broker sends everything once more, into a new generation; the old data are read until it is complete."""
+        """Ask the broker to send all data again, into a new generation; the old one answers until that is complete."""
         return RefreshAskedBody(status="asked", detail=told.ask_refresh())
 
     @app.get("/metrics", tags=["figures"], response_class=Response)

@@ -1,4 +1,4 @@
-"""What can go wrong in this application, as answers over HTTP."""
+"""Errors of the consumer application as answers over HTTP."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from penstock.edge.errors import EdgeError, Replaced
 from penstock.edge.http.cursors import BadCursor
+from penstock.net.http.parameters import unknown_parameter
 from penstock.net.http.server import add_problems, problem
 
 BODY_BYTES_MAX = 64 << 10
@@ -17,7 +18,14 @@ WHAT_THERE_IS = "this port has /messages, /messages/latest, /stats, /segments, /
 
 
 class BadQuery(ValueError):
-    """Parameters that make no sense together; the text names the fix."""
+    """Parameters that are unknown or contradict each other; the text names the fix."""
+
+
+async def no_unknown_parameters(request: Request) -> None:
+    """Refuse a query with a parameter that the path does not have."""
+    finding = unknown_parameter(request)
+    if finding is not None:
+        raise BadQuery(finding)
 
 
 def add_handlers(app: FastAPI) -> None:

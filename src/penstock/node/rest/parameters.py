@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from fastapi import Path, Query, Request
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from penstock.net.http.parameters import unknown_parameter
 from penstock.node.rest.problems import invalid
 
 MILLISECONDS_MAX = 253_402_300_799_999  # the last of the year 9999
@@ -92,9 +93,7 @@ Moment = Annotated[
 
 
 async def no_unknown_parameters(request: Request) -> None:
-    """A parameter that is misspelt would be left aside in silence."""
-    known = [each.alias for each in request.scope["route"].dependant.query_params]
-    unknown = [name for name in request.query_params if name not in known]
-    if unknown:
-        there_are = f"there are {', '.join(known)}" if known else "this path takes none"
-        raise invalid(f"{unknown[0][:100]!r} is no parameter here; {there_are}")
+    """Refuse a query with a parameter that the path does not have."""
+    finding = unknown_parameter(request)
+    if finding is not None:
+        raise invalid(finding)
