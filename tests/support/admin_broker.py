@@ -60,7 +60,7 @@ class AdminBroker:
         self.partitions = PartitionTable(engine=self.logs, topics=self.topics, boot=self.store.boot)
         parts |= {"controller": controller, "partitions": self.partitions, "clock": SystemClock()}
         metrics = BrokerMetrics()
-        quotas = Quotas(store=self.store, controller=controller, clock=SystemClock(), probe=metrics.quotas)
+        quotas = Quotas(store=self.store, commands=controller.commands, clock=SystemClock(), probe=metrics.quotas)
         quotas.load()
         groups = GroupCoordinator(**parts)
         producer_ids = ProducerIds(_no_block)
@@ -79,7 +79,7 @@ class AdminBroker:
             fetch_sessions=FetchSessions(),
             quotas=quotas,
             telemetry=ClientTelemetry(
-                controller=controller,
+                configs=controller.configs,
                 worker=self.record_worker,
                 settings=self.settings.telemetry,
                 clock=parts["clock"],

@@ -221,7 +221,7 @@ class World:
         return World(engine=self.engine, store=self.store, clock=self.clock, **self._group_settings)
 
     async def create_topic(self, name: str, partitions: int = 1) -> Topic:
-        (topic,) = await self.controller.create_topics([NewTopic(name=name, partition_count=partitions)])
+        (topic,) = await self.controller.topics.create([NewTopic(name=name, partition_count=partitions)])
         assert isinstance(topic, Topic)
         return topic
 

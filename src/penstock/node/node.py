@@ -190,7 +190,7 @@ class Node:
             settings=settings, partitions=partitions, topics=topics, controller=controller, clock=clock
         )
 
-        quotas = Quotas(store=storage.metadata, controller=controller, clock=clock, probe=self.metrics.quotas)
+        quotas = Quotas(store=storage.metadata, commands=controller.commands, clock=clock, probe=self.metrics.quotas)
         quotas.load()
 
         async def next_block(size: int) -> int:
@@ -209,7 +209,7 @@ class Node:
         record_worker = RecordWorker(unpacked_bytes_max=settings.limits.decompressed_bytes_max)
         self._stack.callback(record_worker.close)
         telemetry = ClientTelemetry(
-            controller=controller, worker=record_worker, settings=settings.telemetry, clock=clock
+            configs=controller.configs, worker=record_worker, settings=settings.telemetry, clock=clock
         )
         return Broker(
             settings=settings,

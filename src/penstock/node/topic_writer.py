@@ -43,7 +43,7 @@ class TopicWriter:
 
     def check(self, records: Iterable[Placed]) -> None:
         """KafkaError for the first that the topic would refuse."""
-        config = self._broker.controller.log_config(self._topic)
+        config = self._broker.controller.backend.log_config(self._topic)
         for number, (partition, record) in enumerate(records, 1):
             if partition is not None and partition >= self._topic.partition_count:
                 raise KafkaError(
@@ -63,7 +63,7 @@ class TopicWriter:
     async def write(self, records: Sequence[Placed]) -> None:
         """Returns when all of them are on disk. KafkaError if one is not; those before it are."""
         if self._topic.topic_id == NO_TOPIC_ID:
-            self._topic = await self._broker.controller.auto_create(self._topic.name)
+            self._topic = await self._broker.controller.topics.auto_create(self._topic.name)
         left = len(records)
         done = self._loop.create_future()
 

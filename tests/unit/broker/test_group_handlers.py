@@ -68,9 +68,11 @@ class Door:
                 on_offsets_ended=world.groups.end_transaction,
             ),
             fetch_sessions=FetchSessions(),
-            quotas=Quotas(store=world.store, controller=world.controller, clock=world.clock, probe=metrics.quotas),
+            quotas=Quotas(
+                store=world.store, commands=world.controller.commands, clock=world.clock, probe=metrics.quotas
+            ),
             telemetry=ClientTelemetry(
-                controller=world.controller,
+                configs=world.controller.configs,
                 worker=RecordWorker(),
                 settings=world.settings.telemetry,
                 clock=world.clock,

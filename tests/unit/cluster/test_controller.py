@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from penstock.cluster.controller.controller import BROKER, GROUP, ConfigUpdate
+from penstock.cluster.controller.configs_frontend import BROKER, GROUP, ConfigUpdate
 from penstock.cluster.controller.new_topic import NewTopic
 from penstock.cluster.topics import Topic
 from penstock.config.config_layers import ConfigLayers
@@ -29,7 +29,7 @@ def node() -> Iterator[AdminBroker]:
 def create(node: AdminBroker, name: str, partitions: int = 1, **configs: str) -> Topic:
     wanted = [(key.replace("_", "."), value) for key, value in configs.items()]
     new = NewTopic(name=name, partition_count=partitions, configs=wanted)
-    (result,) = node.run(node.controller.create_topics([new]))
+    (result,) = node.run(node.controller.topics.create([new]))
     assert isinstance(result, Topic), result
     return result
 
@@ -62,7 +62,7 @@ def test_a_topic_is_stored_declared_and_shown(node: AdminBroker) -> None:
 def test_topics_outlive_a_restart_with_a_higher_epoch(tmp_path: Path) -> None:
     with AdminBroker(MetadataStore(tmp_path / "meta.db")) as node:
         before = create(node, "orders", 3, cleanup_policy="compact")
-        node.run(node.controller.alter_configs(BROKER, "1", lambda _: {"log.retention.ms": "77"}))
+        node.run(node.controller.configs.alter(BROKER, "1", lambda _: {"log.retention.ms": "77"}))
         node.store.close()
     with AdminBroker(MetadataStore(tmp_path / "meta.db")) as node:
         after = node.topics.get("orders")
@@ -76,7 +76,7 @@ def test_topics_outlive_a_restart_with_a_higher_epoch(tmp_path: Path) -> None:
 
 def test_of_many_who_create_one_topic_one_wins(node: AdminBroker) -> None:
     async def together() -> list[Topic | KafkaError]:
-        asks = [node.controller.create_topics([NewTopic(name="hot")]) for _ in range(20)]
+        asks = [node.controller.topics.create([NewTopic(name="hot")]) for _ in range(20)]
         return [result for (result,) in await asyncio.gather(*asks)]
 
     results = node.run(together())
@@ -89,12 +89,12 @@ def test_of_many_who_create_one_topic_one_wins(node: AdminBroker) -> None:
 
 def test_a_client_that_goes_away_does_not_stop_what_has_begun(node: AdminBroker) -> None:
     async def give_up() -> None:
-        asking = asyncio.ensure_future(node.controller.create_topics([NewTopic(name="t")]))
+        asking = asyncio.ensure_future(node.controller.topics.create([NewTopic(name="t")]))
         await asyncio.sleep(0)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
-        await node.controller.ensure_internal_topic("__consumer_offsets")  # its turn comes afterwards
+        await node.controller.topics.ensure_internal("__consumer_offsets")  # its turn comes afterwards
 
     node.run(give_up())
     assert node.topics.get("t") is not None
@@ -104,33 +104,33 @@ def test_a_client_that_goes_away_does_not_stop_what_has_begun(node: AdminBroker)
 def test_nothing_shows_that_could_not_be_stored(node: AdminBroker) -> None:
     kept = create(node, "kept", 1)
     stop_writes(node.store)
-    (result,) = node.run(node.controller.create_topics([NewTopic(name="t")]))
+    (result,) = node.run(node.controller.topics.create([NewTopic(name="t")]))
     assert isinstance(result, KafkaError)
     assert result.code is ErrorCode.KAFKA_STORAGE_ERROR
     assert node.topics.get("t") is None
-    (result,) = node.run(node.controller.delete_topics([kept.topic_id]))
+    (result,) = node.run(node.controller.topics.delete([kept.topic_id]))
     assert isinstance(result, KafkaError)
     with pytest.raises(KafkaError):
-        node.run(node.controller.create_partitions("kept", 2))
+        node.run(node.controller.topics.create_partitions("kept", 2))
     with pytest.raises(KafkaError):
-        node.run(node.controller.alter_topic_configs("kept", setting(retention_ms="5")))
+        node.run(node.controller.configs.alter_topic("kept", setting(retention_ms="5")))
     assert node.topics.get("kept") is kept
     assert not node.engine.removed
 
 
 def test_validate_only_changes_nothing(node: AdminBroker) -> None:
-    (result,) = node.run(node.controller.create_topics([NewTopic(name="t", partition_count=3)], validate_only=True))
+    (result,) = node.run(node.controller.topics.create([NewTopic(name="t", partition_count=3)], validate_only=True))
     assert isinstance(result, Topic)
     assert result.partition_count == 3
     create(node, "u")
-    node.run(node.controller.create_partitions("u", 9, validate_only=True))
+    node.run(node.controller.topics.create_partitions("u", 9, validate_only=True))
     assert [(row.name, row.partitions) for row in node.store.topics()] == [("u", 1)]
     assert [topic.name for topic in node.topics.all()] == ["u"]
 
 
 def test_deletion(node: AdminBroker) -> None:
     topic = create(node, "t", 2)
-    (deleted, unknown) = node.run(node.controller.delete_topics([topic.topic_id, uuid.uuid4()]))
+    (deleted, unknown) = node.run(node.controller.topics.delete([topic.topic_id, uuid.uuid4()]))
     assert deleted is topic
     assert isinstance(unknown, KafkaError)
     assert unknown.code is ErrorCode.UNKNOWN_TOPIC_ID
@@ -143,7 +143,7 @@ def test_deletion(node: AdminBroker) -> None:
 def test_growing(node: AdminBroker) -> None:
     topic = create(node, "t", 1)
     first = node.partitions.get("t", 0)
-    node.run(node.controller.create_partitions("t", 3))
+    node.run(node.controller.topics.create_partitions("t", 3))
     assert node.partitions.get("t", 0) is first
     assert node.partitions.get_by_id(topic.topic_id, 2).index == 2
     assert node.store.topics()[0].partitions == 3
@@ -152,10 +152,10 @@ def test_growing(node: AdminBroker) -> None:
 def test_configs_reach_open_logs(node: AdminBroker) -> None:
     create(node, "t")
     log = node.partitions.get("t", 0).log
-    node.run(node.controller.alter_topic_configs("t", setting(max_message_bytes="99")))
+    node.run(node.controller.configs.alter_topic("t", setting(max_message_bytes="99")))
     assert log.config.max_message_bytes == 99
     assert node.store.configs("topic", "t") == {"max.message.bytes": "99"}
-    node.run(node.controller.alter_topic_configs("t", lambda _: {}))
+    node.run(node.controller.configs.alter_topic("t", lambda _: {}))
     assert log.config.max_message_bytes == 1_048_588
     assert node.store.configs("topic", "t") == {}
 
@@ -163,23 +163,23 @@ def test_configs_reach_open_logs(node: AdminBroker) -> None:
 def test_broker_defaults_reach_topics_that_set_nothing(node: AdminBroker) -> None:
     create(node, "plain")
     create(node, "own", retention_bytes="5")
-    node.run(node.controller.alter_configs(BROKER, "", lambda _: {"log.retention.bytes": "100"}))
+    node.run(node.controller.configs.alter(BROKER, "", lambda _: {"log.retention.bytes": "100"}))
     assert node.partitions.get("plain", 0).log.config.retention_bytes == 100
     assert node.partitions.get("own", 0).log.config.retention_bytes == 5
-    node.run(node.controller.alter_configs(BROKER, "1", lambda _: {"log.retention.bytes": "200"}))
+    node.run(node.controller.configs.alter(BROKER, "1", lambda _: {"log.retention.bytes": "200"}))
     assert node.partitions.get("plain", 0).log.config.retention_bytes == 200
     create(node, "later")
     assert node.partitions.get("later", 0).log.config.retention_bytes == 200
-    node.run(node.controller.alter_configs(BROKER, "1", lambda _: {}))
+    node.run(node.controller.configs.alter(BROKER, "1", lambda _: {}))
     assert node.partitions.get("later", 0).log.config.retention_bytes == 100
 
 
 def test_other_scopes_are_kept_too(node: AdminBroker) -> None:
-    node.run(node.controller.alter_configs(GROUP, "g", lambda _: {"consumer.session.timeout.ms": "50000"}))
-    assert node.controller.configured(GROUP) == ["g"]
+    node.run(node.controller.configs.alter(GROUP, "g", lambda _: {"consumer.session.timeout.ms": "50000"}))
+    assert node.controller.configs.configured(GROUP) == ["g"]
     assert node.store.configs("group", "g") == {"consumer.session.timeout.ms": "50000"}
-    node.run(node.controller.alter_configs(GROUP, "g", lambda _: {}))
-    assert node.controller.configured(GROUP) == []
+    node.run(node.controller.configs.alter(GROUP, "g", lambda _: {}))
+    assert node.controller.configs.configured(GROUP) == []
 
 
 def test_internal_topics_are_made_once_in_their_own_shape() -> None:
@@ -187,7 +187,7 @@ def test_internal_topics_are_made_once_in_their_own_shape() -> None:
 
         async def together() -> list[Topic]:
             name = "__consumer_offsets"
-            return list(await asyncio.gather(*(node.controller.ensure_internal_topic(name) for _ in range(5))))
+            return list(await asyncio.gather(*(node.controller.topics.ensure_internal(name) for _ in range(5))))
 
         topics = node.run(together())
         assert len(set(map(id, topics))) == 1
@@ -199,12 +199,12 @@ def test_internal_topics_are_made_once_in_their_own_shape() -> None:
 
 def test_auto_creation_uses_the_defaults() -> None:
     with AdminBroker(topics={"default_partitions": 4, "defaults": {"retention.ms": "9"}}) as node:
-        topic = node.run(node.controller.auto_create("t"))
+        topic = node.run(node.controller.topics.auto_create("t"))
         assert topic.partition_count == 4
-        assert node.run(node.controller.auto_create("t")) is topic
+        assert node.run(node.controller.topics.auto_create("t")) is topic
         assert node.partitions.get("t", 0).log.config.retention_ms == 9
         with pytest.raises(KafkaError) as error:
-            node.run(node.controller.auto_create("a/b"))
+            node.run(node.controller.topics.auto_create("a/b"))
         assert error.value.code is ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
@@ -213,17 +213,17 @@ def test_limits_of_the_node() -> None:
     with AdminBroker(limits=limits) as node:
         too_wide = NewTopic(name="wide", partition_count=7)
         wanted = [NewTopic(name="a", partition_count=6), NewTopic(name="b", partition_count=5), too_wide]
-        made, too_many, wide = node.run(node.controller.create_topics(wanted))
+        made, too_many, wide = node.run(node.controller.topics.create(wanted))
         assert isinstance(made, Topic)
         for refused in (too_many, wide):
             assert isinstance(refused, KafkaError)
             assert refused.code is ErrorCode.POLICY_VIOLATION
         create(node, "b", 1)
-        (third,) = node.run(node.controller.create_topics([NewTopic(name="c")]))
+        (third,) = node.run(node.controller.topics.create([NewTopic(name="c")]))
         assert isinstance(third, KafkaError)
         assert third.code is ErrorCode.POLICY_VIOLATION
         with pytest.raises(KafkaError) as error:
-            node.run(node.controller.create_partitions("b", 7))
+            node.run(node.controller.topics.create_partitions("b", 7))
         assert error.value.code is ErrorCode.POLICY_VIOLATION
 
 

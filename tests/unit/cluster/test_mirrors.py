@@ -37,57 +37,57 @@ def refusal(node: AdminBroker, coroutine: object) -> ErrorCode:
 
 
 def test_it_follows_partitions_and_configs(node: AdminBroker) -> None:
-    topic = node.run(node.controller.put_mirror(new_mirror(retention_ms="1000", from_the_future="x")))
+    topic = node.run(node.controller.mirrors.put(new_mirror(retention_ms="1000", from_the_future="x")))
     assert (topic.topic_id, topic.mirror, topic.partition_count) == (ORIGINAL, True, 2)
     assert topic.configs == {"retention.ms": "1000"}
-    grown = node.run(node.controller.put_mirror(new_mirror(3, segment_bytes="1048576")))
+    grown = node.run(node.controller.mirrors.put(new_mirror(3, segment_bytes="1048576")))
     assert (grown.partition_count, grown.configs) == (3, {"segment.bytes": "1048576"})
-    assert node.run(node.controller.put_mirror(new_mirror(3, segment_bytes="1048576"))) is grown
+    assert node.run(node.controller.mirrors.put(new_mirror(3, segment_bytes="1048576"))) is grown
     assert node.partitions.leader_epoch(grown) == NO_EPOCH
 
 
 def test_nobody_else_changes_it(node: AdminBroker) -> None:
-    topic = node.run(node.controller.put_mirror(new_mirror()))
+    topic = node.run(node.controller.mirrors.put(new_mirror()))
     controller = node.controller
-    assert refusal(node, controller.create_partitions("prices", 5)) is ErrorCode.POLICY_VIOLATION
-    assert refusal(node, controller.alter_topic_configs("prices", dict)) is ErrorCode.POLICY_VIOLATION
-    (deleted,) = node.run(controller.delete_topics([topic.topic_id]))
+    assert refusal(node, controller.topics.create_partitions("prices", 5)) is ErrorCode.POLICY_VIOLATION
+    assert refusal(node, controller.configs.alter_topic("prices", dict)) is ErrorCode.POLICY_VIOLATION
+    (deleted,) = node.run(controller.topics.delete([topic.topic_id]))
     assert isinstance(deleted, KafkaError)
     assert deleted.code is ErrorCode.POLICY_VIOLATION
-    node.run(controller.drop_mirror(topic))
+    node.run(controller.mirrors.drop(topic))
     assert node.topics.get("prices") is None
-    assert node.run(controller.put_mirror(new_mirror())).topic_id == ORIGINAL
+    assert node.run(controller.mirrors.put(new_mirror())).topic_id == ORIGINAL
 
 
 def test_a_topic_of_that_name_is_in_the_way_if_it_has_records(node: AdminBroker) -> None:
-    (made,) = node.run(node.controller.create_topics([NewTopic(name="prices")]))
+    (made,) = node.run(node.controller.topics.create([NewTopic(name="prices")]))
     assert isinstance(made, Topic)
     log = node.engine.log(PartitionId(made.topic_id, 0))
     log.grow(1)
-    assert refusal(node, node.controller.put_mirror(new_mirror())) is ErrorCode.TOPIC_ALREADY_EXISTS
+    assert refusal(node, node.controller.mirrors.put(new_mirror())) is ErrorCode.TOPIC_ALREADY_EXISTS
     log.log_end = 0
-    assert node.run(node.controller.put_mirror(new_mirror())).mirror
+    assert node.run(node.controller.mirrors.put(new_mirror())).mirror
     assert PartitionId(made.topic_id, 0) in node.engine.removed
 
 
 def test_an_empty_topic_stays_if_its_deletion_cannot_be_stored(node: AdminBroker) -> None:
-    (made,) = node.run(node.controller.create_topics([NewTopic(name="prices")]))
+    (made,) = node.run(node.controller.topics.create([NewTopic(name="prices")]))
     node.store._database.execute("PRAGMA query_only = 1")
-    assert refusal(node, node.controller.put_mirror(new_mirror())) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert refusal(node, node.controller.mirrors.put(new_mirror())) is ErrorCode.KAFKA_STORAGE_ERROR
     node.store._database.execute("PRAGMA query_only = 0")
     assert node.topics.get("prices") is made
 
 
 def test_tiers_of_storage_are_left_out(node: AdminBroker) -> None:
-    topic = node.run(node.controller.put_mirror(new_mirror(remote_storage_enable="true", retention_ms="5")))
+    topic = node.run(node.controller.mirrors.put(new_mirror(remote_storage_enable="true", retention_ms="5")))
     assert topic.configs == {"retention.ms": "5"}
 
 
 def test_what_it_is_survives_a_restart(node: AdminBroker) -> None:
-    topic = node.run(node.controller.put_mirror(new_mirror()))
-    node.run(node.controller.set_diverged(topic, "another history"))
+    topic = node.run(node.controller.mirrors.put(new_mirror()))
+    node.run(node.controller.mirrors.set_diverged(topic, "another history"))
     topics, engine = TopicTable(), PlainEngine()
-    again = Controller(store=node.store, engine=engine, topics=topics, settings=node.controller._settings)
+    again = Controller(store=node.store, engine=engine, topics=topics, settings=node.settings)
     again.load()
     found = topics.get("prices")
     assert found is not None

@@ -76,7 +76,7 @@ class CoordinatorShards(Generic[S]):
     async def prepare(self) -> None:
         """Make sure that the topic exists. Raises KafkaError if it cannot be made."""
         if not self.all and self.running:
-            await self._controller.ensure_internal_topic(self._topic)
+            await self._controller.topics.ensure_internal(self._topic)
 
     def place(self, key: str) -> S | None:
         """Where a group or transactional id lives, whatever state that is in."""

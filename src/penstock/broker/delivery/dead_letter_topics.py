@@ -60,7 +60,7 @@ class DeadLetters:
     async def _topic(self, source: str, name: str) -> Topic:
         topic = self._topics.get(name)
         if topic is None:
-            (made,) = await self._controller.create_topics([NewTopic(name=name, configs=self.configs(source))])
+            (made,) = await self._controller.topics.create([NewTopic(name=name, configs=self.configs(source))])
             if isinstance(made, KafkaError) and made.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
                 raise made
             topic = self._topics.get(name)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from penstock.broker.call import Call
 from penstock.cluster.controller.config_changes import ConfigChange, KeyLookup, NotAList, ResourceType, changed_configs
-from penstock.cluster.controller.controller import BROKER, CLIENT_METRICS, GROUP
+from penstock.cluster.controller.configs_frontend import BROKER, CLIENT_METRICS, GROUP
 from penstock.config.broker_configs import broker_config
 from penstock.config.client_metrics_configs import client_metrics_config
 from penstock.config.config_layers import MIN_INSYNC
@@ -74,24 +74,24 @@ async def alter(
     `changed` are the names of the configs that somebody wants to change.
     """
     kind, name = ResourceType(resource[0]), resource[1]
-    controller, layers = broker.controller, broker.controller.layers
+    controller, layers = broker.controller, broker.controller.configs.layers
     if kind is ResourceType.TOPIC:
         _not_default(name, "topic")
         change = functools.partial(_apply, update, topic_config, layers.effective)
-        await controller.alter_topic_configs(name, change, validate_only=validate_only)
+        await controller.configs.alter_topic(name, change, validate_only=validate_only)
     elif kind is ResourceType.BROKER:
         _check_broker(broker, name)
         defaults = {name: layers.effective[topic] for name, topic in TOPIC_NAMES.items()}
         change = functools.partial(_apply_to_broker, update, defaults, name, MIN_INSYNC in changed)
-        await controller.alter_configs(BROKER, name, change, validate_only=validate_only)
+        await controller.configs.alter(BROKER, name, change, validate_only=validate_only)
     elif kind is ResourceType.GROUP:
         _not_default(name, "group")
         change = functools.partial(_apply, update, group_config, {})
-        await controller.alter_configs(GROUP, name, change, validate_only=validate_only)
+        await controller.configs.alter(GROUP, name, change, validate_only=validate_only)
     elif kind is ResourceType.CLIENT_METRICS:
         _check_subscription(broker, name)
         change = functools.partial(_apply, update, client_metrics_config, {})
-        await controller.alter_configs(CLIENT_METRICS, name, change, validate_only=validate_only)
+        await controller.configs.alter(CLIENT_METRICS, name, change, validate_only=validate_only)
     elif kind is ResourceType.BROKER_LOGGER:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Log levels are set when the node starts (--log-level).")
     else:
@@ -132,7 +132,7 @@ def _not_default(name: str, what: str) -> None:
 def _check_subscription(broker: Broker, name: str) -> None:
     if not name:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
-    known = broker.controller.configured(CLIENT_METRICS)
+    known = broker.controller.configs.configured(CLIENT_METRICS)
     if name not in known and len(known) >= CLIENT_METRICS_SUBSCRIPTIONS_MAX:
         message = f"There are {CLIENT_METRICS_SUBSCRIPTIONS_MAX} client-metrics subscriptions; delete some first"
         raise KafkaError(ErrorCode.POLICY_VIOLATION, message)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from penstock.broker.operations.config_targets import broker_id_of
 from penstock.cluster.controller.config_changes import ResourceType
-from penstock.cluster.controller.controller import CLIENT_METRICS, GROUP
+from penstock.cluster.controller.configs_frontend import CLIENT_METRICS, GROUP
 from penstock.config.broker_configs import describe_broker, describe_default_broker
 from penstock.config.client_metrics_configs import describe_client_metrics
 from penstock.config.config_layers import DescribedConfig
@@ -34,11 +34,11 @@ def described_configs(broker: Broker, kind: int, name: str) -> Sequence[Describe
         case ResourceType.CLIENT_METRICS:
             if not name:
                 raise _invalid("Client metrics subscription name must not be empty")
-            return describe_client_metrics(broker.controller.configs(CLIENT_METRICS, name))
+            return describe_client_metrics(broker.controller.configs.explicit(CLIENT_METRICS, name))
         case ResourceType.GROUP:
             if not name:
                 raise _invalid("Group name must not be empty")
-            return describe_group(broker.controller.configs(GROUP, name))
+            return describe_group(broker.controller.configs.explicit(GROUP, name))
     raise _invalid(f"Unknown resource type {kind}")
 
 
@@ -47,11 +47,11 @@ def _topic(broker: Broker, name: str) -> Sequence[DescribedConfig]:
     topic = broker.topics.get(name)
     if topic is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    return broker.controller.layers.describe_topic(topic.configs)
+    return broker.controller.configs.layers.describe_topic(topic.configs)
 
 
 def _broker(broker: Broker, name: str) -> Sequence[DescribedConfig]:
-    layers = broker.controller.layers
+    layers = broker.controller.configs.layers
     if not name:
         return describe_default_broker(layers)
     _check_broker_id(broker, name, f"expected {broker.node_id} or empty string, but received {name}")

@@ -69,7 +69,7 @@ class Requests:
         known = self._broker.topics.get(request.topic)
         if known is None and request.partitions > 0:
             configs = self._subscriptions.configs_of_dead_letters(request.topic)
-            (made,) = await self._broker.controller.create_topics(
+            (made,) = await self._broker.controller.topics.create(
                 [NewTopic(name=request.topic, partition_count=request.partitions, configs=configs)]
             )
             if isinstance(made, Topic):

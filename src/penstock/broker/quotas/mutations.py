@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.cluster.controller.controller import Admit
+from penstock.cluster.controller.topics_frontend import Admit
 from penstock.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from penstock.broker.quotas.entity import (
 )
 from penstock.broker.quotas.meters import ClientMeters
 from penstock.broker.quotas.rate import Rate
-from penstock.cluster.controller.controller import Controller
+from penstock.cluster.controller.commands import Commands
 from penstock.model.errors import KafkaError
 from penstock.observability.quota_probe import QuotaProbe
 from penstock.runtime.clock import Clock
@@ -36,7 +36,7 @@ from penstock.storage.metadata.store import MetadataStore
 class Quotas:
     """Single writer of the quota table, and the one place that knows who is over which limit."""
 
-    def __init__(self, *, store: MetadataStore, controller: Controller, clock: Clock, probe: QuotaProbe) -> None:
+    def __init__(self, *, store: MetadataStore, commands: Commands, clock: Clock, probe: QuotaProbe) -> None:
         self.probe = probe
         self.produce: ClientMeters[Rate] = ClientMeters(Rate)
         self.fetch: ClientMeters[Rate] = ClientMeters(Rate)
@@ -50,7 +50,7 @@ class Quotas:
             CONTROLLER_MUTATION_RATE: self.mutation,
         }
         self._store = store
-        self._controller = controller
+        self._commands = commands
         self._clock = clock
         self._book = QuotaBook()
         self._resolved: dict[str, str] = {}
@@ -99,7 +99,7 @@ class Quotas:
                 self._resolved |= hosts
                 self._apply(changes)
 
-            await self._controller.change_store(lambda: self._store.set_quotas(rows), then=show)
+            await self._commands.change_store(lambda: self._store.set_quotas(rows), then=show)
         return results
 
     def matching(self, components: Sequence[Component], *, strict: bool) -> Iterator[Entity]:

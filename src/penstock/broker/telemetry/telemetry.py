@@ -14,7 +14,7 @@ from penstock.broker.telemetry.instances import ClientInstance, ClientInstances
 from penstock.broker.telemetry.otlp import decode_push
 from penstock.broker.telemetry.series import SeriesStore
 from penstock.broker.telemetry.subscriptions import Client, Subscription, assign, instance_text, to_subscription
-from penstock.cluster.controller.controller import CLIENT_METRICS, Controller
+from penstock.cluster.controller.configs_frontend import CLIENT_METRICS, ConfigsFrontend
 from penstock.config.settings import TelemetrySettings
 from penstock.model.compression import CODEC_NAMES
 from penstock.model.errors import ErrorCode, KafkaError
@@ -30,9 +30,9 @@ class ClientTelemetry:
     """The one owner of its parts. The handlers of GetTelemetrySubscriptions and PushTelemetry call it."""
 
     def __init__(
-        self, *, controller: Controller, worker: RecordWorker, settings: TelemetrySettings, clock: Clock
+        self, *, configs: ConfigsFrontend, worker: RecordWorker, settings: TelemetrySettings, clock: Clock
     ) -> None:
-        self._controller = controller
+        self._configs = configs
         self._worker = worker
         self._settings = settings
         self._clock = clock
@@ -142,11 +142,11 @@ class ClientTelemetry:
         return instance
 
     def _refresh(self) -> None:
-        version = self._controller.config_changes[CLIENT_METRICS]
+        version = self._configs.changes[CLIENT_METRICS]
         if version != self._version:
             self._version = version
-            names = self._controller.configured(CLIENT_METRICS)
-            self._subscriptions = [to_subscription(self._controller.configs(CLIENT_METRICS, name)) for name in names]
+            names = self._configs.configured(CLIENT_METRICS)
+            self._subscriptions = [to_subscription(self._configs.explicit(CLIENT_METRICS, name)) for name in names]
 
     def _disconnected(self, caller: Caller) -> None:
         self._instances.disconnected(caller.connection_id)

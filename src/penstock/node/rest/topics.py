@@ -113,7 +113,7 @@ class TopicRoutes:
             replication_factor=DEFAULT if body.replication_factor is None else body.replication_factor,
             configs=[(name, config_text(value)) for name, value in body.configs.items()],
         )
-        (result,) = await self._broker.controller.create_topics([new], validate_only=body.validate_only)
+        (result,) = await self._broker.controller.topics.create([new], validate_only=body.validate_only)
         if isinstance(result, KafkaError):
             raise result
         if body.validate_only:
@@ -132,7 +132,7 @@ class TopicRoutes:
     async def delete_topic(self, topic: TopicName) -> None:
         """The topic and its messages. Whoever waits in it is answered at once."""
         found = existing_topic(self._broker, topic)
-        (result,) = await self._broker.controller.delete_topics([found.topic_id])
+        (result,) = await self._broker.controller.topics.delete([found.topic_id])
         if isinstance(result, KafkaError):
             raise result
 
@@ -152,7 +152,9 @@ class TopicRoutes:
         """More partitions; messages stay where they are, so keys may go to another partition from now on."""
         check_topic_name(topic)
         existing_topic(self._broker, topic)
-        grown = await self._broker.controller.create_partitions(topic, body.count, validate_only=body.validate_only)
+        grown = await self._broker.controller.topics.create_partitions(
+            topic, body.count, validate_only=body.validate_only
+        )
         return TopicBody.of(grown)
 
     async def describe_partition(self, topic: TopicName, partition: PartitionIndex) -> PartitionBody:

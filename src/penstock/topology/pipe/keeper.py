@@ -111,7 +111,7 @@ class Keeper:
             configs=wanted.configs,
         )
         try:
-            return await self.broker.controller.put_mirror(new)
+            return await self.broker.controller.mirrors.put(new)
         except KafkaError as error:
             if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
                 raise
@@ -207,7 +207,7 @@ class Keeper:
             await self._diverge(topic, f"partition {step.place.partition}: {step.reason}")
 
     async def _diverge(self, topic: Topic, reason: str) -> None:
-        await self.broker.controller.set_diverged(topic, reason)
+        await self.broker.controller.mirrors.set_diverged(topic, reason)
         log.error(
             "%s has DIVERGED from the parent's: %s; it is followed again after `penstock pipe reset %s`",
             topic.name, reason, topic.name,

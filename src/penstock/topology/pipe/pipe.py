@@ -247,7 +247,7 @@ class Pipe:
             self._dropping.add(topic.name)
             try:
                 await self.refreshes.begin(topic.name)
-                await self._broker.controller.drop_mirror(topic)
+                await self._broker.controller.mirrors.drop(topic)
             finally:
                 self._dropping.discard(topic.name)
             log.info("dropped the mirror %s, to be pulled again", topic.name)

@@ -22,11 +22,11 @@ class Refreshes:
 
     @property
     def pending(self) -> list[str]:
-        return self._controller.configured(SCOPE)
+        return self._controller.configs.configured(SCOPE)
 
     async def begin(self, name: str) -> None:
         """Durable before the mirror goes."""
-        await self._controller.alter_configs(SCOPE, name, lambda _: {KEY: "true"})
+        await self._controller.configs.alter(SCOPE, name, lambda _: {KEY: "true"})
 
     async def tell(self, complete: Iterable[str]) -> None:
         """Those of the pending ones whose mirrors are complete."""
@@ -36,7 +36,7 @@ class Refreshes:
         for listener in self.listeners:
             await listener(names)
         for name in names:
-            await self._controller.alter_configs(SCOPE, name, lambda _: {})
+            await self._controller.configs.alter(SCOPE, name, lambda _: {})
 
 
 def is_complete(follower: Follower, topic_id: bytes, *, nothing_came: bool) -> bool:

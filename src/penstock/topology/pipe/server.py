@@ -34,7 +34,7 @@ class PipeServer:
         self._settings = broker.settings.pipe
         self._waiting: set[Callable[[], None]] = set()
         self._stopping = False
-        self.topics_version = broker.controller.epoch * _CHANGES_PER_START
+        self.topics_version = broker.controller.commands.epoch * _CHANGES_PER_START
         self.pull_count = 0
         """Pulls under way."""
         self.sent_bytes = 0

@@ -313,7 +313,7 @@ def test_deleting_a_topic_removes_its_offsets() -> None:
             await world.create_topic("u")
             await commit(world, "g", change(world, 1), change(world, 2, "u"))
             await commit(world, "h", change(world, 3))
-            await world.controller.delete_topics([topic.topic_id])
+            await world.controller.topics.delete([topic.topic_id])
             assert committed(world, "g") is None
             assert committed(world, "g", "u") == 2
             assert committed(world, "h") is None
@@ -333,7 +333,7 @@ def test_offsets_of_a_topic_that_was_made_again_are_not_taken_over() -> None:
             topic = await world.create_topic("t")
             await commit(world, "g", change(world, 7))
             world.engine.hold_flushes()  # the tombstone does not reach the disk
-            await world.controller.delete_topics([topic.topic_id])
+            await world.controller.topics.delete([topic.topic_id])
             await world.create_topic("t")
             assert committed(world, "g") == 7
         return world

@@ -177,7 +177,7 @@ def test_deletions_that_contradict_themselves(node: AdminBroker) -> None:
 
 
 def test_internal_topics_stay(node: AdminBroker) -> None:
-    node.run(node.controller.ensure_internal_topic("__consumer_offsets"))
+    node.run(node.controller.topics.ensure_internal("__consumer_offsets"))
     (answer,) = node.call("delete_topics", 6, topics=named("__consumer_offsets"), timeout=1000).responses
     assert answer.error_code == ErrorCode.INVALID_REQUEST
     grown = [{"name": "__consumer_offsets", "count": 60, "assignments": None}]
@@ -269,7 +269,7 @@ def test_records_that_must_not_be_deleted(node: AdminBroker) -> None:
     node.create("both", cleanup_policy="compact,delete")
     node.create("failed")
     opened_log(node.partitions.get("failed", 0).log).state = LogState.OFFLINE
-    node.run(node.controller.ensure_internal_topic("__consumer_offsets"))
+    node.run(node.controller.topics.ensure_internal("__consumer_offsets"))
     assert delete_records(node, "compacted", 0) == (ErrorCode.POLICY_VIOLATION, -1)
     assert delete_records(node, "both", 0) == (0, 0)
     assert delete_records(node, "failed", 0) == (ErrorCode.KAFKA_STORAGE_ERROR, -1)

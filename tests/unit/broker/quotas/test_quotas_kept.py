@@ -26,7 +26,7 @@ def node() -> Iterator[AdminBroker]:
 def loaded(node: AdminBroker) -> Quotas:
     """What another start of the same node would know."""
     quotas = node.broker.quotas
-    again = Quotas(store=node.store, controller=node.controller, clock=ManualClock(), probe=quotas.probe)
+    again = Quotas(store=node.store, commands=node.controller.commands, clock=ManualClock(), probe=quotas.probe)
     again.load()
     return again
 

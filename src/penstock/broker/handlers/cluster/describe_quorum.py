@@ -52,7 +52,7 @@ def handle(broker: Broker, call: Call) -> Entity:
 
 
 def _quorum(broker: Broker, call: Call) -> Entity:
-    log_end = broker.controller.log_end
+    log_end = broker.controller.commands.log_end
     now = broker.clock.now_ms()
     voter = call.reply.ReplicaState(
         replica_id=broker.node_id,
@@ -66,7 +66,7 @@ def _quorum(broker: Broker, call: Call) -> Entity:
         error_code=ErrorCode.NONE,
         error_message="",
         leader_id=broker.node_id,
-        leader_epoch=broker.controller.epoch,
+        leader_epoch=broker.controller.commands.epoch,
         high_watermark=log_end,
         current_voters=[voter],
         observers=[],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from penstock.broker.call import Call
 from penstock.cluster.controller.config_changes import ResourceType
-from penstock.cluster.controller.controller import CLIENT_METRICS, GROUP
+from penstock.cluster.controller.configs_frontend import CLIENT_METRICS, GROUP
 from penstock.model.errors import ErrorCode
 from penstock.protocol.kafka.messages import Entity
 
@@ -52,7 +52,7 @@ def _names(broker: Broker, kind: ResourceType) -> list[str]:
         case ResourceType.TOPIC:
             return [topic.name for topic in broker.topics.all()]
         case ResourceType.GROUP:
-            return broker.controller.configured(GROUP)
+            return broker.controller.configs.configured(GROUP)
         case ResourceType.CLIENT_METRICS:
-            return broker.controller.configured(CLIENT_METRICS)
+            return broker.controller.configs.configured(CLIENT_METRICS)
     return [str(broker.node_id)]

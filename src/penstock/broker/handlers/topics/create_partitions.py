@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from penstock.broker.call import Call
 from penstock.broker.quotas.mutations import mutation_quota
-from penstock.cluster.controller.controller import Admit
+from penstock.cluster.controller.topics_frontend import Admit
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity, milliseconds
 
@@ -45,7 +45,7 @@ async def _grow(broker: Broker, call: Call, topic: Entity, admit: Admit | None) 
     if milliseconds(call.request.timeout) <= 0:
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     assignments = topic.assignments
-    await broker.controller.create_partitions(
+    await broker.controller.topics.create_partitions(
         topic.name,
         topic.count,
         None if assignments is None else [item.broker_ids for item in assignments],

@@ -42,7 +42,7 @@ async def handle(broker: Broker, call: Call) -> bytes:
         else:
             wanted.append(_new_topic(topic))
     admit = mutation_quota(broker, call, strict_from=6)
-    created = await broker.controller.create_topics(wanted, validate_only=call.request.validate_only, admit=admit)
+    created = await broker.controller.topics.create(wanted, validate_only=call.request.validate_only, admit=admit)
     results.update((new.name, result) for new, result in zip(wanted, created, strict=True))
     encoded = []
     turns = Turns()
@@ -84,7 +84,7 @@ def _result(broker: Broker, call: Call, name: str, result: Topic | KafkaError) -
                 config_source=config.source,
                 is_sensitive=config.sensitive,
             )
-            for config in broker.controller.layers.describe_topic(result.configs)
+            for config in broker.controller.configs.layers.describe_topic(result.configs)
         ]
     return reply.CreatableTopicResult(
         name=name,

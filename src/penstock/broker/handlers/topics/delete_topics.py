@@ -49,7 +49,7 @@ async def handle(broker: Broker, call: Call) -> Entity:
         except KafkaError as error:
             results[wanted] = error
     admit = mutation_quota(broker, call, strict_from=5)
-    deleted = await broker.controller.delete_topics([topic.topic_id for topic in targets.values()], admit=admit)
+    deleted = await broker.controller.topics.delete([topic.topic_id for topic in targets.values()], admit=admit)
     for wanted, result in zip(targets, deleted, strict=True):
         results[wanted] = result if isinstance(result, KafkaError) else None
     return call.reply.DeleteTopicsResponse(

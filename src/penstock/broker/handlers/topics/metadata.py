@@ -92,12 +92,12 @@ async def _create(broker: Broker, call: Call, names: list[str]) -> None:
     for name in names:
         if name in INTERNAL_NAMES:
             try:
-                await broker.controller.ensure_internal_topic(name)
+                await broker.controller.topics.ensure_internal(name)
             except KafkaError as error:
                 _tell(name, error)
     ordinary = [NewTopic(name=name) for name in names if name not in INTERNAL_NAMES]
     admit = mutation_quota(broker, call, strict_from=0, mutes=False)
-    results = await broker.controller.create_topics(ordinary, admit=admit)
+    results = await broker.controller.topics.create(ordinary, admit=admit)
     for topic, result in zip(ordinary, results, strict=True):
         if isinstance(result, KafkaError) and result.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
             _tell(topic.name, result)
