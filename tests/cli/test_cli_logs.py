@@ -100,12 +100,12 @@ def test_rows_say_whose_they_are_and_bytes_are_base64(alone: CommandLine, data: 
 
 def test_a_file_that_is_no_segment_is_refused(alone: CommandLine, data: Path) -> None:
     refused = alone("log", "dump", data / "format.json", code=2)
-    assert "is no segment" in refused.err
+    assert "is not a segment" in refused.err
     assert refused.out == ""
 
 
 def test_sound_logs_are_sound(alone: CommandLine, data: Path) -> None:
-    assert "logs that are sound: 2" in alone("log", "verify", data).err
+    assert "2 logs verified: no damage" in alone("log", "verify", data).err
     found = {f"{log['topic']}-{log['partition']}": log for log in alone("log", "verify", data, "-o", "json").json}
     assert {name: (log["sound"], log["log_end"]) for name, log in found.items()} == {
         "orders-0": (True, 6),
@@ -150,9 +150,38 @@ def test_what_was_produced_is_in_the_files(penstock: CommandLine, node: Penstock
 
 def test_what_is_not_there_is_not_found(alone: CommandLine, data: Path, tmp_path: Path) -> None:
     alone("log", "verify", tmp_path / "absent", code=4)
-    assert "neither" in alone("log", "verify", data / "topics", code=4).err
+    assert "no topic" in alone("log", "verify", data, "--partition", 7, code=4).err
     assert "did you mean orders?" in alone("log", "verify", data, "--topic", "order", code=4).err
     assert "orders-7" in alone("log", "dump", data, "--topic", "orders", "--partition", 7, code=4).err
+
+
+@pytest.mark.parametrize("command", ["verify", "dump", "repair"])
+def test_a_directory_of_another_program_is_refused(
+    alone: CommandLine, data: Path, tmp_path_factory: pytest.TempPathFactory, command: str
+) -> None:
+    """Files that end in .log are everywhere; only those named by an offset are segments."""
+    foreign = tmp_path_factory.mktemp("var-log")
+    (foreign / "dpkg.log").write_text("2026-03-01 status installed\n")
+    (foreign / "20260301.log").write_text("started\n")
+    for path in (foreign, data / "topics", tmp_path_factory.mktemp("empty")):
+        refused = alone("log", command, path, code=2)
+        assert "neither a data directory of Penstock nor the directory of a partition" in refused.err
+        assert "format.json" in refused.err
+        assert "00000000000000000000.log" in refused.err
+        assert refused.out == ""
+
+
+def test_an_empty_data_directory_has_no_logs(alone: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "format.json").write_text('{"penstock": 1}')
+    (tmp_path / "topics").mkdir()
+    verified = alone("log", "verify", tmp_path)
+    assert (verified.out, verified.err) == ("", "there are no logs yet\n")
+
+
+def test_a_partition_without_segments_is_one_of_ours(alone: CommandLine, data: Path) -> None:
+    for segment in orders(data).glob("*.log"):
+        segment.unlink()
+    assert "1 log verified" in alone("log", "verify", orders(data)).err
 
 
 def test_json_of_a_damaged_log_says_what_is_lost(alone: CommandLine, data: Path) -> None:

@@ -1,1 +1,1 @@
-"""`penstock log`: look into, verify and repair the files of a broker that does not run."""
+"""`penstock log`: show, verify and repair the files of a broker that is not running."""

@@ -1,4 +1,4 @@
-"""`penstock log`: look into stored logs, check them, settle damage. Works on directories, without a broker."""
+"""`penstock log`: show, verify and repair stored logs. It works on directories, without a broker."""
 
 from __future__ import annotations
 
@@ -17,31 +17,34 @@ from penstock.cli.log import segment_dump
 from penstock.cli.log.targets import Target, data_root, exclusive, find_targets, identify, is_in_use
 from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.output import Output, note, print_json, print_table
+from penstock.model.counted import counted
 
 if TYPE_CHECKING:
     from penstock.storage.recovery.verify import Report
 
-app = typer.Typer(no_args_is_help=True, help="Look into stored logs, check them, settle damage (offline).")
+app = typer.Typer(no_args_is_help=True, help="Show, verify and repair stored logs (offline).")
 
-Where = Annotated[Path, typer.Argument(metavar="PATH", help="A data directory, or one partition's directory.")]
+Where = Annotated[Path, typer.Argument(metavar="PATH", help="A data directory, or the directory of one partition.")]
 Topic = Annotated[str | None, typer.Option("--topic", "-t", help="Only this topic of a data directory.")]
 Partition = Annotated[int | None, typer.Option("--partition", "-p", min=0, help="Only this partition.")]
 
 
 @app.command()
 def dump(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A segment file, a partition's or a data directory.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="A segment file, the directory of a partition, or a data directory.")
+    ],
     topic: Topic = None,
     partition: Partition = None,
-    records: Annotated[bool, typer.Option("--records", "-r", help="Show the records, too.")] = False,
+    records: Annotated[bool, typer.Option("--records", "-r", help="Show the records as well.")] = False,
     from_offset: Annotated[int, typer.Option("--from", min=0, metavar="OFFSET", help="Start at this offset.")] = 0,
     count: Annotated[
         int | None,
-        typer.Option("--count", "-n", min=1, help="So many batches; with --records, so many records."),
+        typer.Option("--count", "-n", min=1, help="Stop after this many batches (with --records: records)."),
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show the record batches of segments, and aborted transactions. Exits with 5 if there were bad bytes."""
+    """Show the record batches of segments and the aborted transactions. Exits with 5 if there are bad bytes."""
     _note_use(path)
     bad = 0
     left = sys.maxsize if count is None else count
@@ -59,8 +62,8 @@ def dump(
         if not left:
             break
     if bad:
-        hint = f"`penstock log verify {path if path.is_dir() else path.parent}` says what is lost"
-        raise CommandError(f"bad bytes in {bad} places", ExitCode.DAMAGED, hint=hint)
+        hint = f"`penstock log verify {path if path.is_dir() else path.parent}` shows what is lost"
+        raise CommandError(f"bad bytes in {counted(bad, 'place')}", ExitCode.DAMAGED, hint=hint)
 
 
 def _note_use(path: Path) -> None:
@@ -75,7 +78,7 @@ class _Segment(NamedTuple):
     target: Target | None
 
     def json_line(self, entry: segment_dump.Entry) -> str:
-        """A file that lies outside a data directory does not tell whose it is."""
+        """Format an entry; topic and partition are null for a file outside a data directory."""
         topic = self.target.topic if self.target else None
         partition = self.target.partition if self.target else None
         fields = segment_dump.json_fields(entry)
@@ -85,8 +88,8 @@ class _Segment(NamedTuple):
 def _segments(path: Path, topic: str | None, partition: int | None) -> list[_Segment]:
     if path.is_file():
         if not segment_dump.is_segment(path):
-            hint = "segments are the files such as 00000000000000000000.log in a partition's directory"
-            raise CommandError(f"{path} is no segment: there is no record batch in it", ExitCode.USAGE, hint=hint)
+            hint = "a segment is a file such as 00000000000000000000.log in the directory of a partition"
+            raise CommandError(f"{path} is not a segment: it contains no record batch", ExitCode.USAGE, hint=hint)
         return [_Segment(str(path), path, identify(path.parent) if data_root(path) else None)]
     return [
         _Segment(f"{target.name} {segment.name}", segment, target)
@@ -97,7 +100,7 @@ def _segments(path: Path, topic: str | None, partition: int | None) -> list[_Seg
 
 @app.command()
 def verify(path: Where, topic: Topic = None, partition: Partition = None, output: OutputOption = Output.TABLE) -> None:
-    """Check every batch of logs; nothing is changed. Exits with 5 if there is damage."""
+    """Check every batch without changing anything. Exits with 5 if there is damage."""
     _note_use(path)
     targets = find_targets(path, topic, partition)
     reports = [_verify(target) for target in targets]
@@ -105,9 +108,14 @@ def verify(path: Where, topic: Topic = None, partition: Partition = None, output
     damaged = sum(not report.is_sound for report in reports)
     if damaged:
         hint = f"`penstock log repair {path}` shows what can be done"
-        raise CommandError(f"{damaged} of {len(reports)} logs are damaged", ExitCode.DAMAGED, hint=hint)
+        verb = "is" if damaged == 1 else "are"
+        raise CommandError(f"{damaged} of {counted(len(reports), 'log')} {verb} damaged", ExitCode.DAMAGED, hint=hint)
     if output is Output.TABLE:
-        note(f"logs that are sound: {len(reports)}")
+        note(_sound(len(reports)))
+
+
+def _sound(count: int) -> str:
+    return f"{counted(count, 'log')} verified: no damage" if count else "there are no logs yet"
 
 
 def _verify(target: Target) -> Report:
@@ -122,12 +130,14 @@ def repair(
     path: Where,
     topic: Topic = None,
     partition: Partition = None,
-    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this it is only shown.")] = False,
+    execute: Annotated[
+        bool, typer.Option("--execute", help="Carry out the repair; without this it is only shown.")
+    ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Settle damage: bad bytes are moved aside into .damaged files, gaps accepted. Only shown unless --execute.
+    """Repair damaged logs: move bad bytes into .damaged files and accept gaps. Shows the plan unless --execute.
 
-    No broker may use the directory. A torn tail needs no repair: it is cut, and kept, when the broker starts.
+    No broker may be using the directory. A torn tail needs no repair: the broker cuts it off, and keeps it, at start.
     """
     from penstock.runtime.files import RealFiles
     from penstock.storage.recovery.repair import repair_log
@@ -146,17 +156,19 @@ def repair(
     else:
         rows = [(target.name, step) for target, report in damaged for step in report.repair_steps]
         if rows:
-            print_table(["log", "done" if execute else "would be done"], rows)
+            print_table(["log", "done" if execute else "to do"], rows)
     if not damaged:
-        note(f"nothing to repair in {len(targets)} logs")
+        note(f"nothing to repair in {counted(len(targets), 'log')}")
     elif not execute:
-        note("nothing was changed; add --execute to do it")
+        note("nothing was changed; add --execute to repair")
 
 
 def _show(targets: list[Target], reports: list[Report], output: Output) -> None:
     pairs = list(zip(targets, reports, strict=True))
     if output is Output.JSON:
         print_json([_document(target, report) for target, report in pairs])
+        return
+    if not pairs:
         return
     rows = [
         (

@@ -1,7 +1,6 @@
-"""The contents of segments in readable form: a line per batch, and per record if asked for; then those per aborted
-transaction that the segment's index knows.
+"""Readable contents of segments: a line per batch, optionally per record, and per aborted transaction of the index.
 
-Bad bytes do not end it: they are shown as such, and reading goes on at the next whole batch.
+Bad bytes do not end a dump: they are shown as such, and reading continues at the next whole batch.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock.cli.kafka.message_text import shown, text_fields
+from penstock.storage.layout import DIGITS, LOG
 
 if TYPE_CHECKING:
     from penstock.model.batch import BatchHeader
@@ -23,24 +23,26 @@ _WIDTHS = (22, 11, 9, 8, 7, 25, 6, 18, 0)
 
 
 class Entry(NamedTuple):
-    """A batch, a record of it, bad bytes, or an aborted transaction; `kind` says which. Keys, values and headers are
-    bytes here.
-    """
+    """A batch, a record, bad bytes or an aborted transaction, as `kind` says. Keys, values and headers are bytes."""
 
     kind: str
     fields: dict[str, Any]
 
 
 def segment_files(directory: Path) -> list[Path]:
-    return sorted(path for path in directory.glob("*.log") if path.stem.isdecimal())
+    return sorted(path for path in directory.glob(f"*{LOG}") if is_segment_name(path))
+
+
+def is_segment_name(path: Path) -> bool:
+    return path.suffix == LOG and path.stem.isdecimal() and len(path.stem) == DIGITS
 
 
 def is_segment(path: Path) -> bool:
-    """By its name, whatever became of its contents; or, under another name, by a whole batch in it."""
+    """Recognise a segment by its name, even if its contents are damaged, or by a whole batch in it."""
     from penstock.runtime.files import RealFiles
     from penstock.storage.segment.batch_scanner import find_batch
 
-    if path.suffix == ".log" and path.stem.isdecimal():
+    if is_segment_name(path):
         return True
     file = RealFiles().open(path, write=False)
     try:
@@ -50,7 +52,7 @@ def is_segment(path: Path) -> bool:
 
 
 def entries(path: Path, first_offset: int, records: bool) -> Iterator[Entry]:
-    """Everything in one segment from an offset on."""
+    """Yield everything in one segment from an offset on."""
     from penstock.runtime.files import RealFiles
     from penstock.storage.segment.batch_scanner import BatchScanner, find_batch
 
@@ -76,7 +78,7 @@ def entries(path: Path, first_offset: int, records: bool) -> Iterator[Entry]:
 
 
 def aborted_transactions(path: Path, first_offset: int) -> Iterator[Entry]:
-    """What the index beside a segment says; nothing if there is none. A bad one is no damage: it is derived."""
+    """Yield the entries of the index beside a segment, if any. A bad index is not damage: it can be rebuilt."""
     from penstock.storage.segment.aborted_index import decode_aborted_index
 
     index = path.with_suffix(".txnindex")
@@ -93,7 +95,7 @@ def aborted_transactions(path: Path, first_offset: int) -> Iterator[Entry]:
 
 
 def _marker(batch: bytes, header: BatchHeader) -> dict[str, Any]:
-    """How a control batch ends a transaction; nothing if it is no marker."""
+    """Describe the marker in a control batch; empty if the batch holds no marker."""
     from penstock.model.control_record import parse_marker
     from penstock.model.errors import KafkaError
 
@@ -161,12 +163,12 @@ def heading() -> str:
 
 
 def _one_line(text: object) -> str:
-    """Without line breaks and other characters that would move the cursor."""
+    """Escape line breaks and other characters that would move the cursor."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
 
 
 def json_fields(entry: Entry) -> dict[str, Any]:
-    """An entry for programs: keys and values as `penstock consume --output json` has them."""
+    """Format an entry for programs, with keys and values as in `penstock consume --output json`."""
     if entry.kind != "record":
         return entry.fields
     fields = entry.fields
@@ -180,7 +182,7 @@ def json_fields(entry: Entry) -> dict[str, Any]:
 
 
 def text_line(entry: Entry) -> str:
-    """An entry for people."""
+    """Format an entry for people."""
     fields = entry.fields
     if entry.kind == "bad":
         return f"!! {fields['bytes']} bad bytes at {fields['position']}: {fields['reason']}"
@@ -218,7 +220,7 @@ def _line(cells: tuple[Any, ...]) -> str:
 
 
 def _moment(timestamp_ms: int) -> str:
-    """Clients may write any timestamp; one that is no date is shown as its number."""
+    """Format a timestamp; clients may write any number, and one outside all dates is shown as it is."""
     try:
         return (
             datetime.fromtimestamp(timestamp_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""The one line of a program's log that tells why it ended."""
+"""The line of a program's log that explains why it ended."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _TELLING = re.compile(r"(^Caused by: |^Exception in thread|\bERROR\b|^[\w.$]+(?:
 
 
 def telling_line(log: Path) -> str:
-    """The innermost cause, the last error, or else the last line."""
+    """Return the innermost cause, else the last error, else the last line."""
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - TAIL_BYTES))
         lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
@@ -18,4 +18,4 @@ def telling_line(log: Path) -> str:
     errors = [line for line in lines if _TELLING.search(line)]
     if causes:
         return causes[-1].removeprefix("Caused by: ")
-    return (errors or lines or ["it said nothing"])[-1]
+    return (errors or lines or ["it printed nothing"])[-1]

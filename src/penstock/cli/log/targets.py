@@ -1,7 +1,7 @@
-"""What a path given to `penstock log` means: a data directory, one partition's directory, or a segment file.
+"""The partitions that a path given to `penstock log` stands for: those of a data directory, or a single one.
 
-What only the metadata store knows (where a log starts, whether it is compacted) is looked up there, read-only, if the
-directory is part of a data directory.
+Where a log starts and whether it is compacted is known to the metadata store only. Both are looked up there, read-only,
+if the directory is part of a data directory.
 """
 
 from __future__ import annotations
@@ -14,14 +14,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.cli.log.segment_dump import segment_files
 from penstock.cli.terminal.errors import CommandError, ExitCode, not_found
 
 OFFSETS_TOPIC = "__consumer_offsets"
+EXPECTED = (
+    "give the directory that `penstock serve --data-dir` writes (it holds format.json and topics),"
+    " or the directory of one partition, with segments such as 00000000000000000000.log"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """One partition's directory, and what the metadata say about it."""
+    """The directory of a partition, with what the metadata store says about it."""
 
     directory: Path
     topic: str
@@ -35,28 +40,43 @@ class Target:
 
 
 def find_targets(path: Path, topic: str | None, partition: int | None) -> list[Target]:
-    """The partitions that a command is about, in order."""
+    """Return the partitions that a command is about, ordered by topic and number."""
     if not path.exists():
-        raise CommandError(f"{path} does not exist", ExitCode.NOT_FOUND, hint="give a data or partition directory")
+        raise CommandError(f"{path} does not exist", ExitCode.NOT_FOUND, hint=EXPECTED)
     root = data_root(path)
-    if path.is_dir() and root is not None and path.resolve() == root:
-        found = _partitions(root)
-    elif path.is_dir() and any(path.glob("*.log")):
-        found = [identify(path)]
-    else:
-        raise CommandError(
-            f"{path} is neither a data directory nor a partition's directory", ExitCode.NOT_FOUND, hint="see --help"
-        )
+    found = _targets_at(path, root)
     chosen = [t for t in found if topic in (None, t.topic) and partition in (None, t.partition)]
-    if topic is not None and not chosen:
-        wanted = topic if partition is None else f"{topic}-{partition}"
-        known = {t.topic if partition is None else t.name for t in found}
-        raise not_found("partition" if partition is not None else "topic", wanted, known, f"it has nothing in {path}")
+    if not chosen and (topic is not None or partition is not None):
+        raise _missing(path, topic, partition, found)
     return _with_metadata(chosen, root)
 
 
+def _targets_at(path: Path, root: Path | None) -> list[Target]:
+    if path.is_dir() and root is not None and path.resolve() == root:
+        return _partitions(root)
+    if path.is_dir() and (segment_files(path) or _is_partition_of(path, root)):
+        return [identify(path)]
+    problem = f"{path} is neither a data directory of Penstock nor the directory of a partition"
+    raise CommandError(problem, ExitCode.USAGE, hint=EXPECTED)
+
+
+def _is_partition_of(path: Path, root: Path | None) -> bool:
+    """Return whether the path is DATA/topics/TOPIC/ID/PARTITION: such a directory counts even without segments."""
+    if root is None or not path.name.isdecimal():
+        return False
+    return path.resolve().parent.parent.parent == root / "topics"
+
+
+def _missing(path: Path, topic: str | None, partition: int | None, found: list[Target]) -> CommandError:
+    if topic is None:
+        return CommandError(f"no topic in {path} has a partition {partition}", ExitCode.NOT_FOUND)
+    wanted = topic if partition is None else f"{topic}-{partition}"
+    known = {t.topic if partition is None else t.name for t in found}
+    return not_found("topic" if partition is None else "partition", wanted, known, f"{path} holds nothing of it")
+
+
 def data_root(path: Path) -> Path | None:
-    """The data directory that a path is or lies in."""
+    """Return the data directory that is, or contains, the path; None if there is none."""
     resolved = path.resolve()
     for candidate in (resolved, *resolved.parents):
         if (candidate / "format.json").is_file() and (candidate / "topics").is_dir():
@@ -70,7 +90,7 @@ def _partitions(root: Path) -> list[Target]:
 
 
 def identify(directory: Path) -> Target:
-    """DATA/topics/<topic>/<topic id>/<partition>; a directory copied elsewhere is known by its own name."""
+    """Name a partition by its path, DATA/topics/TOPIC/ID/PARTITION, or a copy elsewhere by its own name."""
     resolved = directory.resolve()
     number = int(resolved.name) if resolved.name.isdecimal() else 0
     topic = resolved.parent.parent.name if resolved.name.isdecimal() else resolved.name
@@ -109,7 +129,7 @@ def _with_metadata(targets: list[Target], root: Path | None) -> list[Target]:
 
 
 def is_in_use(root: Path) -> bool:
-    """Whether a broker has the directory open at this moment."""
+    """Return whether a running broker has the directory open."""
     try:
         fd = os.open(root / "penstock.lock", os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -125,7 +145,7 @@ def is_in_use(root: Path) -> bool:
 
 @contextlib.contextmanager
 def exclusive(root: Path | None) -> Iterator[None]:
-    """Keep brokers out while something is changed."""
+    """Hold the lock of the data directory, so that no broker starts in it meanwhile."""
     from penstock.storage.data_directory import DataDirectoryError
     from penstock.storage.lock import DirectoryLock
 
