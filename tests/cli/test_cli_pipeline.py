@@ -51,29 +51,59 @@ def test_init_copies_the_example(alone: CommandLine, tmp_path: Path) -> None:
 
 
 def test_init_refuses(alone: CommandLine, tmp_path: Path) -> None:
-    assert "exists already" in alone("pipeline", "init", tmp_path, code=2).err
-    assert "no name for a project" in alone("pipeline", "init", tmp_path / "a b", code=2).err
+    assert "already exists" in alone("pipeline", "init", tmp_path, code=2).err
+    assert "cannot be the name of a project" in alone("pipeline", "init", tmp_path / "a b", code=2).err
     told = alone("pipeline", "init", tmp_path / "x", "--example", "price", code=4).err
     assert "did you mean prices?" in told
 
 
+def test_only_pipelines_are_offered_as_examples(alone: CommandLine, tmp_path: Path) -> None:
+    """The directory of examples has other programs, too, which would make projects that cannot run."""
+    for name in ("edge", "exactly-once", "fastapi-events", "simple-consumer", "simple-producer"):
+        assert (REPOSITORY / "examples" / name).is_dir()
+        refused = alone("pipeline", "init", tmp_path / "mine", "--example", name, code=4).err
+        assert refused == f"penstock: example {name} does not exist; choose from: prices\n"
+        assert not (tmp_path / "mine").exists()
+
+
 @pytest.mark.parametrize("command", ["run", "validate", "status"])
 def test_a_directory_without_a_spec_is_no_project(alone: CommandLine, tmp_path: Path, command: str) -> None:
-    assert "penstock pipeline init NAME" in alone("pipeline", command, tmp_path, code=4).err
-    assert "does not exist" in alone("pipeline", command, tmp_path / "nowhere", code=4).err
+    for path, problem in ((tmp_path, "it has no spark-pipeline.yml"), (tmp_path / "nowhere", "does not exist")):
+        told = alone("pipeline", command, path, code=4).err
+        assert problem in told
+        assert "penstock pipeline init NAME" in told
+
+
+@pytest.mark.parametrize("command", ["run", "validate", "status"])
+def test_projects_nearby_are_named(alone: CommandLine, project: Path, command: str) -> None:
+    parent = project.parent
+    assert f"there are projects in {project}" in alone("pipeline", command, parent / "nosuch", code=4).err
+    assert f"there are projects in {project}" in alone("pipeline", command, parent, code=4).err
+    assert f"did you mean {project}?" in alone("pipeline", command, parent / "shopp", code=4).err
+
+
+@pytest.mark.parametrize("option", ["--show", "--table"])
+def test_a_table_that_is_not_defined_is_refused_at_once(alone: CommandLine, tmp_path: Path, option: str) -> None:
+    """Before Spark starts, and before the broker is asked: it took over a minute and ended with 0."""
+    alone("pipeline", "init", tmp_path / "mine", "--example", "prices", "-b", "127.0.0.1:1")
+    told = alone("pipeline", "run", tmp_path / "mine", option, "nosuch", code=4, JAVA_HOME="/nowhere").err
+    assert f"{option} nosuch: table nosuch does not exist" in told
+    assert "the tables are bars, latest_price, prices, quarantine" in told
+    assert "did you mean bars?" in alone("pipeline", "run", tmp_path / "mine", option, "bar", code=4).err
+    alone("pipeline", "run", tmp_path / "mine", option, "bars", code=3)
 
 
 def test_a_spec_with_a_mistake(alone: CommandLine, project: Path) -> None:
     (project / "spark-pipeline.yml").write_text(SPEC + "colour: red\n")
-    assert "colour is not known" in alone("pipeline", "run", project, code=2).err
-    assert "colour is not known" in alone("pipeline", "list", project.parent).out
+    assert "unknown field colour" in alone("pipeline", "run", project, code=2).err
+    assert "unknown field colour" in alone("pipeline", "list", project.parent).out
 
 
 def test_options_that_make_no_sense(alone: CommandLine, project: Path) -> None:
     both = alone("pipeline", "run", project, "--master", "spark://a:1", "--remote", "sc://a:1", code=2)
-    assert "exclude each other" in both.err
+    assert "cannot be used together" in both.err
     assert "--every 'soon'" in alone("pipeline", "run", project, "--watch", "--every", "soon", code=2).err
-    assert "begin anew" in alone("pipeline", "run", project, "--watch", "--full-refresh", code=2).err
+    assert "start from scratch" in alone("pipeline", "run", project, "--watch", "--full-refresh", code=2).err
 
 
 def test_no_java(alone: CommandLine, project: Path, tmp_path: Path) -> None:
@@ -84,7 +114,7 @@ def test_no_java(alone: CommandLine, project: Path, tmp_path: Path) -> None:
 
 def test_a_python_that_will_not_do(alone: CommandLine, project: Path) -> None:
     told = alone("pipeline", "run", project, code=2, PYSPARK_PYTHON="/no/python").err
-    assert "PYSPARK_PYTHON=/no/python is no program" in told
+    assert "PYSPARK_PYTHON=/no/python is not a program" in told
 
 
 def test_without_the_extra(project: Path) -> None:
@@ -93,7 +123,7 @@ def test_without_the_extra(project: Path) -> None:
     script = f"{hidden}; from penstock.cli.main import main; main()"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
-    assert "not here: pyarrow; install it with: pip install 'penstock[spark]'" in done.stderr
+    assert "not installed: pyarrow; install them with: pip install 'penstock[spark]'" in done.stderr
 
 
 def test_a_broker_that_is_down_is_found_before_spark_starts(alone: CommandLine, project: Path, tmp_path: Path) -> None:
@@ -110,7 +140,7 @@ def test_one_run_at_a_time(alone: CommandLine, project: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         lock.write(f"{os.getpid()}\n")
         lock.flush()
-        assert f"running already, as process {os.getpid()}" in alone("pipeline", "run", project, code=1).err
+        assert f"already running, as process {os.getpid()}" in alone("pipeline", "run", project, code=1).err
 
 
 def test_status_of_a_project_that_never_ran(alone: CommandLine, project: Path) -> None:

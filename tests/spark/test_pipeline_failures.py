@@ -42,7 +42,7 @@ def broken(make_project: Any, client: RawClient) -> Any:
         last = said[-1]
         assert last.startswith("penstock: prices"), said
         assert not any("at org.apache" in line for line in said), said
-        log = Path(last.rpartition("everything is in ")[2])
+        log = Path(last.rpartition("the full log is ")[2])
         assert log.is_relative_to(project.directory / "state" / "logs")
         assert log.stat().st_size > 0
         return last
@@ -66,6 +66,36 @@ def test_definitions_with_mistakes(broken: Any) -> None:
     assert "no_such_column" in broken(table("topic('a').select('no_such_column')"), "validate")
     told = broken(table("topic('a', maxOffsetPerTrigger='1')"), "validate")
     assert f"transformations/broken.py:{line + 1}: BadOption: the option maxoffsetpertrigger is not known" in told
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(900)
+@pytest.mark.feature("S-03")
+def test_mistakes_in_sql_are_reported_with_file_and_line(make_project: Any) -> None:
+    project: Project = make_project("prices")
+    definition = project.directory / "transformations" / "latest_price.sql"
+    first = "-- A comment; with a semicolon.\nCREATE MATERIALIZED VIEW one AS SELECT 1 AS a;\n"
+    definition.write_text(first + "CREATE MATERIALIZED VIEW two AS\nSELEC a FROM one\n")
+    told = project("validate", code=1).err
+    assert "prices: transformations/latest_price.sql:4: Syntax error at or near 'SELEC'" in told
+    definition.write_text(first + "CREATE MATERIALIZED VIEW two AS\nSELECT a\nFROM one WHERE nosuch > 1;\n")
+    told = project("validate", code=1).err
+    assert "flow two: transformations/latest_price.sql:5: A column" in told
+    assert "`nosuch`" in told
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(900)
+def test_a_table_that_only_spark_can_miss_is_refused_before_the_update(make_project: Any, client: RawClient) -> None:
+    """A computed name cannot be read from the definitions, so the check waits for Spark, but not for the update."""
+    project: Project = make_project("prices")
+    definition = project.directory / "transformations" / "more.py"
+    definition.write_text(
+        HEAD + "@dp.materialized_view(name='mo' + 're')\ndef f() -> DataFrame:\n    return spark.range(3)\n"
+    )
+    told = project("run", "--show", "nosuch", code=4).err
+    assert "table nosuch does not exist; the tables are bars, latest_price, more, prices, quarantine" in told
+    assert not (project.directory / "state" / "_checkpoints").exists()
 
 
 @pytest.mark.spark

@@ -1,7 +1,7 @@
-"""Why an update failed, in a sentence: out of Spark's messages, Java's causes and Python's tracebacks.
+"""The reason why an update failed, in one sentence, from Spark's messages, Java's causes and Python's tracebacks.
 
-The whole of it is in the log. What a person needs is the innermost cause: the exception that the source, the sink or a
-definition raised, or the condition with which Spark refused a plan.
+All of them are in the log. A person needs the innermost cause: the exception that the source, the sink or a definition
+raised, or the condition with which Spark refused a plan; and its place, if it is in a file of the project.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import traceback
 from pathlib import Path
+
+from penstock_spark.pipelines.sql_file import SqlFile, SqlMistake, without_line
 
 _FLOW = re.compile(r"\b[Ff]low:? '?([\w`]+(?:\.[\w`]+)*)")
 _FAILED = re.compile(r"\bFAILED\b|Failed to (?:resolve|analyze) flow|failed")
@@ -19,42 +21,54 @@ MAX_CHARACTERS = 600
 
 
 class Failure:
-    """What was told of it so far; true if there was any."""
+    """Messages and the error of one update; true once there is an error."""
 
     def __init__(self, project: Path) -> None:
         self._project = project.resolve()
         self._flow = ""
         self._messages: list[str] = []
         self._error = ""
+        self.sources: list[SqlFile] = []
+        """The SQL files whose definitions were registered."""
 
     def __bool__(self) -> bool:
         return bool(self._error)
 
     def take_message(self, text: str) -> None:
-        """One of the events of the run: those of failing flows come before the error that ends it."""
+        """Keep a message of the run if it is about a failure: those of flows come before the error that ends it."""
         if _FAILED.search(text):
             self._messages.append(text)
 
     def take_error(self, error: BaseException) -> None:
         place = self._place(error)
+        if isinstance(error, SqlMistake):
+            self._error = place + explained(str(error))
+            return
         last = f"{type(error).__name__}: {error}"
         told = max((explained(text) for text in (*reversed(self._messages), last)), key=_worth)
         for message in self._messages:
             if found := _FLOW.search(message):
                 self._flow = found[1].replace("`", "")
                 break
+        if not place and (in_sql := self._place_in_sql(told)):
+            place, last = in_sql, without_line(told)
         self._error = place + (explained(last) if place else told)
 
     def document(self) -> dict[str, str]:
         return {"error": self._error, "flow": self._flow}
 
     def _place(self, error: BaseException) -> str:
-        """Where in the project's own definitions it happened, if it happened there."""
+        """Return the place in the project's definitions that raised the error; empty if it came from elsewhere."""
+        if isinstance(error, SqlMistake):
+            return error.place
         if isinstance(error, SyntaxError) and error.filename:
             return f"{self._relative(error.filename)}:{error.lineno}: "
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame for frame in frames if Path(frame.filename).is_relative_to(self._project)]
         return f"{self._relative(own[-1].filename)}:{own[-1].lineno}: " if own else ""
+
+    def _place_in_sql(self, told: str) -> str:
+        return next((place for source in self.sources if (place := source.place_of_flow(self._flow, told))), "")
 
     def _relative(self, name: str) -> str:
         path = Path(name)
@@ -62,14 +76,14 @@ class Failure:
 
 
 def _worth(text: str) -> int:
-    """A cause with a name tells more than a sentence that something failed."""
+    """Rank a cause with a name above a sentence that something failed."""
     if not text:
         return 0
     return 1 if _FAILED.search(text) else 2
 
 
 def explained(text: str) -> str:
-    """The innermost cause in a text of many lines."""
+    """Find the innermost cause in a text of many lines."""
     raised = [(name, message) for name, message in _RAISED.findall(text) if not name.startswith(_JAVA)]
     if raised:
         name, message = raised[-1]

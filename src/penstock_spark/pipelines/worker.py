@@ -1,11 +1,11 @@
-"""Runs updates of a pipeline project on a Spark Connect server and tells what happens, an event a line.
+"""Worker process of `penstock pipeline`: updates a project on a Spark Connect server and reports events, one per line.
 
     python -m penstock_spark.pipelines.worker REQUEST
 
-It is what `spark-pipelines run` is, with the batches of every flow among its events, and with more than one update on
-the same server. REQUEST is JSON: the fields of `Request`. Events are JSON on stdout, as `penstock.cli.pipeline.events`
-describes them; everything that Spark or the project's definitions print goes to stderr. It ends with 0 if the last
-update completed, otherwise with 1.
+Unlike `spark-pipelines run`, it reports the batches of every flow, and can make several updates on the same server.
+REQUEST is JSON: the fields of `Request`. Events are JSON on stdout, as described in `penstock.cli.pipeline.events`;
+everything that Spark or the project's definitions print goes to stderr. The exit code is 0 if the last update
+completed, otherwise 1.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import signal
 import socket
 import sys
@@ -37,12 +36,9 @@ from pyspark.sql.connect.proto import Command
 
 from penstock_spark.pipelines.failure import Failure, explained
 from penstock_spark.pipelines.progress import ProgressListener
+from penstock_spark.pipelines.sql_file import SqlFile
 
 Tell = Callable[[Mapping[str, Any]], None]
-_SQL_TABLE = re.compile(
-    r"\bCREATE\s+(?:OR\s+REFRESH\s+)?(?:STREAMING\s+TABLE|MATERIALIZED\s+VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?([\w.`]+)",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +50,7 @@ class Request:
     """How long the server may take to listen."""
     storage: str
     configuration: Mapping[str, str]
-    """Goes before that of the spec."""
+    """Overrides that of the spec."""
     dry: bool = False
     full_refresh_all: bool = False
     full_refresh: Sequence[str] = ()
@@ -65,12 +61,22 @@ class Request:
     show_rows: int = 1000
 
 
-class Registry(SparkConnectGraphElementRegistry):
-    """Remembers the names of tables while it passes them on."""
+class UnknownTables(Exception):
+    """Tables were asked for that the project does not define."""
 
-    def __init__(self, spark: SparkSession, graph: str) -> None:
+    def __init__(self, wanted: Sequence[str], defined: Sequence[str]) -> None:
+        known = f"the tables are {', '.join(sorted(defined))}" if defined else "the project defines no tables"
+        super().__init__(f"table {', '.join(wanted)} does not exist; {known}")
+        self.wanted = list(wanted)
+
+
+class Registry(SparkConnectGraphElementRegistry):
+    """Registry of definitions that also keeps the names of tables, and the SQL files for the places of mistakes."""
+
+    def __init__(self, spark: SparkSession, graph: str, failure: Failure) -> None:
         super().__init__(spark, graph)
         self.tables: list[str] = []
+        self._failure = failure
 
     def register_output(self, output: Output) -> None:
         super().register_output(output)
@@ -78,18 +84,23 @@ class Registry(SparkConnectGraphElementRegistry):
             self.tables.append(output.name)
 
     def register_sql(self, sql_text: str, file_path: Path) -> None:
-        super().register_sql(sql_text, file_path)
-        self.tables += [name.replace("`", "") for name in _SQL_TABLE.findall(sql_text)]
+        source = SqlFile(file_path, sql_text)
+        try:
+            super().register_sql(sql_text, file_path)
+        except PySparkException as error:
+            raise source.mistake(str(error)) from error
+        self._failure.sources.append(source)
+        self.tables += source.tables
 
     def drop(self) -> None:
-        """The server would keep the graph for as long as the session lasts; with --watch there is one each update."""
+        """Drop the graph: the server would keep it until the session ends, and with --watch each update has one."""
         command = Command()
         command.pipeline_command.drop_dataflow_graph.dataflow_graph_id = self._dataflow_graph_id
         self._client.execute_command(command)
 
 
 class Worker:
-    """A session with the server, for one update or many."""
+    """Session with the server, for one update or many."""
 
     def __init__(self, request: Request, tell: Tell) -> None:
         self._request = request
@@ -101,19 +112,21 @@ class Worker:
         self._spark = builder.config("spark.sql.connect.serverStacktrace.enabled", "false").getOrCreate()
 
     def update(self) -> bool:
-        """One of them; whether it completed."""
+        """Make one update and return whether it completed."""
         listener = ProgressListener(self._tell)
         self._spark.streams.addListener(listener)
         failure = Failure(self._spec_path.parent)
+        missing: list[str] = []
         try:
             tables = self._run(failure)
         except Exception as error:
             traceback.print_exc()
             failure.take_error(error)
+            missing = error.wanted if isinstance(error, UnknownTables) else []
         finally:
             self._spark.streams.removeListener(listener)  # waits for what it still has to tell
         if failure:
-            self._tell({"kind": "failed", **failure.document()})
+            self._tell({"kind": "failed", **failure.document(), "missing": missing})
             return False
         for name in self._request.show:
             self._show(name)
@@ -121,13 +134,13 @@ class Worker:
         return True
 
     def close(self) -> None:
-        """Ends what runs for this session on the server, too."""
+        """Stop the session, and with it everything that the server runs for it."""
         self._spark.stop()
 
     def _run(self, failure: Failure) -> list[str]:
-        """The names of the tables."""
+        """Load the definitions, bring the tables up to date, and return their names."""
         spark = self._spark
-        spec = load_pipeline_spec(self._spec_path)  # each time: what was edited since takes effect
+        spec = load_pipeline_spec(self._spec_path)  # each time, so that edits take effect
         database = spec.database or spark.catalog.currentDatabase()
         self._home = f"{spec.catalog}.{database}" if spec.catalog else database
         if spec.database:
@@ -135,14 +148,23 @@ class Worker:
         graph = create_dataflow_graph(
             spark, default_catalog=spec.catalog, default_database=database, sql_conf=self._configured(spec)
         )
-        registry = Registry(spark, graph)
+        registry = Registry(spark, graph, failure)
         try:
             with self._sightless():
                 register_definitions(self._spec_path, registry, spec, spark, graph)
+            self._check_shown(registry.tables)
             self._execute(graph, failure)
         finally:
             registry.drop()
         return registry.tables
+
+    def _check_shown(self, defined: list[str]) -> None:
+        """Refuse before the update, which may take long, a table that could not be shown after it."""
+        known = {name.rpartition(".")[2].casefold() for name in defined}
+        absent = [name for name in self._request.show if name.rpartition(".")[2].casefold() not in known]
+        absent = [name for name in absent if not self._spark.catalog.tableExists(self._qualified(name))]
+        if absent:
+            raise UnknownTables(absent, defined)
 
     def _execute(self, graph: str, failure: Failure) -> None:
         request = self._request
@@ -164,9 +186,12 @@ class Worker:
 
     @contextlib.contextmanager
     def _sightless(self) -> Iterator[None]:
-        """In a database without tables. Spark 4.3 analyses some operators at once, withColumn among them: a table of
-        the pipeline that it finds, from a former run, it takes for somebody else's, and starts the flow without waiting
-        for that table. What it does not find it leaves to the graph, or refuses, as in the first run."""
+        """Use an empty database while definitions are registered.
+
+        Spark 4.3 analyses some operators immediately, withColumn among them. If it found a table of the pipeline, left
+        by an earlier run, it would treat it as one from outside and start the flow without waiting for it. A table that
+        it does not find is left to the graph, or refused, as in the first run.
+        """
         catalog, before = self._spark.catalog, self._spark.catalog.currentDatabase()
         empty = f"penstock_definitions_{uuid.uuid4().hex[:8]}"
         self._spark.sql(f"CREATE DATABASE {empty}")
@@ -178,7 +203,7 @@ class Worker:
             self._spark.sql(f"DROP DATABASE {empty}")
 
     def _configured(self, spec: PipelineSpec) -> dict[str, str]:
-        """The settings that a session may have; the others are the server's, which has got them at its start."""
+        """Apply and return the settings of the session; the server got all others at its start."""
         taken = {}
         for key, value in {**spec.configuration, **self._request.configuration}.items():
             if key.startswith("spark.") and not key.startswith("spark.sql."):
@@ -209,7 +234,7 @@ class Worker:
 
 
 def _wait_for(remote: str, patience_s: float) -> None:
-    """Until somebody listens: the server may have been started at the same time as this process."""
+    """Wait until the server listens: it may have been started at the same time as this process."""
     address = urlsplit(remote)
     deadline = time.monotonic() + patience_s
     while True:
@@ -224,7 +249,7 @@ def _wait_for(remote: str, patience_s: float) -> None:
 
 
 def _event_writer() -> Tell:
-    """Takes stdout for events; whatever else is printed goes to stderr from now on."""
+    """Reserve stdout for events; everything else that is printed goes to stderr from now on."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)
     lock = threading.Lock()  # the listener has a thread of its own

@@ -22,11 +22,11 @@ def make(directory: Path, text: str = SPEC) -> Path:
     ("text", "told"),
     [
         ("name: [", "cannot be read"),
-        ("just words", "is no spec"),
-        ("storage: state", "name, libraries is missing"),
-        (SPEC + "colour: red\n", "colour is not known"),
+        ("just words", "is not a spec"),
+        ("storage: state", "missing name, libraries"),
+        (SPEC + "colour: red\n", "unknown field colour"),
         (SPEC + "configuration:\n  spark.sql.shuffle.partitions: 4\n", 'write "4" with quotation marks'),
-        (SPEC + "configuration: 4\n", "configuration is a list of names and values"),
+        (SPEC + "configuration: 4\n", "configuration must be a mapping"),
     ],
 )
 def test_a_spec_with_a_mistake(tmp_path: Path, text: str, told: str) -> None:
@@ -70,8 +70,8 @@ def test_where_a_pipeline_runs() -> None:
     assert not parse_where("spark://a:7077", None).is_local
     assert parse_where(None, "sc://a:15002").name == "sc://a:15002"
     for master, remote, told in (
-        ("spark://a:1", "sc://a:1", "exclude each other"),
-        ("http://a", None, "no address of a cluster"),
+        ("spark://a:1", "sc://a:1", "cannot be used together"),
+        ("http://a", None, "not the address of a cluster"),
         (None, "a:15002", "sc://localhost:15002"),
     ):
         with pytest.raises(CommandError, match=told):

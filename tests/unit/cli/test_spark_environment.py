@@ -22,9 +22,9 @@ def program(path: Path, told: str) -> Path:
 @pytest.mark.parametrize(
     ("told", "expected"),
     [
-        ('openjdk version "11.0.2" 2019-01-15', "is Java 11, Spark needs 17"),
-        ('java version "1.8.0_202"', "is Java 8, Spark needs 17"),
-        ("who knows", "does not tell a version: who knows"),
+        ('openjdk version "11.0.2" 2019-01-15', "is Java 11, but Spark needs 17"),
+        ('java version "1.8.0_202"', "is Java 8, but Spark needs 17"),
+        ("who knows", "does not show a version: who knows"),
     ],
 )
 def test_a_java_that_will_not_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str, expected: str) -> None:
@@ -67,7 +67,7 @@ def test_the_python_of_the_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ),
         ("INFO a\nException in thread main: b\n\tat x", "Exception in thread main: b"),
         ("just\nlines\n", "lines"),
-        ("", "it said nothing"),
+        ("", "it printed nothing"),
     ],
 )
 def test_the_line_of_a_log_that_tells_why(tmp_path: Path, text: str, expected: str) -> None:

@@ -53,7 +53,7 @@ class PipelineDemo:
         self._progress, log = run_project(open_project(self._directory), Where(), wanted)
         if self._progress.error:
             kept = shutil.move(log, Path.cwd() / "penstock-demo.log")  # the directory is about to go
-            raise CommandError(f"the pipeline failed: {self._progress.error}", hint=f"everything is in {kept}")
+            raise CommandError(f"the pipeline failed: {self._progress.error}", hint=f"the full log is {kept}")
         [shown] = self._progress.shown
         rows = [dict(zip(shown["columns"], row, strict=True)) for row in shown["rows"]]
         self.bars = sorted(rows, key=lambda bar: (bar["symbol"], bar["minute"]))

@@ -1,1 +1,1 @@
-"""`penstock pipeline`: projects that run on Spark."""
+"""`penstock pipeline`: data pipelines on Spark."""

@@ -1,4 +1,4 @@
-"""`penstock pipeline`: projects of Spark Declarative Pipelines over topics. init, validate, run, status, list."""
+"""`penstock pipeline`: create, validate, run and inspect projects of Spark Declarative Pipelines over topics."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from penstock.cli.terminal.output import Output, note, print_json, print_table
 app = typer.Typer(no_args_is_help=True, help="Data pipelines on Spark, from topics to tables to topics.")
 
 PROJECT = Path()
-ProjectPath = Annotated[Path, typer.Argument(metavar="[PROJECT]", help="Its directory. Default: this one.")]
+ProjectPath = Annotated[Path, typer.Argument(metavar="[PROJECT]", help="Directory of the project. Default: this one.")]
 Master = Annotated[
     str | None, typer.Option("--master", metavar="URL", help="Run on this cluster, such as spark://host:7077.")
 ]
 Remote = Annotated[
-    str | None, typer.Option("--remote", metavar="URL", help="Use a Spark Connect server that runs: sc://host:15002.")
+    str | None, typer.Option("--remote", metavar="URL", help="Use a running Spark Connect server: sc://host:15002.")
 ]
 Conf = Annotated[
-    list[str] | None, typer.Option("--conf", "-c", metavar="NAME=VALUE", help="Goes before the spec's configuration.")
+    list[str] | None, typer.Option("--conf", "-c", metavar="NAME=VALUE", help="Override the configuration of the spec.")
 ]
 Bootstrap = Annotated[
     str | None,
@@ -40,24 +40,24 @@ Bootstrap = Annotated[
         "-b",
         metavar="ADDR",
         envvar="PENSTOCK_BOOTSTRAP_SERVER",
-        help=f"Goes before the spec's {BOOTSTRAP}.",
+        help=f"Broker to use, instead of the spec's {BOOTSTRAP}.",
     ),
 ]
 
 
 @app.command()
 def init(
-    name: Annotated[Path, typer.Argument(metavar="NAME", help="The directory to make.")],
-    topic: Annotated[str, typer.Option("--topic", "-t", help="What it reads.")] = "events",
-    example: Annotated[str | None, typer.Option("--example", help="Copy an example: prices.")] = None,
+    name: Annotated[Path, typer.Argument(metavar="NAME", help="Directory to create.")],
+    topic: Annotated[str, typer.Option("--topic", "-t", help="Topic to read.")] = "events",
+    example: Annotated[str | None, typer.Option("--example", help="Copy an example instead: prices.")] = None,
     bootstrap_server: Bootstrap = None,
 ) -> None:
-    """Make a project that runs: a topic as a table, and a view of it."""
+    """Create a project that is ready to run: a topic as a table, and a view of it."""
     if example:
         copy_example(example, name, bootstrap=bootstrap_server)
     else:
         make_project(name, topic=topic, bootstrap=bootstrap_server or DEFAULT_SERVER)
-    note(f"{name} is made; `penstock pipeline run {name}` runs it, {name / 'README.md'} says what it is")
+    note(f"created {name}; `penstock pipeline run {name}` runs it, and {name / 'README.md'} describes it")
 
 
 @app.command()
@@ -69,7 +69,7 @@ def validate(
     bootstrap_server: Bootstrap = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Check every definition, without reading or writing anything."""
+    """Check every definition without reading or writing data."""
     opened = open_project(project)
     wanted = Wanted(dry=True, conf=_conf(conf, bootstrap_server))
     progress, log = validate_project(opened, parse_where(master, remote), wanted)
@@ -77,18 +77,18 @@ def validate(
         print_json({"project": opened.name, "valid": not progress.error, "error": progress.error})
     _fail_if_failed(opened, progress, log)
     if output is Output.TABLE:
-        note(f"{opened.name} is sound")
+        note(f"{opened.name} is valid")
 
 
 @app.command()
 def run(
     project: ProjectPath = PROJECT,
     full_refresh: Annotated[
-        bool, typer.Option("--full-refresh", help="Forget all tables and checkpoints and begin at the beginning.")
+        bool, typer.Option("--full-refresh", help="Discard tables and checkpoints, and start from scratch.")
     ] = False,
-    table: Annotated[list[str] | None, typer.Option("--table", "-t", metavar="NAME", help="Only these.")] = None,
-    watch: Annotated[bool, typer.Option("--watch", "-w", help="Repeat it until Ctrl-C.")] = False,
-    every: Annotated[str, typer.Option("--every", metavar="TIME", help="With --watch: the pause between.")] = "5s",
+    table: Annotated[list[str] | None, typer.Option("--table", "-t", metavar="NAME", help="Update only these.")] = None,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Repeat until Ctrl-C.")] = False,
+    every: Annotated[str, typer.Option("--every", metavar="TIME", help="With --watch: pause between updates.")] = "5s",
     show: Annotated[
         list[str] | None, typer.Option("--show", metavar="TABLE", help="Print this table afterwards.")
     ] = None,
@@ -98,9 +98,9 @@ def run(
     bootstrap_server: Bootstrap = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Bring the tables up to date with the topics: one update, or with --watch one after the other."""
+    """Bring the tables up to date with the topics, once or, with --watch, again and again."""
     if watch and full_refresh:
-        raise CommandError("--watch with --full-refresh would begin anew each time", ExitCode.USAGE)
+        raise CommandError("--watch with --full-refresh would start from scratch each time", ExitCode.USAGE)
     opened = open_project(project)
     wanted = Wanted(
         full_refresh=full_refresh,
@@ -115,9 +115,12 @@ def run(
     _fail_if_failed(opened, progress, log)
     if output is Output.TABLE and progress.outcome == "completed":
         for shown in progress.shown:
-            print_shown(shown)
+            if not shown.get("error"):
+                print_shown(shown)
         rows = ", ".join(f"{name} {count:,}" for name, count in progress.tables.items())
         note(f"{opened.name} is up to date after {progress.seconds:.1f} s; rows: {rows or 'no tables'}")
+    if unshown := [f"{shown['table']}: {shown['error']}" for shown in progress.shown if shown.get("error")]:
+        raise CommandError(f"the update is done, but a table cannot be shown; {'; '.join(unshown)}", ExitCode.NOT_FOUND)
 
 
 @app.command()
@@ -141,7 +144,7 @@ def list_projects(
 ) -> None:
     """List the projects below a directory."""
     if not directory.is_dir():
-        raise CommandError(f"{directory} is no directory", ExitCode.NOT_FOUND)
+        raise CommandError(f"{directory} is not a directory", ExitCode.NOT_FOUND)
     rows = []
     for spec in find_projects(directory):
         try:
@@ -154,7 +157,7 @@ def list_projects(
     elif rows:
         print_table(["project", "directory", "last run"], [_list_row(row) for row in rows])
     else:
-        note(f"no projects below {directory}; `penstock pipeline init NAME` makes one")
+        note(f"no projects below {directory}; create one with `penstock pipeline init NAME`")
 
 
 def _list_row(row: Mapping[str, Any]) -> tuple[object, ...]:
@@ -164,9 +167,6 @@ def _list_row(row: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def print_shown(shown: Mapping[str, Any]) -> None:
-    if shown.get("error"):
-        note(f"{shown['table']}: {shown['error']}")
-        return
     numbers = [
         name
         for index, name in enumerate(shown["columns"])
@@ -190,9 +190,11 @@ def _document(project: Project, progress: UpdateProgress) -> dict[str, Any]:
 def _fail_if_failed(project: Project, progress: UpdateProgress, log: Path) -> None:
     if progress.outcome != "failed":
         return
+    if progress.missing:
+        raise CommandError(f"--show: {progress.error}", ExitCode.NOT_FOUND)
     flow = next((flow.name for flow in progress.flows.values() if flow.state == "failed"), "")
     where = f"{project.name}, flow {flow}" if flow else project.name
-    raise CommandError(f"{where}: {progress.error}", hint=f"everything is in {log}")
+    raise CommandError(f"{where}: {progress.error}", hint=f"the full log is {log}")
 
 
 def _conf(items: list[str] | None, bootstrap: str | None) -> dict[str, str]:

@@ -1,12 +1,12 @@
-"""What a running update has told so far: the events of `penstock_spark.pipelines.worker`, added up for each flow.
+"""Progress of an update: the events of `penstock_spark.pipelines.worker`, added up for each flow.
 
 Events are objects with a `kind`:
 
-    message    text: what Spark says of a flow or of the run
+    message    text: a sentence of Spark about a flow or about the run
     progress   flow, batch, rows, seconds, lag, groups: a batch of a streaming flow is done
-    rows       table, columns, rows: what --show asked for
+    rows       table, columns, rows: a table for --show, or its error
     completed  tables: how many rows each has now
-    failed     error, flow: why; the update has ended
+    failed     error, flow, missing: why the update ended; the tables of --show that do not exist
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from penstock.model.counted import counted
 
 _STATE = re.compile(r"[Ff]low '?([\w.`]+?)'? (?:is|has|was) (?:been )?([A-Z]{4,})")
 ENDED = ("completed", "failed", "skipped", "stopped", "excluded")
@@ -28,11 +30,11 @@ class FlowProgress:
     rows: int = 0
     batches: int = 0
     seconds: float = 0.0
-    """Spent on batches."""
+    """Time spent on all batches."""
     batch_seconds: float = 0.0
-    """Of the last one."""
+    """Time spent on the last one."""
     lag: int | None = None
-    """Records that are in its topics and that it has not read; None: it reads no topic, or nothing is known yet."""
+    """Records in its topics that it has not read; None if it reads no topic, or if nothing is known yet."""
     groups: list[str] = field(default_factory=list)
 
     @property
@@ -62,10 +64,11 @@ class UpdateProgress:
     shown: list[Mapping[str, Any]] = field(default_factory=list)
     outcome: str = "running"
     error: str = ""
+    missing: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
     def take(self, event: Mapping[str, Any]) -> str:
-        """Add it, and return what a line about it would say: nothing, if it is not worth one."""
+        """Add an event, and return a line about it; empty if the event deserves none."""
         kind = event["kind"]
         if kind == "progress":
             return self._take_progress(event)
@@ -76,6 +79,7 @@ class UpdateProgress:
         elif kind in ("completed", "failed"):
             self.outcome, self.tables = kind, dict(event.get("tables", {}))
             self.error = str(event.get("error", ""))
+            self.missing = list(event.get("missing", ()))
             self.seconds = time.time() - self.started
             if kind == "failed" and event.get("flow"):
                 self._flow(str(event["flow"])).state = "failed"
@@ -91,7 +95,7 @@ class UpdateProgress:
         flow.lag = event["lag"]
         lag = "" if flow.lag is None else f", lag {flow.lag:,}"
         return (
-            f"{flow.name}: batch {event['batch']}, {event['rows']:,} rows in {flow.batch_seconds:.2f} s,"
+            f"{flow.name}: batch {event['batch']}, {counted(event['rows'], 'row')} in {flow.batch_seconds:.2f} s,"
             f" {flow.rows_per_second:,.0f} rows/s{lag}"
         )
 

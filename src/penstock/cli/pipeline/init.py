@@ -1,10 +1,11 @@
-"""New projects: a small one of one's own, or a copy of an example that comes with Penstock."""
+"""New projects: from a small template, or as a copy of an example that comes with Penstock."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+from penstock.cli.pipeline.project import SPEC_NAMES
 from penstock.cli.terminal.errors import CommandError, ExitCode, not_found
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -16,6 +17,8 @@ _EXAMPLES = (Path(__file__).parent / "examples", Path(__file__).parents[4] / "ex
 def make_project(directory: Path, *, topic: str, bootstrap: str) -> None:
     name = _checked(directory)
     table = re.sub(r"\W", "_", topic)
+    if table[:1].isdecimal():  # the name of a Python function as well
+        table = f"topic_{table}"
     values = {"@NAME@": name, "@TOPIC@": topic, "@TABLE@": table, "@BOOTSTRAP@": bootstrap}
     for source in sorted(_TEMPLATE.rglob("*")):
         if not source.is_file() or "__pycache__" in source.parts:
@@ -23,7 +26,7 @@ def make_project(directory: Path, *, topic: str, bootstrap: str) -> None:
         text = source.read_text()
         for mark, value in values.items():
             text = text.replace(mark, value)
-        # Templates are no Python to the tools that look at this package, hence the ending.
+        # The ending .txt keeps linters and type checkers of this package away from the templates.
         _write(directory / source.relative_to(_TEMPLATE).with_suffix(""), text)
 
 
@@ -40,19 +43,22 @@ def copy_example(example: str, directory: Path, *, bootstrap: str | None = None)
 
 
 def _example(name: str) -> Path:
-    found = {path.name: path for root in _EXAMPLES if root.is_dir() for path in root.iterdir() if path.is_dir()}
+    """Find an example that is a pipeline; the directory of a clone has other programs as well."""
+    inner = (path for root in _EXAMPLES if root.is_dir() for path in root.iterdir())
+    found = {path.name: path for path in inner if any((path / spec).is_file() for spec in SPEC_NAMES)}
     if name not in found:
-        raise not_found("example", name, found, f"there is: {', '.join(sorted(found)) or 'none'}")
+        known = ", ".join(sorted(found))
+        raise not_found("example", name, found, f"choose from: {known}" if known else "no examples are installed")
     return found[name]
 
 
 def _checked(directory: Path) -> str:
     name = directory.name
     if not _NAME.fullmatch(name):
-        problem = f"{name!r} is no name for a project: letters, digits, - and _, beginning with a letter"
-        raise CommandError(problem, ExitCode.USAGE)
+        hint = "use letters, digits, - and _, and begin with a letter"
+        raise CommandError(f"{name!r} cannot be the name of a project", ExitCode.USAGE, hint=hint)
     if directory.exists():
-        raise CommandError(f"{directory} exists already", ExitCode.USAGE, hint="choose another name")
+        raise CommandError(f"{directory} already exists", ExitCode.USAGE, hint="choose another name")
     return name
 
 

@@ -1,21 +1,22 @@
-"""A pipeline project: a directory with a spec file, as Spark Declarative Pipelines want it, and all of its state.
+"""A pipeline project: a directory with a spec file, as Spark Declarative Pipelines expect it, and all of its state.
 
     NAME/
-      spark-pipeline.yml      what it is called, where its definitions are, its configuration
+      spark-pipeline.yml      its name, the places of its definitions, its configuration
       transformations/        definitions in Python and SQL
-      state/                  made by runs, never edited
+      state/                  written by runs, never edited
         _checkpoints/         how far each flow has read
-        warehouse/  catalog/  the tables, and what is known of them
-        logs/                 one file a run
+        warehouse/  catalog/  the tables and their catalog
+        logs/                 one file per run
         run.json              the last run
-        lock                  held while one runs
+        lock                  held during a run
 
-Spark wants `storage` to be an absolute address; here it may also be relative to the project.
+Spark requires `storage` to be an absolute URI; here it may also be a path relative to the project.
 """
 
 from __future__ import annotations
 
 import contextlib
+import difflib
 import fcntl
 import os
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ SPEC_NAMES = ("spark-pipeline.yml", "spark-pipeline.yaml")
 BOOTSTRAP = "penstock.bootstrap.servers"
 """The configuration by which a project's definitions find their broker."""
 LOGS_KEPT = 10
+SHOWN_MAX = 5
 _FIELDS = {"name", "storage", "catalog", "database", "schema", "configuration", "libraries"}
 
 
@@ -39,6 +41,8 @@ class Project:
     storage: str
     """Absolute, with a scheme."""
     configuration: dict[str, str]
+    libraries: tuple[str, ...] = ()
+    """Where the definitions are: files, or directories with /** behind them."""
 
     @property
     def directory(self) -> Path:
@@ -52,16 +56,24 @@ class Project:
     def record(self) -> Path:
         return self.state / "run.json"
 
+    def definitions(self) -> Iterator[Path]:
+        """Yield the files with definitions, as Spark finds them."""
+        for pattern in self.libraries:
+            below = f"{pattern}/*" if pattern.endswith("/**") else pattern
+            for path in sorted(self.directory.glob(below)):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    yield path
+
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """One run at a time: two would write the same checkpoints."""
+        """Hold the lock of the project: two runs at a time would write the same checkpoints."""
         self.state.mkdir(exist_ok=True)
         with (self.state / "lock").open("a+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 file.seek(0)
-                raise CommandError(f"{self.name} is running already, as process {file.read().strip()}") from None
+                raise CommandError(f"{self.name} is already running, as process {file.read().strip()}") from None
             file.truncate(0)
             file.write(f"{os.getpid()}\n")
             file.flush()
@@ -79,7 +91,7 @@ class Project:
         return False
 
     def new_log(self, label: str) -> Path:
-        """A new file; the oldest ones make room for it."""
+        """Name a new log file and delete the oldest ones."""
         logs = self.state / "logs"
         logs.mkdir(parents=True, exist_ok=True)
         for old in sorted(logs.glob("*.log"))[: -LOGS_KEPT + 1]:
@@ -88,10 +100,10 @@ class Project:
 
 
 def open_project(path: Path) -> Project:
-    """By its directory or its spec file. CommandError if it is none."""
+    """Open a project by its directory or its spec file."""
     spec = _spec_in(path) if path.is_dir() else path
     if not spec.is_file():
-        raise CommandError(f"{path} does not exist", ExitCode.NOT_FOUND)
+        raise CommandError(f"{path} does not exist", ExitCode.NOT_FOUND, hint=_elsewhere(path))
     fields = _read(spec)
     storage = str(fields["storage"])
     if ":" not in storage.partition("/")[0]:
@@ -101,11 +113,12 @@ def open_project(path: Path) -> Project:
         name=str(fields["name"]),
         storage=storage,
         configuration={str(key): _text(spec, key, value) for key, value in (fields.get("configuration") or {}).items()},
+        libraries=_libraries(spec, fields["libraries"]),
     )
 
 
 def find_projects(below: Path, *, depth: int = 4) -> Iterator[Path]:
-    """Spec files, in order; hidden directories and the state of projects are passed over."""
+    """Yield spec files in order, without those in hidden directories and in the state of projects."""
     for name in SPEC_NAMES:
         if (below / name).is_file():
             yield below / name
@@ -124,8 +137,22 @@ def _spec_in(directory: Path) -> Path:
         return found[0]
     if found:
         raise CommandError(f"{directory} has two spec files: {' and '.join(SPEC_NAMES)}", ExitCode.USAGE)
-    hint = "name a project, or make one with `penstock pipeline init NAME`"
-    raise CommandError(f"{directory} is no pipeline project, it has no {SPEC_NAMES[0]}", ExitCode.NOT_FOUND, hint=hint)
+    problem = f"{directory} is not a pipeline project: it has no {SPEC_NAMES[0]}"
+    raise CommandError(problem, ExitCode.NOT_FOUND, hint=_elsewhere(directory))
+
+
+def _elsewhere(path: Path) -> str:
+    """Return a hint: the projects that there are, with the most similar name first, or how to make one."""
+    below = path if path.is_dir() else path.parent if path.parent.is_dir() else Path()
+    found = [str(spec.parent) for spec in find_projects(below, depth=2) if spec.parent != path]
+    names = {Path(name).name: name for name in found}
+    if close := difflib.get_close_matches(path.name, names, n=1):
+        return f"did you mean {names[close[0]]}?"
+    make = "make one with `penstock pipeline init NAME`"
+    if not found:
+        return f"name the directory of a project, or {make}"
+    more = f" and {len(found) - SHOWN_MAX} more (`penstock pipeline list`)" if len(found) > SHOWN_MAX else ""
+    return f"there are projects in {', '.join(found[:SHOWN_MAX])}{more}; or {make}"
 
 
 def _read(spec: Path) -> dict[str, Any]:
@@ -136,19 +163,27 @@ def _read(spec: Path) -> dict[str, Any]:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise CommandError(f"{spec} cannot be read: {' '.join(str(error).split())}", ExitCode.USAGE) from None
     if not isinstance(fields, dict):
-        raise CommandError(f"{spec} is no spec: it needs name and storage", ExitCode.USAGE)
+        raise CommandError(f"{spec} is not a spec: it needs name, storage and libraries", ExitCode.USAGE)
     if unknown := sorted(set(map(str, fields)) - _FIELDS):
         known = ", ".join(sorted(_FIELDS))
-        raise CommandError(f"{spec}: {', '.join(unknown)} is not known; there are {known}", ExitCode.USAGE)
+        raise CommandError(f"{spec}: unknown field {', '.join(unknown)}; the fields are {known}", ExitCode.USAGE)
     if missing := [name for name in ("name", "storage", "libraries") if not fields.get(name)]:
-        raise CommandError(f"{spec}: {', '.join(missing)} is missing", ExitCode.USAGE)
+        raise CommandError(f"{spec}: missing {', '.join(missing)}", ExitCode.USAGE)
     if not isinstance(fields.get("configuration") or {}, dict):
-        raise CommandError(f"{spec}: configuration is a list of names and values", ExitCode.USAGE)
+        raise CommandError(f"{spec}: configuration must be a mapping of names to values", ExitCode.USAGE)
     return fields
+
+
+def _libraries(spec: Path, entries: object) -> tuple[str, ...]:
+    try:
+        return tuple(str(entry["glob"]["include"]) for entry in entries)  # type: ignore[attr-defined]
+    except (TypeError, KeyError):
+        hint = "write a list with entries such as `- glob: {include: transformations/**}`"
+        raise CommandError(f"{spec}: libraries must be a list of globs", ExitCode.USAGE, hint=hint) from None
 
 
 def _text(spec: Path, key: object, value: object) -> str:
     if not isinstance(value, str):
         hint = f'write "{value}" with quotation marks'
-        raise CommandError(f"{spec}: configuration {key} is no text", ExitCode.USAGE, hint=hint)
+        raise CommandError(f"{spec}: configuration {key} is not a string", ExitCode.USAGE, hint=hint)
     return value

@@ -1,7 +1,6 @@
 """`state/run.json`: the last run of a project, written when it starts and again when it ends.
 
-A run that was killed leaves "running" behind; since it does not hold the project's lock any more, it reads as
-"interrupted".
+A run that was killed leaves "running" behind. Since it no longer holds the project's lock, it reads as "interrupted".
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ class RunRecord:
     state: str = "running"
     seconds: float = 0.0
     updates: int = 0
-    """With --watch there are several; the figures are those of the last one."""
+    """There are several with --watch; the other figures are those of the last one."""
     error: str = ""
     bootstrap: str = ""
     flows: list[dict[str, Any]] = field(default_factory=list)
     tables: dict[str, int] = field(default_factory=dict)
 
     def write(self, path: Path) -> None:
-        """Whole or not at all."""
+        """Write the record atomically."""
         new = path.with_suffix(".new")
         new.write_text(json.dumps({"version": VERSION, **asdict(self)}, indent=2) + "\n")
         new.replace(path)

@@ -1,4 +1,4 @@
-"""A run of a project from its lock to its record: progress on the screen, the outcome in `state/run.json`."""
+"""Runs of a project, from lock to record: progress on the screen, the outcome in `state/run.json`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from penstock.cli.pipeline.events import UpdateProgress
 from penstock.cli.pipeline.project import BOOTSTRAP, Project
 from penstock.cli.pipeline.record import RunRecord, last_run
 from penstock.cli.pipeline.screen import progress_screen
+from penstock.cli.pipeline.tables import defined_tables
 from penstock.cli.pipeline.update import Wanted, Where, update_events
 from penstock.cli.terminal.output import note
 
 
 def validate_project(project: Project, where: Where, wanted: Wanted) -> tuple[UpdateProgress, Path]:
-    """A dry run: nothing is read, written or recorded."""
+    """Make a dry run, which reads, writes and records nothing."""
     progress = UpdateProgress()
     with project.locked():
         log = project.new_log(_label("validate"))
@@ -26,10 +27,13 @@ def validate_project(project: Project, where: Where, wanted: Wanted) -> tuple[Up
 
 
 def run_project(project: Project, where: Where, wanted: Wanted) -> tuple[UpdateProgress, Path]:
-    """Updates with their progress on screen and their record in the project; the last one, and the log."""
+    """Run updates with progress on the screen and a record in the project; return the last one and the log."""
+    tables = defined_tables(project)
+    tables.check("--show", wanted.show)
+    tables.check("--table", wanted.tables)
     bootstrap = wanted.conf.get(BOOTSTRAP) or project.configuration.get(BOOTSTRAP, "")
     if bootstrap and where.is_local:
-        connect(bootstrap)  # Spark would find out after a minute
+        connect(bootstrap)  # otherwise Spark would fail only after a minute
     with project.locked():
         log = project.new_log(_label("run"))
         kind = "full refresh" if wanted.full_refresh else "incremental"
@@ -48,8 +52,8 @@ def run_project(project: Project, where: Where, wanted: Wanted) -> tuple[UpdateP
 
 
 def _follow(project: Project, where: Where, wanted: Wanted, record: RunRecord, log: Path) -> UpdateProgress:
-    """The last update that came to an end."""
-    note(f"{project.name} on {where.name}; everything that Spark says is in {log}")
+    """Return the last update that ended."""
+    note(f"{project.name} on {where.name}; the log of Spark is {log}")
     progress = done = UpdateProgress()
     try:
         with update_events(project, where, wanted, log) as events, progress_screen() as tell:
@@ -59,12 +63,12 @@ def _follow(project: Project, where: Where, wanted: Wanted, record: RunRecord, l
                     done, progress = progress, UpdateProgress()
                     _keep(project, record, done)
                     if done.error and wanted.every_s is not None:
-                        note(f"{project.name}: {done.error}; it is tried again")
+                        note(f"{project.name}: {done.error}; trying again")
     except KeyboardInterrupt:
         if wanted.every_s is None:
-            note("interrupted: what was done is kept, the next run goes on from there")
+            note("interrupted; the next run continues from here")
             raise
-        note("stopped; the next run goes on from here")  # the ordinary end of --watch
+        note("stopped; the next run continues from here")  # the ordinary end of --watch
     return done
 
 

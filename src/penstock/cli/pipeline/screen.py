@@ -1,4 +1,4 @@
-"""The progress of an update: live bars on a terminal, plain lines everywhere else. Both go to stderr."""
+"""Progress of an update on stderr: live bars on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COLOURS = {"completed": "green", "failed": "red", "running": "cyan"}
 
 @contextlib.contextmanager
 def progress_screen() -> Iterator[Tell]:
-    """What to call with the progress after each event, and with the line about it."""
+    """Yield a function to call after each event, with the progress and the line about the event."""
     if not sys.stderr.isatty():
         yield lambda _, line: note(line) if line else None
         return
@@ -54,12 +54,12 @@ def _figures(flow: FlowProgress) -> tuple[str, str, str]:
 
 
 def _is_pulsing(flow: FlowProgress) -> bool:
-    """It works, and nobody knows for how long."""
+    """Return whether the flow is working with an unknown amount left."""
     return flow.state in ("starting", "running") and (flow.lag is None or not flow.rows)
 
 
 def _done(flow: FlowProgress) -> float:
-    """The part of its records that it has read; what has ended well is done."""
+    """Return the fraction of its records that a flow has read; 1 if it completed."""
     if flow.state in ENDED:
         return 1.0 if flow.state == "completed" else 0.0
     return flow.rows / (flow.rows + flow.lag) if flow.rows and flow.lag is not None else 0.0

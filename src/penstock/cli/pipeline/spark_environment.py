@@ -1,7 +1,7 @@
-"""What Spark needs of a machine, looked at before it is started: the packages, a Java, and a Python for its workers.
+"""Requirements of Spark, checked before it is started: the packages, Java, and a Python for its workers.
 
-Spark itself would say it late and in its own words: "JAVA_HOME is not set", "UnsupportedClassVersionError", or, ten
-seconds into the first query, "Python worker failed to connect back".
+Spark itself would report a lack late and in its own words: "JAVA_HOME is not set", "UnsupportedClassVersionError", or,
+ten seconds into the first query, "Python worker failed to connect back".
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from pathlib import Path
 from penstock.cli.terminal.errors import CommandError, ExitCode
 
 JAVA_LEAST = 17
-JAVA_HINT = "install it with `apt-get install openjdk-17-jre-headless`, or let JAVA_HOME name one"
-EXTRA_HINT = "install it with: pip install 'penstock[spark]'"
+JAVA_HINT = "install it with `apt-get install openjdk-17-jre-headless`, or set JAVA_HOME to another one"
+EXTRA_HINT = "install them with: pip install 'penstock[spark]'"
 PROBE_TIMEOUT_S = 60.0
 _PACKAGES = ("pyspark", "pyarrow", "numba", "pandas", "grpc", "penstock_spark")
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
-# They would turn the session that is asked for into another one.
+# They would replace the session that was asked for.
 _NOT_PASSED_ON = ("SPARK_REMOTE", "SPARK_API_MODE", "SPARK_CONNECT_MODE", "SPARK_CONNECT_MODE_ENABLED", "MASTER")
 _PROBE = "import sys, pyspark, pyspark_penstock; print(*sys.version_info[:2], pyspark.__version__)"
 
 
 def spark_environ() -> dict[str, str]:
-    """The environment for Spark's processes. CommandError says what is missing and how to get it."""
+    """Return the environment for Spark's processes; CommandError if something that they need is missing."""
     check_packages()
     check_java()
     environ = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
@@ -49,32 +49,32 @@ def spark_home() -> Path:
 def check_packages() -> None:
     missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
-        raise CommandError(f"pipelines need packages that are not here: {', '.join(missing)}", hint=EXTRA_HINT)
+        raise CommandError(f"pipelines need packages that are not installed: {', '.join(missing)}", hint=EXTRA_HINT)
 
 
 def check_java() -> None:
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=f"{home}/bin" if home else None)
     if java is None:
-        where = f"there is no Java at JAVA_HOME={home}" if home else "Spark needs Java, and there is none"
+        where = f"there is no Java at JAVA_HOME={home}" if home else "Spark needs Java, which is not installed"
         raise CommandError(where, hint=JAVA_HINT)
     told = _told([java, "-version"])
     version = _VERSION.search(told)
     if version is None:
-        raise CommandError(f"{java} -version does not tell a version: {_last_line(told)}", hint=JAVA_HINT)
+        raise CommandError(f"`{java} -version` does not show a version: {_last_line(told)}", hint=JAVA_HINT)
     if int(version[1]) < JAVA_LEAST:
-        raise CommandError(f"{java} is Java {version[1]}, Spark needs {JAVA_LEAST} or newer", hint=JAVA_HINT)
+        raise CommandError(f"{java} is Java {version[1]}, but Spark needs {JAVA_LEAST} or newer", hint=JAVA_HINT)
 
 
 def worker_python() -> str:
-    """This interpreter, unless PYSPARK_PYTHON names another one: that must have the same packages."""
+    """Return this interpreter, or the one of PYSPARK_PYTHON, which must have the same packages."""
     named = os.environ.get("PYSPARK_PYTHON")
     if not named:
         return sys.executable
-    hint = "unset it, and the Python of this command is used"
+    hint = "unset it to use the Python of this command"
     path = shutil.which(named)
     if path is None:
-        raise CommandError(f"PYSPARK_PYTHON={named} is no program", ExitCode.USAGE, hint=hint)
+        raise CommandError(f"PYSPARK_PYTHON={named} is not a program", ExitCode.USAGE, hint=hint)
     if os.path.realpath(path) == os.path.realpath(sys.executable) and Path(path).parent == Path(sys.executable).parent:
         return path
     told = _told([path, "-c", _PROBE])
@@ -87,7 +87,7 @@ def worker_python() -> str:
 
 
 def _told(command: list[str]) -> str:
-    """Everything that a program says; nothing if it cannot be run."""
+    """Return everything that a program prints, or the reason why it cannot be run."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_TIMEOUT_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -97,4 +97,4 @@ def _told(command: list[str]) -> str:
 
 def _last_line(text: str) -> str:
     lines = text.strip().splitlines()
-    return lines[-1] if lines else "it says nothing"
+    return lines[-1] if lines else "it printed nothing"

@@ -1,9 +1,9 @@
-"""A Spark Connect server of one's own, on loopback, for as long as a command runs.
+"""A private Spark Connect server on loopback, for as long as a command runs.
 
-`spark-pipelines` refuses `--master`; a Connect server takes it. So the server is started on the machine of the command,
-with this machine or a cluster behind it, and the pipeline talks to it. Tables are remembered in a catalog below the
-state directory (Derby through Spark's Hive catalog): Spark's default catalog forgets them with the process, and then
-refuses to make a table where its files are.
+`spark-pipelines` refuses `--master`, but a Connect server takes it. So the command starts a server on this machine,
+which runs locally or on a cluster, and the pipeline talks to it. Tables are kept in a catalog below the state directory
+(Derby through Spark's Hive catalog): Spark's default catalog forgets them with the process, and then refuses to create
+a table where its files already are.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 
 class SparkServer(ChildProcess):
-    """Starts on entry; it can be used when `wait_until_ready` has returned, by those who have its secret."""
+    """Server process that starts on entry; clients with its secret can use it once `wait_until_ready` has returned."""
 
     def __init__(
         self, *, name: str, master: str, state: Path, log: Path, environ: Mapping[str, str], conf: Mapping[str, str]
@@ -35,7 +35,7 @@ class SparkServer(ChildProcess):
         self._port = _free_port()
         self._log_path = log
         self.secret = {TOKEN: secrets.token_hex(16)}
-        """What the environment of a client must have."""
+        """Variables that the environment of a client must have."""
         settings = _everywhere(state, self._port) | (_local(state) if master.startswith("local") else {})
         own_options = settings[JAVA_OPTIONS]
         settings |= dict(conf)
@@ -43,17 +43,17 @@ class SparkServer(ChildProcess):
         command = [f"{environ['SPARK_HOME']}/bin/spark-submit", "--class", CLASS, "--name", name, "--master", master]
         for key, value in settings.items():
             command += ["--conf", f"{key}={value}"]
-        # Its working directory is where Spark leaves what it keeps nowhere else.
+        # Spark leaves files in its working directory that have no other place.
         super().__init__(command, environ={**environ, **self.secret}, directory=state, log=log)
 
     @property
     def address(self) -> str:
-        """For `--remote`."""
+        """The address for `--remote`."""
         return f"sc://localhost:{self._port}"
 
     def wait_until_ready(self) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
-        hint = f"all it said is in {self._log_path}"
+        hint = f"the full log is {self._log_path}"
         while time.monotonic() < deadline:
             if self.exit_code is not None:
                 raise CommandError(f"Spark did not start: {telling_line(self._log_path)}", hint=hint)

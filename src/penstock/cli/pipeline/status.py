@@ -1,4 +1,4 @@
-"""What is known of a project without starting Spark: its last run, its tables, and the lag of its groups."""
+"""Status of a project without starting Spark: its last run, its tables, and the lag of its groups."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _run(record: RunRecord) -> dict[str, Any]:
 
 
 def _lags(address: str, groups: Sequence[str]) -> tuple[list[dict[str, Any]], str]:
-    """Of each group, as the broker knows it now, and what the broker said."""
+    """Return the lag of each group as the broker knows it now, and the address of the broker or its error."""
     try:
         admin = connect(address).admin()
         return [{"group": group, "lag": group_lag(admin, group)} for group in groups], address
@@ -65,7 +65,7 @@ def print_status(described: Mapping[str, Any]) -> None:
     row = (described["project"], run["started"], run["state"], run["kind"], f"{run['seconds']:.1f}", run["master"])
     print_table(columns, [row], numbers=["seconds"])
     if run["error"]:
-        note(f"it failed: {run['error']}\neverything is in {run['log']}")
+        note(f"the run failed: {run['error']}\nthe full log is {run['log']}")
     if described["flows"]:
         rows = [
             (flow["flow"], flow["state"], flow["rows"] if flow["batches"] else None, flow["batches"] or None)
@@ -78,4 +78,4 @@ def print_status(described: Mapping[str, Any]) -> None:
         lags = [(group["group"], group["lag"]) for group in described["groups"]]
         print_table(["group", "lag"], lags, numbers=["lag"])
         if any(group["lag"] is None for group in described["groups"]):
-            note(f"the broker does not tell how far behind they are: {described['broker']}")
+            note(f"the lag is unknown: {described['broker']}")

@@ -1,7 +1,7 @@
-"""Updates of a project: Spark is started or found, and the events of its worker come back one by one.
+"""Updates of a project: start or find Spark, and pass on the events of its worker one by one.
 
-The worker is a process of its own (`penstock_spark.pipelines.worker`): this package needs no Spark, and whatever Spark
-and a project's definitions print goes to the log of the run and not to the screen.
+The worker is a process of its own (`penstock_spark.pipelines.worker`), so that this package does not need Spark, and
+so that everything that Spark and a project's definitions print goes to the log of the run and not to the screen.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from penstock.cli.terminal.errors import CommandError, ExitCode
 
 LOCAL = "local[*]"
 CONNECT_TIMEOUT_S = 10.0
-"""For a server that runs."""
+"""How long a running server may take to accept a connection."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """A cluster or this machine, on which a server is started; or a server that runs."""
+    """Where to run: on a cluster or this machine, where a server is started, or on a running server."""
 
     master: str = LOCAL
     remote: str | None = None
@@ -44,12 +44,12 @@ class Where:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What an update shall do."""
+    """Options of an update."""
 
     dry: bool = False
     full_refresh: bool = False
     tables: tuple[str, ...] = ()
-    """Only these, not all."""
+    """The tables to update; all if empty."""
     every_s: float | None = None
     show: tuple[str, ...] = ()
     conf: Mapping[str, str] = field(default_factory=dict)
@@ -73,23 +73,23 @@ class Wanted:
 
 def parse_where(master: str | None, remote: str | None) -> Where:
     if master and remote:
-        raise CommandError("--master and --remote exclude each other", ExitCode.USAGE)
+        raise CommandError("--master and --remote cannot be used together", ExitCode.USAGE)
     if remote:
         if not remote.startswith("sc://"):
-            hint = "for instance sc://localhost:15002"
-            raise CommandError(f"--remote {remote} is no Spark Connect address", ExitCode.USAGE, hint=hint)
+            hint = "write, for instance, sc://localhost:15002"
+            raise CommandError(f"--remote {remote} is not a Spark Connect address", ExitCode.USAGE, hint=hint)
         return Where(remote=remote)
     if not master:
         return Where()
     if not master.startswith(("local", "spark://", "k8s://", "yarn")):
-        hint = "local[4], spark://host:7077, k8s://https://host:443 or yarn"
-        raise CommandError(f"--master {master} is no address of a cluster", ExitCode.USAGE, hint=hint)
+        hint = "use local[4], spark://host:7077, k8s://https://host:443 or yarn"
+        raise CommandError(f"--master {master} is not the address of a cluster", ExitCode.USAGE, hint=hint)
     return Where(master=master)
 
 
 @contextlib.contextmanager
 def update_events(project: Project, where: Where, wanted: Wanted, log: Path) -> Iterator[Iterator[dict[str, Any]]]:
-    """Everything that is started here has ended when the block is left, whatever the reason."""
+    """Start the processes of an update, which end with the block in every case, and yield its events."""
     environ = spark_environ()
     with contextlib.ExitStack() as running:
         remote, server = where.remote, None
@@ -108,7 +108,7 @@ def update_events(project: Project, where: Where, wanted: Wanted, log: Path) -> 
         request = json.dumps(wanted.request(project, remote, START_TIMEOUT_S if server else CONNECT_TIMEOUT_S))
         command = [sys.executable, "-m", "penstock_spark.pipelines.worker", request]
         worker = ChildProcess(command, environ=environ, directory=project.directory, log=log, piped=True)
-        running.enter_context(worker)  # it loads its libraries while the server starts
+        running.enter_context(worker)  # loads its libraries while the server starts
         if server is not None:
             server.wait_until_ready()
         yield _events(worker, log)
@@ -123,4 +123,4 @@ def _events(worker: ChildProcess, log: Path) -> Iterator[dict[str, Any]]:
     code = worker.wait()
     if not told:
         problem = f"the update ended with exit code {code} before it began: {telling_line(log)}"
-        raise CommandError(problem, hint=f"everything is in {log}")
+        raise CommandError(problem, hint=f"the full log is {log}")
