@@ -95,13 +95,13 @@ class RecordReader:
         position = take_plain(payload, position, count, header.base_offset, header.base_timestamp, taken)
         if not taken:
             return 0, position
-        for offset, timestamp, key, value, _ in taken:
-            if offset >= start:
-                chunk.offsets.append(offset)
-                chunk.items.append(encode_item(partition, 1, key, offset, timestamp, b"", value))
-                chunk.keys.append(key)
-        if chunk.first_timestamp < 0:
-            chunk.first_timestamp = taken[-1].timestamp
+        wanted = taken if taken[0].offset >= start else [record for record in taken if record.offset >= start]
+        for offset, timestamp, key, value, _ in wanted:
+            chunk.offsets.append(offset)
+            chunk.items.append(encode_item(partition, 1, key, offset, timestamp, b"", value))
+            chunk.keys.append(key)
+        if chunk.first_timestamp < 0 and wanted:
+            chunk.first_timestamp = wanted[0].timestamp
         chunk.next_offset = taken[-1].offset + 1
         return len(taken), position
 
