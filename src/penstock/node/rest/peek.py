@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from penstock.broker.delivery.reading.aborted import AbortedFilter, has_transactions
 from penstock.cluster.partition import Partition
+from penstock.model.aborted_filter import AbortedFilter, has_transactions
 from penstock.model.batch import iter_headers
 from penstock.model.record import Record
 from penstock.model.records import records_from
@@ -50,10 +50,7 @@ def peek(partition: Partition, wanted: Wanted, scan: Scan) -> Peeked:
             found = partition.log.aborted_transactions(read.first_offset, read.next_offset, wait=True)
             aborted = AbortedFilter(found)
         for place, header in iter_headers(content):
-            if header.is_control:
-                aborted.ended(header)
-                continue
-            if header.is_transactional and aborted.covers(header):
+            if aborted.leaves_out(header):
                 continue
             batch = memoryview(content)[place : place + header.size_bytes]
             count = wanted.most - len(records)

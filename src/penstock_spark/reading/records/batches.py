@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from penstock.client.fetches import Fetched
+from penstock.model.aborted_filter import AbortedFilter
 from penstock.model.batch import HEADER_BYTES, BatchHeader, crc_matches, iter_headers
 from penstock.model.compression import decompress
-from penstock.model.control_record import parse_marker
 from penstock.model.errors import KafkaError
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.arrays import Bytes, Longs, sealed
@@ -79,25 +79,17 @@ class Batches:
         return self._counting(fetched, found)
 
     def _counting(self, fetched: Fetched, found: list[tuple[int, BatchHeader]]) -> Iterator[RecordBatch | DamagedBatch]:
-        waiting = sorted(fetched.aborted, key=lambda each: each.first_offset, reverse=True)
-        aborted: set[int] = set()
+        aborted = AbortedFilter(fetched.aborted)
         for at, header in found:
             if header.base_offset >= self.end:
                 return
-            while waiting and waiting[-1].first_offset <= header.last_offset:
-                aborted.add(waiting.pop().producer_id)
             one = self._one(fetched.records[at : at + header.size_bytes], header, aborted)
             if one is not None:
                 yield one
 
-    def _one(self, batch: memoryview, header: BatchHeader, aborted: set[int]) -> RecordBatch | DamagedBatch | None:
-        is_aborted = header.is_transactional and header.producer_id in aborted
-        if header.is_control or is_aborted:
+    def _one(self, batch: memoryview, header: BatchHeader, aborted: AbortedFilter) -> RecordBatch | DamagedBatch | None:
+        if aborted.leaves_out(header):
             self.skipped_bytes += len(batch)
-            if header.is_control:
-                marker = parse_marker(batch, header)
-                if marker is not None and not marker.is_commit:
-                    aborted.discard(marker.producer_id)
             return None
         if self._next(header.base_offset) > header.last_offset:
             self.skipped_bytes += len(batch)

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from penstock.broker.delivery.reading.aborted import AbortedFilter
 from penstock.broker.delivery.reading.chunk import Chunk
 from penstock.broker.delivery.reading.record_encoder import RecordReader, Wanted
+from penstock.model.aborted_filter import AbortedFilter, AbortedTransaction
 from penstock.model.batch import HEADER_BYTES, BatchHeader, iter_headers
 from penstock.model.compression import decompress
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import STORED_DECOMPRESSED_BYTES_MAX
-from penstock.storage.interface import AbortedTransaction
 
 UNPACKED_AT_ONCE_BYTES = 16 * 1024
 
@@ -54,10 +53,7 @@ class Cursor:
         """Go to the next batch with messages, and unpack it; False at the end. A large one is worth a thread."""
         while self._batches:
             position, header = self._batches.pop()
-            if header.is_control:
-                self._aborted.ended(header)
-                continue
-            if header.is_transactional and self._aborted.covers(header):
+            if self._aborted.leaves_out(header):
                 continue
             self.header = header
             self._left = header.record_count

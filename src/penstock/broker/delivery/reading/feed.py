@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from penstock.broker.delivery.reading.aborted import has_transactions
 from penstock.broker.delivery.reading.batch_cursor import Cursor, read_chunk
 from penstock.broker.delivery.reading.chunk import Chunk
 from penstock.broker.delivery.reading.record_encoder import Wanted
 from penstock.cluster.partition import Partition
+from penstock.model.aborted_filter import AbortedTransaction, has_transactions
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.storage.interface import AbortedTransaction
 
 READ_BYTES = 64 * 1024
 CHUNK_RECORDS = 200
