@@ -116,8 +116,8 @@ class PushHttp:
                     "name": row.name,
                     "topic": row.topic,
                     "delivery": "key" if row.by_key else "message",
-                    "members": 0 if live is None else len(live.core.members),
-                    "unacknowledged": 0 if live is None else live.core.in_flight,
+                    "members": 0 if live is None else live.member_count,
+                    "unacknowledged": 0 if live is None else live.in_flight,
                     "refresh": row.refresh_id if row.refresh_ends is not None else None,
                 }
             )

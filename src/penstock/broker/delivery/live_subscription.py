@@ -20,6 +20,8 @@ from penstock.broker.delivery.surroundings import Sink, Surroundings
 from penstock.broker.delivery.topic_feed import Supply
 from penstock.broker.groups import members as group_members
 from penstock.cluster.partition import Partition
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.push.data import AckRange
 from penstock.protocol.push.messages import Reset, TopicEnds, encode
 
 
@@ -98,6 +100,29 @@ class LiveSubscription:
         member.is_paused = False
         self.core.dealing.has_room(member, self.now_ms)
         self.wake()
+
+    def acknowledge(self, member: Member, ranges: Iterable[AckRange]) -> None:
+        """Take a member's answers. KafkaError if one of the messages was never sent; then none of them counts."""
+        try:
+            self.core.answers.acknowledge(member, ranges, self.now_ms)
+        finally:
+            self.wake()
+
+    def set_position(self, partition: int, offset: int) -> None:
+        """Declare everything below `offset` done; delivery goes on from there."""
+        if self.core.refreshing.is_waiting:
+            raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS, "a refresh begins; commit after its RESET")
+        self.core.answers.commit(partition, offset, self.now_ms)
+        self.wake()
+
+    @property
+    def member_count(self) -> int:
+        return len(self._sinks)
+
+    @property
+    def in_flight(self) -> int:
+        """Messages that members have not answered."""
+        return self.core.in_flight
 
     @property
     def has_members(self) -> bool:

@@ -169,6 +169,11 @@ class Subscriptions:
     def leave(self, live: LiveSubscription, member: Member) -> None:
         self._lives.leave(live, member)
 
+    async def commit_offset(self, live: LiveSubscription, partition: int, offset: int) -> None:
+        """Set the position by hand; durable when this returns. KafkaError while a refresh begins."""
+        live.set_position(partition, offset)
+        await self.commits.now(live)
+
     # --- refresh -----------------------------------------------------------------------------------------------------
 
     async def reset(self, name: str) -> Refresh:

@@ -325,10 +325,9 @@ class PushConnection(asyncio.Protocol):
             return
         live, member = membership
         try:
-            live.core.answers.acknowledge(member, ack.ranges, live.now_ms)
+            live.acknowledge(member, ack.ranges)
         except KafkaError as error:
             self.refuse(frame.message_id, error)
-        live.wake()
 
     def _begin(self, work: Coroutine[Any, Any, None], message_id: int) -> None:
         """Serve one request; those behind it wait."""

@@ -134,16 +134,12 @@ class Requests:
             raise _not_in(request.subscription)
         live, _ = membership
         partition = self._broker.partitions.get(live.topic, request.partition)
-        if not 0 <= request.offset <= partition.high_watermark or request.partition not in live.core.progress:
+        if not 0 <= request.offset <= partition.high_watermark or not live.watches(request.partition):
             raise KafkaError(
                 ErrorCode.OFFSET_OUT_OF_RANGE,
                 f"offset {request.offset} of partition {request.partition}; it has 0 to {partition.high_watermark}",
             )
-        if live.core.refreshing.is_waiting:
-            raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS, "a refresh begins; commit after its RESET")
-        live.core.answers.commit(request.partition, request.offset, live.now_ms)
-        live.wake()
-        await self._subscriptions.commits.now(live)
+        await self._subscriptions.commit_offset(live, request.partition, request.offset)
 
 
 def _not_in(name: str) -> KafkaError:

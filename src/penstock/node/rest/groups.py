@@ -136,6 +136,6 @@ class GroupRoutes:
         return SubscriptionBody(
             topic=row.topic,
             delivery="key" if row.by_key else "message",
-            unacknowledged=0 if live is None else live.core.in_flight,
+            unacknowledged=0 if live is None else live.in_flight,
             refresh=row.refresh_id if row.refresh_ends is not None else None,
         )
