@@ -12,7 +12,7 @@ from penstock import AsyncBrokerClient, BrokerClient
 from penstock.client.address import Address, parse_addresses
 from penstock.client.cluster import Cluster
 from penstock.client.push.errors import NotConnected
-from penstock.net.caller import Endpoint
+from penstock.net.endpoint import Endpoint
 from penstock.net.interface import ServerOptions
 from penstock.net.networks import load_network, network_name, network_of
 from tests.support.broker_process import BrokerProcess

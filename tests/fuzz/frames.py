@@ -22,12 +22,12 @@ from kio.serial.errors import OutOfBoundValue
 
 from penstock.broker.broker import Broker
 from penstock.broker.dispatcher import Dispatcher
-from penstock.broker.quotas.throttle import enforce_quotas
-from penstock.net.caller import Caller
+from penstock.broker.gate import Gate, enforce_quotas
 from penstock.net.connection import Connection
 from penstock.net.listener import Listener
+from penstock.net.reply import Reply
 from penstock.net.scratch import SCRATCH_BYTES
-from penstock.net.service import Answer, Service
+from penstock.net.service import Channel, Service, Stream
 from penstock.node.kafka_door import listener_options
 from penstock.protocol.kafka.apis import API_VERSIONS, APIS, PRODUCE
 from penstock.protocol.kafka.headers import read_request_header
@@ -77,8 +77,9 @@ class Conversation:
         dispatcher = Dispatcher(broker)
         if self._flags & LOADED:
             dispatcher._loaded = EVERY_VERSION.copy()
-        listener = WatchedListener(broker, dispatcher, self.asked)
-        enforce_quotas(broker, dispatcher, listener)
+        gate = Gate(dispatcher, broker.metrics)
+        listener = WatchedListener(broker, gate, self.asked)
+        enforce_quotas(broker.quotas, gate, listener)
         self._scratch = listener.scratch
         connection = listener.connection()
         connection.connection_made(cast(asyncio.Transport, self.transport))
@@ -180,10 +181,9 @@ def pieces(data: bytes, cut: int) -> Iterator[bytes]:
 
 
 class WatchedListener(Listener):
-    """A listener whose services are watched."""
+    """A listener whose service is watched."""
 
     def __init__(self, broker: Broker, service: Service, asked: list[tuple[int, int, int]]) -> None:
-        self._asked = asked
         options = listener_options(SETTINGS)
         super().__init__(options, WatchedService(service, asked), broker.flow, broker.metrics)
 
@@ -194,18 +194,29 @@ class WatchedListener(Listener):
     def connection(self) -> Connection:
         return self._make()
 
-    def serve_with(self, service: Service) -> None:
-        super().serve_with(WatchedService(service, self._asked))
-
 
 class WatchedService:
-    """Notes what was asked, numbered one by one; what it says is the service's."""
+    """Watches the channel of each connection."""
 
     def __init__(self, service: Service, asked: list[tuple[int, int, int]]) -> None:
         self._service = service
         self._asked = asked
 
-    def serve(self, frame: memoryview, caller: Caller) -> tuple[bytes, int, Answer]:
+    def connected(self, stream: Stream) -> Channel:
+        return WatchedChannel(self._service.connected(stream), self._asked)
+
+    def answered(self, api_key: int, seconds: float) -> None:
+        self._service.answered(api_key, seconds)
+
+
+class WatchedChannel:
+    """Notes what was asked, numbered one by one; what it says is the channel's."""
+
+    def __init__(self, channel: Channel, asked: list[tuple[int, int, int]]) -> None:
+        self._channel = channel
+        self._asked = asked
+
+    def serve(self, frame: memoryview) -> Reply:
         try:
             header = read_request_header(frame)
         except MalformedRequest:
@@ -214,10 +225,10 @@ class WatchedService:
             number = len(self._asked)
             frame[4:8] = number.to_bytes(4, "big")
             self._asked.append((header.api_key, header.version, number))
-        return self._service.serve(frame, caller)
+        return self._channel.serve(frame)
 
-    def answered(self, api_key: int, seconds: float) -> None:
-        self._service.answered(api_key, seconds)
+    def closed(self) -> None:
+        self._channel.closed()
 
 
 class FakeTransport:

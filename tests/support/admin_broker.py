@@ -5,18 +5,16 @@ version, or writes bytes that do not decode, fails here.
 """
 
 import asyncio
-import importlib
-import inspect
 from collections.abc import Coroutine, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
 from penstock.broker.fetch.sessions import FetchSessions
 from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.records.worker import RecordWorker
+from penstock.broker.request import AnyRequest
 from penstock.broker.telemetry.telemetry import ClientTelemetry
 from penstock.broker.transactions.coordinator import TransactionCoordinator
 from penstock.broker.transactions.producer_ids import ProducerIds
@@ -24,14 +22,15 @@ from penstock.cluster.controller.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
 from penstock.config.settings import Settings
-from penstock.net.caller import Caller, Endpoint
+from penstock.net.endpoint import Endpoint
 from penstock.net.flow_control import FlowControl
 from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.apis import APIS
-from penstock.protocol.kafka.messages import encode, request_reader, response_messages, response_reader
+from penstock.protocol.kafka.messages import response_reader
 from penstock.runtime.clock import SystemClock
 from penstock.storage.interface import LogEngine
 from penstock.storage.metadata.store import MetadataStore
+from tests.support.channel import handled, open_channel, request_on
 from tests.support.plain_engine import PlainEngine
 from tests.support.wire import API_KEYS, encode_body
 
@@ -50,8 +49,8 @@ class AdminBroker:
         self.logs: LogEngine = logs or self.engine
         self.topics = TopicTable()
         self.record_worker = RecordWorker()
-        self.caller = Caller(connection_id=1, peer_host="127.0.0.1", local=Endpoint("10.0.0.9", 19092))
         self.controller, self.broker = self.run(self._build())
+        self.channel = open_channel(self.broker, Endpoint("10.0.0.9", 19092))
 
     async def _build(self) -> tuple[Controller, Broker]:
         parts: dict[str, Any] = {"settings": self.settings, "topics": self.topics}
@@ -117,23 +116,10 @@ class AdminBroker:
     async def ask_bytes(self, api: str, version: int, **values: Any) -> bytes:
         key = API_KEYS[api]
         assert APIS[key].accepts(version)
-        request, _ = request_reader(key, version)(encode_body(api, version, values), 0)
-        call = Call(
-            api_key=key,
-            version=version,
-            correlation_id=1,
-            client_id="test",
-            caller=self.caller,
-            request=request,
-            reply=response_messages(key, version),
-        )
-        handler = importlib.import_module(f"penstock.broker.handlers.{APIS[key].handler}").handle
-        result = handler(self.broker, call)
-        if inspect.isawaitable(result):
-            result = await result
-        if isinstance(result, bytes | bytearray):
-            return bytes(result)
-        return encode(result)
+        return await handled(self.broker, self.request(key, version, encode_body(api, version, values)))
+
+    def request(self, api_key: int, version: int, body: bytes) -> AnyRequest:
+        return request_on(self.channel, api_key, version, body)
 
     def create(self, name: str, partitions: int = 1, **configs: str) -> None:
         """A topic that must succeed; configs with _ for the dots of their names."""

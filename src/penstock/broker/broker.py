@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from penstock.broker.call import Call
 from penstock.broker.fetch.sessions import FetchSessions
 from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.records.worker import RecordWorker
+from penstock.broker.request import AnyRequest
 from penstock.broker.telemetry.telemetry import ClientTelemetry
 from penstock.broker.transactions.coordinator import TransactionCoordinator
 from penstock.broker.transactions.producer_ids import ProducerIds
@@ -20,7 +20,7 @@ from penstock.cluster.controller.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
 from penstock.config.settings import Settings
-from penstock.net.caller import Endpoint
+from penstock.net.endpoint import Endpoint
 from penstock.net.flow_control import FlowControl
 from penstock.observability.metrics import BrokerMetrics
 from penstock.runtime.clock import Clock
@@ -49,7 +49,7 @@ class Broker:
     parked: set[Callable[[], None]] = field(default_factory=set)
     """Requests that wait for data, each by the call that answers it with what there is: used when the node stops."""
 
-    def endpoint(self, call: Call) -> Endpoint:
+    def endpoint(self, request: AnyRequest) -> Endpoint:
         """The address this client is told to use: the one it came in on, unless another is advertised."""
         advertised = self.settings.kafka.advertised_address
-        return call.caller.local if advertised is None else Endpoint(*advertised)
+        return request.channel.local if advertised is None else Endpoint(*advertised)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 
 from penstock.client.address import Address
 from penstock.client.entities import Entity, build
-from penstock.net.caller import Endpoint
+from penstock.net.endpoint import Endpoint
 from penstock.net.networks import network_of
 from penstock.protocol.kafka.apis import API_VERSIONS
 from penstock.protocol.kafka.messages import encode, request_schema, response_reader, response_schema

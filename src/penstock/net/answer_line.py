@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
-from penstock.net.caller import Caller
+from penstock.net.endpoint import Peer
 from penstock.net.file_sender import FileSender, Part, is_plain
-from penstock.net.pending import SILENCE, Buffers, Pending
+from penstock.net.reply import SILENCE, Buffers, Reply
 from penstock.net.shared import Shared
 from penstock.protocol.kafka.primitives import INT32
 
@@ -23,7 +23,7 @@ class AnswerLine(asyncio.BufferedProtocol):
 
     __slots__ = (
         "_busy", "_closing", "_last_answer_bytes", "_queue", "_ready", "_sender", "_shared", "_slots", "_transport",
-        "_unread_bytes", "_unread_held", "caller", "last_active",
+        "_unread_bytes", "_unread_held", "last_active", "peer",
     )  # fmt: skip
 
     _busy: bool
@@ -33,12 +33,12 @@ class AnswerLine(asyncio.BufferedProtocol):
     _ready: bool
     _sender: FileSender | None
     _shared: Shared
-    _slots: deque[Pending]
+    _slots: deque[Reply]
     _transport: asyncio.Transport
     _unread_bytes: int
     _unread_held: int
-    caller: Caller
     last_active: float
+    peer: Peer
 
     def _work_off(self) -> None:
         """Serve what was queued behind a request that is answered now."""
@@ -68,16 +68,16 @@ class AnswerLine(asyncio.BufferedProtocol):
         now = self._shared.clock()
         parts: list[Part] = []
         while slots and slots[0].done:
-            pending = slots.popleft()
-            body = pending.body
+            reply = slots.popleft()
+            body = reply.body
             if body is None:
                 self._write(parts)
                 self.close("a request that expects no answer failed")
                 return
             if body is not SILENCE:
-                parts.append(INT32.pack(len(pending.header) + sum(map(len, body))) + pending.header)
+                parts.append(INT32.pack(len(reply.header) + sum(map(len, body))) + reply.header)
                 parts += body
-            service.answered(pending.api_key, now - pending.started)
+            service.answered(reply.api_key, now - reply.started)
         self._write(parts)
         if self._queue and not self._busy:
             self._work_off()

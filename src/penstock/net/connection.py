@@ -4,7 +4,7 @@ Bytes are received into a scratch buffer shared by all connections, and a frame 
 there without a copy: whoever serves it has done with the bytes when the call returns. Only the rest of a frame that
 has not arrived yet gets a buffer of its own, into which the socket then writes directly.
 
-A request is served before the next one is looked at. Its answer may come later (`Pending`: a flush, data to wait for)
+A request is served before the next one is looked at. Its reply may be completed later (by a flush, or by data)
 while further requests are served, or it may hold up the connection until it is complete (a coroutine), which is what
 Kafka does for every request. Either way answers leave in order.
 
@@ -18,13 +18,13 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Coroutine
-from typing import Any, cast
+from typing import cast
 
-from penstock.net.caller import Caller, Endpoint
+from penstock.net.endpoint import Endpoint, Peer
 from penstock.net.incoming import IncomingFrame, explain_size
-from penstock.net.pending import Buffers, Pending
 from penstock.net.reading_gate import ReadingGate
+from penstock.net.reply import SILENCE, Reply, Work
+from penstock.net.service import Channel
 from penstock.net.shared import Shared
 from penstock.protocol.kafka.primitives import INT32, MalformedRequest
 from penstock.runtime.turns import STEP_NS
@@ -37,13 +37,14 @@ QUEUED_OVERHEAD_BYTES = 100  # what a request that waits takes besides its bytes
 class Connection(ReadingGate):
     """The protocol object that asyncio drives."""
 
-    __slots__ = ("_head", "_is_fresh", "_resting", "_scratch", "_task", "_working_off")
+    __slots__ = ("_channel", "_head", "_is_fresh", "_resting", "_scratch", "_task", "_working_off")
 
     def __init__(self, shared: Shared, connection_id: int) -> None:
         self._shared = shared
         self._scratch = memoryview(shared.scratch)
         self._transport = cast(asyncio.Transport, None)
-        self.caller = Caller(connection_id, "", Endpoint("", 0))
+        self.peer = Peer(connection_id, "", 0, Endpoint("", 0))
+        self._channel: Channel | None = None  # from the moment at which the connection is admitted
         self.last_active = 0.0
         self._is_fresh = True  # nothing was received yet
         self._head = b""  # up to three bytes of a frame's size
@@ -72,14 +73,15 @@ class Connection(ReadingGate):
         peer = transport.get_extra_info("peername")
         local = transport.get_extra_info("sockname")
         if isinstance(peer, tuple) and isinstance(local, tuple):
-            self.caller.peer_host, self.caller.peer_port = str(peer[0]), int(peer[1])
-            self.caller.local = Endpoint(str(local[0]), int(local[1]))
+            reached = Endpoint(str(local[0]), int(local[1]))
+            self.peer = Peer(self.peer.connection_id, str(peer[0]), int(peer[1]), reached)
         elif self._shared.endpoint is not None:
-            self.caller.local = self._shared.endpoint
-        self.caller.connection = self
+            self.peer = Peer(self.peer.connection_id, "", 0, self._shared.endpoint)
         self.last_active = self._shared.clock()
         self._transport.set_write_buffer_limits(0)  # tells of every answer that waits, and when the client has taken it
-        if not self._shared.on_open(self):
+        if self._shared.on_open(self):
+            self._channel = self._shared.service.connected(self)
+        else:
             self._closing = True
             self._transport.abort()
 
@@ -112,9 +114,9 @@ class Connection(ReadingGate):
     def _hand_over(self, protocol: asyncio.Protocol, received: bytes) -> None:
         """A client of another door has come in here: from now on it is served there."""
         self._closing = True
-        self.caller.connection = None
         self._end_mute()
         self._shared.on_close(self)
+        self._release_channel()
         transport = self._transport
         transport.pause_reading()
         transport.set_protocol(protocol)
@@ -127,14 +129,13 @@ class Connection(ReadingGate):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._closing = True
-        self.caller.connection = None
         self._end_mute()
         if self._task is not None:
             self._task.cancel()
         if self._sender is not None:
             self._sender.stop()
-        for pending in self._slots:
-            pending.abandon()
+        for reply in self._slots:
+            reply.abandon()
         self._slots.clear()
         self._queue.clear()
         if self._incoming is not None:
@@ -144,8 +145,12 @@ class Connection(ReadingGate):
         self._queued_bytes = self._unread_bytes = self._unread_held = 0
         self._shared.flow.change(-held)
         self._shared.on_close(self)
-        if self.caller.on_closed is not None:
-            self.caller.on_closed(self.caller)
+        self._release_channel()
+
+    def _release_channel(self) -> None:
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            channel.closed()
 
     def pause_writing(self) -> None:
         pass  # `_send` has a look at what is unread after every answer
@@ -199,60 +204,52 @@ class Connection(ReadingGate):
 
     def _serve(self, frame: memoryview) -> None:
         started = self.last_active = self._shared.clock()
+        assert self._channel is not None
         try:
-            header, api_key, answer = self._shared.service.serve(frame, self.caller)
+            reply = self._channel.serve(frame)
         except MalformedRequest as problem:
             self.close(str(problem))
             return
         except Exception:
-            log.exception("connection %s: a request failed", self.caller.peer_host)
+            log.exception("connection %s: a request failed", self.peer.host)
             self.close("internal error")
             return
-        if answer is None:
-            self._shared.service.answered(api_key, self._shared.clock() - started)
+        if reply.done and self._is_sent_at_once(reply):
+            if reply.body is not None and reply.body is not SILENCE:
+                self._send(reply.header, reply.body)
+            self._shared.service.answered(reply.api_key, self._shared.clock() - started)
             return
-        if isinstance(answer, list):
-            if self._slots or self._sender is not None:
-                pending = Pending()
-                pending.body, pending.done = answer, True
-                self._enqueue(pending, header, api_key, started)
-            else:
-                self._send(header, answer)
-                self._shared.service.answered(api_key, self._shared.clock() - started)
-            return
-        if isinstance(answer, Pending):
-            answer.listen(self._completed)
-            self._enqueue(answer, header, api_key, started)
-            return
-        pending = Pending()
-        pending.listen(self._completed)
-        self._enqueue(pending, header, api_key, started)
-        self._busy = True
-        self._task = asyncio.get_running_loop().create_task(
-            self._finish(cast(Coroutine[Any, Any, Buffers | None], answer), pending)
-        )
-
-    def _enqueue(self, pending: Pending, header: bytes, api_key: int, started: float) -> None:
-        pending.header, pending.api_key, pending.started = header, api_key, started
-        self._slots.append(pending)
-        if pending.done:
+        reply.started = started
+        self._slots.append(reply)
+        if reply.done:
             self._completed()
+            return
+        reply.listen(self._completed)
+        if reply.work is not None:
+            self._busy = True
+            self._task = asyncio.get_running_loop().create_task(self._finish(reply.work, reply))
 
-    async def _finish(self, answer: Coroutine[Any, Any, Buffers | None], pending: Pending) -> None:
+    def _is_sent_at_once(self, reply: Reply) -> bool:
+        """Whether a reply that is ready leaves now: nothing is before it, and nothing is to be gathered with it."""
+        if reply.body is SILENCE:
+            return True
+        return not (self._slots or self._sender is not None or reply.gathers or reply.body is None)
+
+    async def _finish(self, work: Work, reply: Reply) -> None:
         try:
-            body = await answer
+            body = await work
         except asyncio.CancelledError:
             raise
         except MalformedRequest as problem:
             self.close(str(problem))
             return
         except Exception:
-            log.exception("connection %s: a request failed", self.caller.peer_host)
+            log.exception("connection %s: a request failed", self.peer.host)
             self.close("internal error")
             return
         self._busy = False
         self._task = None
-        pending.complete(body)
+        reply.complete(body)
         self._work_off()
 
     def _work_off(self) -> None:
@@ -301,5 +298,5 @@ class Connection(ReadingGate):
             self._sender.stop()
         if reason is not None:
             self._shared.on_broken("bad request")
-            log.warning("closed the connection from %s: %s", self.caller.peer_host, reason)
+            log.warning("closed the connection from %s: %s", self.peer.host, reason)
         self._transport.close()

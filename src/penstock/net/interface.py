@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from penstock.net.caller import Endpoint
+from penstock.net.endpoint import Endpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,10 +98,6 @@ class Listener:
     def muted_count(self) -> int:
         return self._shared.muted
 
-    def serve_with(self, service: Service) -> None:
-        """Have requests served by another service from the next one on."""
-        self._shared.service = service
-
     def hand_over(self, first_bytes: range, make: Callable[[], asyncio.Protocol]) -> None:
         """Give connections whose first byte is one of these to another door."""
         self._shared.others = (first_bytes, make)
@@ -143,7 +139,7 @@ class Listener:
         return Connection(self._shared, self._next_id)
 
     def _opened(self, connection: Connection) -> bool:
-        address = connection.caller.peer_host
+        address = connection.peer.host
         self._connections.add(connection)
         self._by_address[address] += 1
         self._metrics.connection_opened()
@@ -166,7 +162,7 @@ class Listener:
         if connection not in self._connections:
             return
         self._connections.discard(connection)
-        address = connection.caller.peer_host
+        address = connection.peer.host
         self._by_address[address] -= 1
         if not self._by_address[address]:
             del self._by_address[address]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.net.caller import Endpoint
+from penstock.net.endpoint import Endpoint
 from penstock.net.interface import Network
 from penstock.runtime.plugins import load_implementation
 

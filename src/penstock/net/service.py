@@ -1,24 +1,41 @@
-"""What a connection does with a request: somebody who serves it, and the kinds of answers that there are."""
+"""The seam between a listener and the broker: a service for the listener, a channel for each of its connections."""
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import Any, Protocol
+from typing import Protocol
 
-from penstock.net.caller import Caller
-from penstock.net.pending import Buffers, Pending
+from penstock.net.endpoint import Peer
+from penstock.net.reply import Reply
 
-Answer = Buffers | Pending | Coroutine[Any, Any, Buffers | None] | None
+
+class Stream(Protocol):
+    """A connection, as far as its channel is concerned."""
+
+    peer: Peer
+
+    def mute(self, seconds: float) -> None:
+        """Take no further request for a while."""
+        ...
+
+
+class Channel(Protocol):
+    """One connection's requests."""
+
+    def serve(self, frame: memoryview) -> Reply:
+        """Serve one request. Raises MalformedRequest: the connection is closed.
+
+        The frame's memory may be reused after the call.
+        """
+        ...
+
+    def closed(self) -> None:
+        """Release what is kept for the client: the connection has ended."""
+        ...
 
 
 class Service(Protocol):
-    """What a connection does with a request."""
+    """Serves the requests of all connections of a listener."""
 
-    def serve(self, frame: memoryview, caller: Caller) -> tuple[bytes, int, Answer]:
-        """(response header, api key, answer). Raises MalformedRequest: the connection is closed.
-
-        An answer of None means that nothing is sent; the frame's memory may be reused after the call.
-        """
-        ...
+    def connected(self, stream: Stream) -> Channel: ...
 
     def answered(self, api_key: int, seconds: float) -> None: ...

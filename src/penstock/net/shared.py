@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from penstock.net.caller import Endpoint
+from penstock.net.endpoint import Endpoint
 from penstock.net.flow_control import FlowControl
 from penstock.net.outbox import Outbox
 from penstock.net.service import Service

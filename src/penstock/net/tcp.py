@@ -6,7 +6,7 @@ import asyncio
 import socket
 from collections.abc import Callable
 
-from penstock.net.caller import Endpoint
+from penstock.net.endpoint import Endpoint
 from penstock.net.interface import ServerOptions
 
 

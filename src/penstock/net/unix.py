@@ -12,7 +12,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-from penstock.net.caller import Endpoint
+from penstock.net.endpoint import Endpoint
 from penstock.net.interface import ServerOptions
 from penstock.net.tcp import set_buffer_sizes
 

@@ -25,7 +25,7 @@ from penstock.config.settings import HttpSettings, KafkaSettings, NodeSettings, 
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.role import Role
 from penstock.model.topic_partition import TopicPartition
-from penstock.net.caller import is_every_address
+from penstock.net.endpoint import is_every_address
 from penstock.node.node import Node
 from penstock.node.registry_server import RegistryOptions, open_registry
 from penstock.node.signals import asked_to_stop

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 from penstock.broker.broker import Broker
 from penstock.broker.dispatcher import Dispatcher
 from penstock.broker.fetch.sessions import FetchSessions
+from penstock.broker.gate import Gate, enforce_quotas
 from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.push.server import PushDoor
 from penstock.broker.quotas.quotas import Quotas
-from penstock.broker.quotas.throttle import enforce_quotas
 from penstock.broker.records.worker import RecordWorker
 from penstock.broker.telemetry.telemetry import SWEEP_INTERVAL_MS, ClientTelemetry
 from penstock.broker.transactions.coordinator import TransactionCoordinator
@@ -266,11 +266,9 @@ class Node:
 
     async def _open_kafka_door(self, broker: Broker, kafka_server: NetworkServer, outbox: Outbox) -> None:
         """Closing it goes the other way round: nothing new, waiting requests answered, the last answers sent."""
-        dispatcher = Dispatcher(broker)
-        listener = self._listener = Listener(
-            listener_options(self.settings), dispatcher, broker.flow, self.metrics, outbox
-        )
-        enforce_quotas(broker, dispatcher, listener)
+        gate = Gate(Dispatcher(broker), self.metrics)
+        listener = self._listener = Listener(listener_options(self.settings), gate, broker.flow, self.metrics, outbox)
+        enforce_quotas(broker.quotas, gate, listener)
         connect_listener_probe(listener, self.metrics)
         self._resolving = asyncio.ensure_future(broker.quotas.resolve_names())
         self._stack.callback(self._resolving.cancel)

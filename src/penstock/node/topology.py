@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from prometheus_client.core import Metric
 
 from penstock.config.settings import MEMORY, Settings
-from penstock.net.caller import is_every_address
+from penstock.net.endpoint import is_every_address
 from penstock.observability.health import Health
 from penstock.observability.metrics import BrokerMetrics
 from penstock.observability.probes import counter, gauge, labelled_gauge

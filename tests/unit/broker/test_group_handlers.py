@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
-import inspect
 import uuid
 from typing import Any
 
@@ -12,17 +10,18 @@ import pytest
 from kio.schema.errors import ErrorCode
 
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call, Caller, Endpoint
 from penstock.broker.fetch.sessions import FetchSessions
 from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.records.worker import RecordWorker
 from penstock.broker.telemetry.telemetry import ClientTelemetry
 from penstock.broker.transactions.coordinator import TransactionCoordinator
 from penstock.broker.transactions.producer_ids import ProducerIds
+from penstock.net.endpoint import Endpoint
 from penstock.net.flow_control import FlowControl
 from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.apis import APIS
-from penstock.protocol.kafka.messages import encode, request_reader, response_messages, response_reader
+from penstock.protocol.kafka.messages import response_reader
+from tests.support.channel import handled, open_channel, request_on
 from tests.support.group_world import World, run, settle
 from tests.support.wire import API_KEYS, encode_body
 
@@ -83,21 +82,8 @@ class Door:
 
     async def call(self, api: str, version: int, **values: Any) -> Any:
         key = API_KEYS[api]
-        request, _ = request_reader(key, version)(encode_body(api, version, values), 0)
-        call = Call(
-            api_key=key,
-            version=version,
-            correlation_id=1,
-            client_id="wire",
-            caller=Caller(connection_id=1, peer_host="127.0.0.1", local=LOCAL),
-            request=request,
-            reply=response_messages(key, version),
-        )
-        handler = importlib.import_module(f"penstock.broker.handlers.{APIS[key].handler}")
-        result = handler.handle(self.broker, call)
-        if inspect.isawaitable(result):
-            result = await result
-        body = encode(result)
+        channel = open_channel(self.broker, LOCAL, client_id="wire")
+        body = await handled(self.broker, request_on(channel, key, version, encode_body(api, version, values)))
         entity, size = response_reader(key, version)(body, 0)
         assert size == len(body)
         return entity

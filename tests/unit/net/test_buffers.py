@@ -7,11 +7,11 @@ from typing import Any, cast
 import pytest
 
 from penstock.config.settings import Settings
-from penstock.net.caller import Caller
 from penstock.net.flow_control import FlowControl
 from penstock.net.listener import Listener, bind
+from penstock.net.reply import Reply
 from penstock.net.scratch import SCRATCH_BYTES
-from penstock.net.service import Answer
+from penstock.net.service import Stream
 from penstock.node.kafka_door import listener_options
 from penstock.observability.metrics import BrokerMetrics
 from tests.unit.net.test_connection import Client, Service, run, served
@@ -25,11 +25,11 @@ class Looking(Service):
         self.memory: list[object] = []
         self.sockets: list[socket.socket] = []
 
-    def serve(self, frame: memoryview, caller: Caller) -> tuple[bytes, int, Answer]:
+    def serve(self, frame: memoryview, stream: Stream) -> Reply:
         self.memory.append(frame.obj)
-        transport = cast(Any, caller.connection)._transport
+        transport = cast(Any, stream)._transport
         self.sockets.append(transport.get_extra_info("socket"))
-        return super().serve(frame, caller)
+        return super().serve(frame, stream)
 
 
 async def asked(client: Client, text: bytes) -> None:

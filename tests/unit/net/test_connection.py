@@ -1,5 +1,7 @@
 """Connections over real sockets, with a service that answers in every way a service can."""
 
+from __future__ import annotations
+
 import asyncio
 import socket
 import struct
@@ -10,11 +12,10 @@ from typing import Any
 import pytest
 import uvloop
 
-from penstock.net.caller import Caller
 from penstock.net.flow_control import FlowControl
 from penstock.net.listener import Listener, ListenerOptions, bind
-from penstock.net.pending import Buffers, Pending
-from penstock.net.service import Answer
+from penstock.net.reply import Buffers, Reply
+from penstock.net.service import Stream
 from penstock.net.shared import ConnectionLimits
 from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.primitives import MalformedRequest
@@ -32,33 +33,36 @@ class Service:
 
     def __init__(self) -> None:
         self.seen: list[bytes] = []
-        self.later: list[tuple[Pending, bytes]] = []
+        self.later: list[tuple[Reply, bytes]] = []
         self.gate = asyncio.Event()
         self.abandoned = 0
+        self.closed = 0
 
-    def serve(self, frame: memoryview, caller: Caller) -> tuple[bytes, int, Answer]:
+    def connected(self, stream: Stream) -> ServiceChannel:
+        return ServiceChannel(self, stream)
+
+    def serve(self, frame: memoryview, stream: Stream) -> Reply:
         text = bytes(frame)
         self.seen.append(text)
         word = text.split(b" ", 1)[0]
         if word == b"later":
-            pending = Pending()
-            pending.on_abandon = self._abandon
-            self.later.append((pending, text))
-            return b"", 0, pending
+            reply = Reply()
+            reply.on_abandon = self._abandon
+            self.later.append((reply, text))
+            return reply
         if word == b"slow":
-            return b"", 0, self._slow(text)
+            return Reply.when(self._slow(text))
         if word == b"none":
-            return b"", 0, None
+            return Reply.none()
         if word == b"bad":
             raise MalformedRequest("bad on purpose")
         if word == b"bug":
             raise RuntimeError("bug on purpose")
         if word == b"mute":
-            assert caller.connection is not None
-            caller.connection.mute(float(text.split(b" ")[1]))
+            stream.mute(float(text.split(b" ")[1]))
         if word == b"big":
-            return b"", 0, [bytes(int(text.split(b" ")[1]))]
-        return b"", 0, [text]
+            return Reply.now([bytes(int(text.split(b" ")[1]))])
+        return Reply.now([text])
 
     async def _slow(self, text: bytes) -> Buffers:
         await self.gate.wait()
@@ -69,6 +73,20 @@ class Service:
 
     def answered(self, api_key: int, seconds: float) -> None:
         assert seconds >= 0
+
+
+class ServiceChannel:
+    """One connection to a `Service`."""
+
+    def __init__(self, service: Service, stream: Stream) -> None:
+        self._service = service
+        self._stream = stream
+
+    def serve(self, frame: memoryview) -> Reply:
+        return self._service.serve(frame, self._stream)
+
+    def closed(self) -> None:
+        self._service.closed += 1
 
 
 class Client:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.net.caller import Caller
-from penstock.net.pending import Buffers, Pending
-from penstock.net.service import Answer
+from penstock.net.reply import Buffers, Reply
+from penstock.net.service import Stream
 from penstock.runtime.file_part import FilePart
 from tests.unit.net.test_connection import Service, run, served
 
@@ -24,17 +23,17 @@ class FileService(Service):
         super().__init__()
         self.fd = fd
 
-    def serve(self, frame: memoryview, caller: Caller) -> tuple[bytes, int, Answer]:
+    def serve(self, frame: memoryview, stream: Stream) -> Reply:
         words = bytes(frame).split(b" ")
         if words[0] != b"file":
-            return super().serve(frame, caller)
+            return super().serve(frame, stream)
         position, size = int(words[1]), int(words[2])
         answer: Buffers = [b"begin", FilePart(self.fd, position, size), b"end"]
         if words[-1] == b"later":
-            pending = Pending()
-            asyncio.get_running_loop().call_later(0.01, pending.complete, answer)
-            return b"", 0, pending
-        return b"", 0, answer
+            reply = Reply()
+            asyncio.get_running_loop().call_later(0.01, reply.complete, answer)
+            return reply
+        return Reply.now(answer)
 
 
 @pytest.fixture

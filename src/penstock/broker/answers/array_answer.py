@@ -8,17 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.broker.call import Call
-from penstock.protocol.kafka.apis import APIS
+from penstock.broker.request import AnyRequest
 from penstock.protocol.kafka.primitives import INT32, write_count
 
 
-def is_flexible(call: Call) -> bool:
-    return call.version >= APIS[call.api_key].flexible
-
-
-def array_answer(call: Call, elements: Sequence[bytes], *, before: bytes = b"") -> bytes:
-    flexible = is_flexible(call)
+def array_answer(request: AnyRequest, elements: Sequence[bytes], *, before: bytes = b"") -> bytes:
+    flexible = request.is_flexible
     pieces = [INT32.pack(0), before, write_count(len(elements), flexible), *elements]
     pieces.append(b"\0" if flexible else b"")
     return b"".join(pieces)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from penstock.broker.broker import Broker
 from penstock.broker.fetch.sessions import FetchSession
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.net.pending import Buffers
+from penstock.net.reply import Buffers
 from penstock.protocol.kafka.apis import FETCH
 from penstock.protocol.kafka.fetch import TOPIC_IDS, FetchedPartition, FetchPartition, FetchRequest, encode_response
 

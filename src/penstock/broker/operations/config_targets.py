@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.cluster.controller.config_changes import ConfigChange, KeyLookup, NotAList, ResourceType, changed_configs
 from penstock.cluster.controller.configs_frontend import BROKER, CLIENT_METRICS, GROUP
 from penstock.config.broker_configs import broker_config
@@ -42,9 +42,9 @@ async def alter_incrementally(
     await alter(broker, resource, names, updated, validate_only=validate_only)
 
 
-async def answer_each(call: Call, change: Callable[[Entity], Awaitable[None]]) -> list[Entity]:
+async def answer_each(request: Request[Entity], change: Callable[[Entity], Awaitable[None]]) -> list[Entity]:
     """One answer per resource of the request."""
-    resources = call.request.resources
+    resources = request.body.resources
     counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
     answers = []
     for resource in resources:
@@ -56,7 +56,7 @@ async def answer_each(call: Call, change: Callable[[Entity], Awaitable[None]]) -
         except KafkaError as error:
             code, message = error.code, error.message
         answers.append(
-            call.reply.AlterConfigsResourceResponse(
+            request.reply.AlterConfigsResourceResponse(
                 error_code=code,
                 error_message=message,
                 resource_type=resource.resource_type,

@@ -27,15 +27,16 @@ from penstock.model.batch import (
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import RECORD_ERRORS_MAX
 from penstock.model.topic_partition import TopicPartition
-from penstock.net.pending import Pending
+from penstock.net.reply import Reply
 from penstock.protocol.kafka.apis import PRODUCE
 from penstock.protocol.kafka.produce import encode_response
 from penstock.protocol.kafka.repeated_produce import RepeatedProduce
+from penstock.storage.interface import Appended
 
 ZSTD_VERSION = 7
 
 
-class ProduceLane:
+class RepeatPath:
     """Kept with a connection until a request of another kind to Produce comes."""
 
     __slots__ = ("_broker", "_client_id", "_config", "_partition", "_repeated", "_transactional_id")
@@ -55,8 +56,8 @@ class ProduceLane:
         self._config = partition.log.config
         self._repeated = repeated
 
-    def serve(self, frame: memoryview) -> tuple[bytes, int, Pending] | None:
-        """As `net.service.Service.serve`; None if the request has to go the long way."""
+    def serve(self, frame: memoryview) -> Reply | None:
+        """The reply; None if the request has to go the long way."""
         batch = self._repeated.batch_in(frame)
         partition = self._partition
         if batch is None or partition.deleted or partition.log.config is not self._config:
@@ -79,17 +80,18 @@ class ProduceLane:
             topic, index = self._repeated.topic, partition.index
             named = named_records(error, batch, header, LoopBudget(), RECORD_ERRORS_MAX)
             result = refuse(broker, self._client_id, topic, index, error, partition, named)
-            refusal = Pending()
-            refusal.complete([encode_response([result], self._repeated.version)])
-            return self._repeated.response_header(frame), PRODUCE, refusal
+            refusal = Reply.now([encode_response([result], self._repeated.version)])
+            refusal.header, refusal.api_key = self._repeated.response_header(frame), PRODUCE
+            return refusal
         if not appended.duplicate:
             size = len(batch)
             broker.metrics.appended(perf_counter() - started, size)
             broker.metrics.produced(header.record_count, size)
-        answer = _Answer(self._repeated, partition, appended.base_offset, appended.last_offset, appended.append_time_ms)
-        if partition.when_flushed(appended.last_offset, answer.flushed):
-            answer.flushed()
-        return self._repeated.response_header(frame), PRODUCE, answer
+        reply = _FlushReply(self._repeated, partition, appended)
+        reply.header, reply.api_key = self._repeated.response_header(frame), PRODUCE
+        if partition.when_flushed(appended.last_offset, reply.flushed):
+            reply.flushed()
+        return reply
 
     def _is_settled(self, header: BatchHeader) -> bool:
         """Whether the coordinator has nothing to do for this batch of a transaction."""
@@ -100,23 +102,25 @@ class ProduceLane:
         return self._broker.transactions.has_settled(name, sender, TopicPartition(partition.topic, partition.index))
 
 
-class _Answer(Pending):
-    __slots__ = ("_append_time_ms", "_base_offset", "_last_offset", "_partition", "_repeated")
+class _FlushReply(Reply):
+    """Completed by the flush that covers the batch."""
 
-    def __init__(
-        self, repeated: RepeatedProduce, partition: Partition, base_offset: int, last_offset: int, append_time_ms: int
-    ) -> None:
+    __slots__ = ("_appended", "_partition", "_repeated")
+
+    gathers = True
+
+    def __init__(self, repeated: RepeatedProduce, partition: Partition, appended: Appended) -> None:
         super().__init__()
         self._repeated = repeated
         self._partition = partition
-        self._base_offset = base_offset
-        self._last_offset = last_offset
-        self._append_time_ms = append_time_ms
+        self._appended = appended
 
     def flushed(self) -> None:
-        partition = self._partition
-        if partition.high_watermark > self._last_offset:
-            body = self._repeated.response(ErrorCode.NONE, self._base_offset, self._append_time_ms, partition.log_start)
+        partition, appended = self._partition, self._appended
+        if partition.high_watermark > appended.last_offset:
+            body = self._repeated.response(
+                ErrorCode.NONE, appended.base_offset, appended.append_time_ms, partition.log_start
+            )
         else:  # woken by a failure, not by the flush
             body = self._repeated.response(partition.failure, -1, -1, -1)
         self.complete([body])

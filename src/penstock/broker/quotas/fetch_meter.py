@@ -6,9 +6,9 @@ given is taken off its account again.
 
 from __future__ import annotations
 
+from penstock.broker.quotas.metered_request import MeteredRequest
 from penstock.broker.quotas.rate import SAMPLES
-from penstock.broker.quotas.request import MeteredRequest
-from penstock.net.pending import Buffers
+from penstock.net.reply import Buffers
 from penstock.protocol.kafka.fetch import FetchedPartition, FetchRequest, encode_response
 
 FRAME_BYTES = 4  # the size in front of an answer counts, too
@@ -40,7 +40,7 @@ class FetchMeter(MeteredRequest):
 
         `read_seconds` is how long the last look took, for a fetch that was parked in between.
         """
-        quotas, version = self._quotas, self._header.version
+        quotas, version = self._quotas, self._request.version
         spent_ns = self.elapsed_ns
         if self._parked_after_ns is not None:
             spent_ns = self._parked_after_ns + round(read_seconds * 1e9)

@@ -13,19 +13,19 @@ from penstock.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
-    from penstock.broker.call import Call
+    from penstock.broker.request import AnyRequest
 
 
-def mutation_quota(broker: Broker, call: Call, *, strict_from: int, mutes: bool = True) -> Admit | None:
+def mutation_quota(broker: Broker, request: AnyRequest, *, strict_from: int, mutes: bool = True) -> Admit | None:
     """The check for one request; None if nothing limits its client.
 
     Without `mutes` the client is not held back, as in Kafka when a topic is made for whoever asks about it.
     """
-    quotas, caller = broker.quotas, call.caller
-    bucket = quotas.mutation.of((caller.user, call.client_id), quotas.now_ms())
+    quotas = broker.quotas
+    bucket = quotas.mutation.of((request.session.user, request.client_id), quotas.now_ms())
     if bucket is None:
         return None
-    strict = call.version >= strict_from
+    strict = request.version >= strict_from
 
     def admit(partitions: int) -> None:
         now_ms = quotas.now_ms()
@@ -33,7 +33,7 @@ def mutation_quota(broker: Broker, call: Call, *, strict_from: int, mutes: bool 
             bucket.take(partitions, now_ms)
         wait_ms = bucket.wait_ms(now_ms)
         if wait_ms and mutes:
-            caller.throttled_until_ms = now_ms + wait_ms
+            request.throttled_until_ms = now_ms + wait_ms
         if not strict:
             return
         if wait_ms:

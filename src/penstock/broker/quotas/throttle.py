@@ -1,113 +1,84 @@
-"""The service of a Kafka listener while quotas are set: the dispatcher's, with every request measured.
+"""The link of the chain that measures requests while quotas are set.
 
-Without quotas the listener calls the dispatcher itself, so that nobody pays for what he does not use.
+Without quotas the gate has no throttle, so that requests pay nothing for quotas that do not exist.
 """
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import Any, cast
+from collections.abc import Callable
 
-from penstock.broker.broker import Broker
-from penstock.broker.dispatcher import Dispatcher
-from penstock.broker.handlers.records import fetch
 from penstock.broker.quotas.fetch_meter import FetchMeter
-from penstock.broker.quotas.request import MeteredRequest
+from penstock.broker.quotas.metered_request import MeteredRequest
+from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.quotas.timed import Timed
-from penstock.net.caller import Caller
-from penstock.net.listener import Listener
-from penstock.net.pending import SILENCE, Buffers, Pending
-from penstock.net.service import Answer
-from penstock.protocol.kafka.apis import APIS, FETCH, PRODUCE
-from penstock.protocol.kafka.headers import RequestHeader, body_start, read_request_header, response_header
+from penstock.broker.request import AnyRequest
+from penstock.net.reply import SILENCE, Buffers, Reply, Work
+from penstock.protocol.kafka.apis import FETCH, PRODUCE
+
+Dispatch = Callable[[AnyRequest], Reply]
 
 
-class ThrottlingService:
-    """Implements `net.service.Service`."""
+class Throttle:
+    """Wraps the dispatching of a request with its meter."""
 
-    def __init__(self, broker: Broker, dispatcher: Dispatcher) -> None:
-        self._broker = broker
-        self._dispatcher = dispatcher
+    def __init__(self, quotas: Quotas) -> None:
+        self._quotas = quotas
 
-    def serve(self, frame: memoryview, caller: Caller) -> tuple[bytes, int, Answer]:
-        header = read_request_header(frame)
-        api = APIS.get(header.api_key)
-        if api is None or not api.accepts(header.version):
-            return self._dispatcher.serve(frame, caller)
-        if header.api_key == FETCH:
-            head = response_header(header.correlation_id, api, header.version)
-            return head, FETCH, self._fetch(frame, header, body_start(frame, header, api), caller)
-        request = MeteredRequest(self._broker.quotas, caller, header)
-        head, api_key, answer = self._dispatcher.serve(frame, caller)
-        if api_key == PRODUCE:
-            request.produced(len(frame))
-        return head, api_key, self._settled(request, answer)
+    def serve(self, request: AnyRequest, dispatch: Dispatch) -> Reply:
+        if request.api.key == FETCH:
+            return self._fetch(request, dispatch)
+        meter = request.meter = MeteredRequest(self._quotas, request)
+        reply = dispatch(request)
+        if request.api.key == PRODUCE:
+            meter.produced(len(request.frame))
+        return _settled(meter, reply)
 
-    def answered(self, api_key: int, seconds: float) -> None:
-        self._dispatcher.answered(api_key, seconds)
-
-    def _fetch(self, frame: memoryview, header: RequestHeader, start: int, caller: Caller) -> Answer:
-        meter = FetchMeter(self._broker.quotas, caller, header)
-        answer = fetch.handle(self._broker, header, frame, start, meter)
-        if isinstance(answer, Pending):
+    def _fetch(self, request: AnyRequest, dispatch: Dispatch) -> Reply:
+        """A fetch counts with its answer, so its handler asks the meter before it answers."""
+        meter = request.meter = FetchMeter(self._quotas, request)
+        reply = dispatch(request)
+        if not reply.done:
             meter.parked()
-        return answer
-
-    def _settled(self, request: MeteredRequest, answer: Answer) -> Answer:
-        """Also for a produce that waits for the disk: what it costs the broker's loop is known before."""
-        if answer is None:  # acks=0: only its bytes count
-            request.mute()
-            return None
-        if not isinstance(answer, list | Pending):
-            return self._settle_later(request, cast(Coroutine[Any, Any, Buffers | None], answer))
-        request.mutated()
-        request.worked(request.elapsed_ns)
-        request.mute()
-        if not request.throttle_ms:
-            return answer
-        return request.stamped(answer) if isinstance(answer, list) else _stamped_later(request, answer)
-
-    async def _settle_later(
-        self, request: MeteredRequest, answer: Coroutine[Any, Any, Buffers | None]
-    ) -> Buffers | None:
-        timed = Timed(answer)
-        body = await timed
-        if body is None:
-            return None
-        if body is not SILENCE:
-            request.mutated()
-            request.worked(timed.spent_ns)
-        request.mute()
-        return request.stamped(body)
+        return reply
 
 
-def _stamped_later(request: MeteredRequest, inner: Pending) -> Pending:
-    outer = Pending()
+def _settled(meter: MeteredRequest, reply: Reply) -> Reply:
+    """Also for a produce that waits for the disk: what it costs the broker's loop is known before."""
+    if reply.body is SILENCE:  # acks=0: only its bytes count
+        meter.mute()
+        return reply
+    if reply.work is not None:
+        reply.work = _settle_later(meter, reply.work)
+        return reply
+    meter.mutated()
+    meter.worked(meter.elapsed_ns)
+    meter.mute()
+    return _stamped(meter, reply) if meter.throttle_ms else reply
+
+
+async def _settle_later(meter: MeteredRequest, work: Work) -> Buffers | None:
+    timed = Timed(work)
+    body = await timed
+    if body is None:
+        return None
+    if body is not SILENCE:
+        meter.mutated()
+        meter.worked(timed.spent_ns)
+    meter.mute()
+    return meter.stamped(body)
+
+
+def _stamped(meter: MeteredRequest, inner: Reply) -> Reply:
+    """The reply with its throttle time, which is written into the body when there is one."""
+    outer = Reply()
+    outer.header, outer.api_key = inner.header, inner.api_key
     outer.on_abandon = inner.abandon
 
     def complete() -> None:
-        outer.complete(None if inner.body is None else request.stamped(inner.body))
+        outer.complete(None if inner.body is None else meter.stamped(inner.body))
 
     if inner.done:
         complete()
     else:
         inner.listen(complete)
     return outer
-
-
-def enforce_quotas(broker: Broker, dispatcher: Dispatcher, listener: Listener) -> None:
-    """Put the quotas in front of a listener whenever there are some, and take them away when there are none."""
-    quotas = broker.quotas
-    throttling = ThrottlingService(broker, dispatcher)
-
-    def connected(host: str) -> float:
-        wait_ms = quotas.addresses.connected(host, quotas.now_ms())
-        if wait_ms:
-            quotas.probe.throttled("connection", None, wait_ms / 1000)
-        return wait_ms / 1000
-
-    def adjust() -> None:
-        listener.serve_with(throttling if quotas.limits_clients else dispatcher)
-        listener.delay_of = connected if quotas.addresses else None
-
-    quotas.watch(adjust)

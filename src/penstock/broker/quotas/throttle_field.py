@@ -10,7 +10,7 @@ import dataclasses
 import functools
 from typing import cast
 
-from penstock.net.pending import SILENCE, Buffers
+from penstock.net.reply import SILENCE, Buffers
 from penstock.protocol.kafka.apis import API_VERSIONS, APIS, OFFSET_DELETE, PRODUCE
 from penstock.protocol.kafka.messages import response_schema
 from penstock.protocol.kafka.primitives import INT32, Buffer, read_count

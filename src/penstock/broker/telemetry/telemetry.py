@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 
+from penstock.broker.channel import KafkaChannel
 from penstock.broker.records.worker import RecordWorker
 from penstock.broker.telemetry.instances import ClientInstance, ClientInstances
 from penstock.broker.telemetry.otlp import decode_push
@@ -19,9 +20,9 @@ from penstock.config.settings import TelemetrySettings
 from penstock.model.compression import CODEC_NAMES
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import TELEMETRY_UNPACKED_FACTOR
-from penstock.net.caller import Caller
 from penstock.observability.exposition import ClientSample
 from penstock.runtime.clock import Clock
+from penstock.security.session import Session
 
 SWEEP_INTERVAL_MS = 10_000
 
@@ -58,17 +59,16 @@ class ClientTelemetry:
         self._instances.expire(now_ms)
         self.series.expire(now_ms)
 
-    def subscribe(self, instance_id: uuid.UUID | None, client_id: str | None, caller: Caller) -> ClientInstance:
+    def subscribe(self, instance_id: uuid.UUID | None, channel: KafkaChannel) -> ClientInstance:
         """What a client shall push; without an id it gets one. Raises THROTTLING_QUOTA_EXCEEDED."""
-        instance = self._instance(instance_id or uuid.uuid4(), client_id, caller)
+        instance = self._instance(instance_id or uuid.uuid4(), channel)
         instance.accept_get(self._clock.monotonic_ms())
         return instance
 
     async def push(
         self,
         instance_id: uuid.UUID,
-        client_id: str | None,
-        caller: Caller,
+        channel: KafkaChannel,
         *,
         subscription_id: int,
         terminating: bool,
@@ -76,7 +76,7 @@ class ClientTelemetry:
         payload: bytes,
     ) -> None:
         """Take what a client has pushed. Raises KafkaError with the code that it is to be told."""
-        instance = self._instance(instance_id, client_id, caller)
+        instance = self._instance(instance_id, channel)
         try:
             self._check_push(instance, subscription_id, terminating, codec, payload)
             if payload:
@@ -124,20 +124,20 @@ class ClientTelemetry:
         if current is None:  # it has left meanwhile
             self._gone(instance)
 
-    def _instance(self, instance_id: uuid.UUID, client_id: str | None, caller: Caller) -> ClientInstance:
+    def _instance(self, instance_id: uuid.UUID, channel: KafkaChannel) -> ClientInstance:
         """The client under the subscriptions of now."""
         self._refresh()
         instance = self._instances.get(instance_id)
         if instance is None or instance.version < self._version:
-            client = _client(instance_id, client_id, caller) if instance is None else instance.client
+            client = _client(instance_id, channel.session) if instance is None else instance.client
             assignment = assign(self._subscriptions, client, instance_id)
             if instance is not None and assignment != instance.assignment:
                 self.series.drop(instance_id)
             instance = ClientInstance(
-                instance_id, client, assignment, version=self._version, connection_id=caller.connection_id
+                instance_id, client, assignment, version=self._version, connection_id=channel.connection_id
             )
             self._instances.put(instance)
-            caller.on_closed = self._disconnected
+            channel.when_closed(self._instances.disconnected)
         self._instances.seen(instance, self._clock.monotonic_ms())
         return instance
 
@@ -148,19 +148,16 @@ class ClientTelemetry:
             names = self._configs.configured(CLIENT_METRICS)
             self._subscriptions = [to_subscription(self._configs.explicit(CLIENT_METRICS, name)) for name in names]
 
-    def _disconnected(self, caller: Caller) -> None:
-        self._instances.disconnected(caller.connection_id)
-
     def _gone(self, instance: ClientInstance) -> None:
         self.series.gone(instance.instance_id, self._clock.monotonic_ms())
 
 
-def _client(instance_id: uuid.UUID, client_id: str | None, caller: Caller) -> Client:
+def _client(instance_id: uuid.UUID, session: Session) -> Client:
     return Client(
         client_instance_id=instance_text(instance_id),
-        client_id=client_id,
-        client_software_name=caller.software_name,
-        client_software_version=caller.software_version,
-        client_source_address=caller.peer_host,
-        client_source_port=str(caller.peer_port),
+        client_id=session.client_id,
+        client_software_name=session.software_name,
+        client_software_version=session.software_version,
+        client_source_address=session.host,
+        client_source_port=str(session.port),
     )

@@ -16,7 +16,7 @@ from penstock import __version__
 from penstock.broker.broker import Broker
 from penstock.broker.features import FEATURES
 from penstock.model.errors import ErrorCode
-from penstock.net.caller import is_every_address
+from penstock.net.endpoint import is_every_address
 from penstock.node.rest.bodies import Answer
 from penstock.node.rest.documented import NOT_FOUND
 from penstock.node.rest.parameters import BrokerId

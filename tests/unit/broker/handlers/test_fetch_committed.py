@@ -8,8 +8,8 @@ import pytest
 
 from penstock.broker.handlers.records import fetch
 from penstock.config.settings import StorageSettings
-from penstock.net.pending import Pending
-from penstock.protocol.kafka.headers import RequestHeader
+from penstock.net.reply import Reply
+from penstock.protocol.kafka.apis import FETCH
 from penstock.protocol.kafka.messages import response_reader
 from penstock.storage.interface import Log
 from penstock.storage.memory.engine import MemoryEngine
@@ -41,7 +41,7 @@ class Node(AdminBroker):
             function(*args)
 
     def fetch(self, isolation: int, offset: int = 0, *, version: int = 12, wait_ms: int = 0, **limits: int) -> Any:
-        """The answer for the partition, or a `Pending`. On the loop."""
+        """The answer for the partition, or a `Reply` that is to come. On the loop."""
         partition = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": 1 << 20}
         if version >= 5:
             partition["log_start_offset"] = -1
@@ -62,8 +62,8 @@ class Node(AdminBroker):
         if version >= 11:
             values["rack_id"] = ""
         body = encode_body("fetch", version, values)
-        found = fetch.handle(self.broker, RequestHeader(1, version, 1, "test", 0), memoryview(body), 0)
-        return found if isinstance(found, Pending) else decoded(found, version)
+        found = fetch.handle(self.broker, self.request(FETCH, version, body))
+        return decoded(found.body, version) if found.done else found
 
 
 def decoded(body: Any, version: int = 12) -> Any:
@@ -128,7 +128,7 @@ def test_a_marker_wakes_who_waits_for_committed_records(node: Node, min_bytes: i
 
     async def wait_for_it() -> tuple[bool, Any]:
         pending = node.fetch(READ_COMMITTED, wait_ms=60_000, min_bytes=min_bytes)
-        assert isinstance(pending, Pending)
+        assert isinstance(pending, Reply)
         put_in_transaction(node.log, 1, 1, b"more")
         node.flush()
         early = pending.done

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.model.batch import iter_headers
 from penstock.model.limits import FETCH_FURTHER_SEGMENTS_MAX
-from penstock.net.pending import Pending
+from penstock.net.reply import Reply
 from tests.unit.broker.handlers.test_fetch_committed import READ_COMMITTED, READ_UNCOMMITTED, Node
 from tests.unit.storage.log_rig import make_batch, put
 
@@ -36,7 +36,7 @@ def test_it_answers_with_what_it_has_when_there_is_more(isolation: int) -> None:
             first = node.fetch(isolation, 0, **wanted)
             assert offsets(first) == list(range(1 + FETCH_FURTHER_SEGMENTS_MAX))
             rest = node.fetch(isolation, len(offsets(first)), **wanted)
-            assert isinstance(rest, Pending)
+            assert isinstance(rest, Reply)
             rest.abandon()
 
         node.run(scenario())

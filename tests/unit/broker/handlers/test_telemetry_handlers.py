@@ -128,9 +128,7 @@ def test_clients_are_forgotten_with_their_connection(node: AdminBroker) -> None:
     assert push(node, get(node), metrics_data(gauge("g", point(1)))) is ErrorCode.NONE
     telemetry = node.broker.telemetry
     assert (telemetry.client_count, telemetry.series.count) == (1, 2)  # the info counts
-    closed = node.caller.on_closed
-    assert closed is not None
-    closed(node.caller)
+    node.channel.closed()
     assert (telemetry.client_count, shown(node)) == (0, {})
     node.run(telemetry.sweep())
 

@@ -9,7 +9,7 @@ from kio.schema.errors import ErrorCode
 from penstock.broker.handlers.cluster.api_versions import unsupported_version
 from penstock.broker.quotas.throttle_field import has_throttle_time, stamped
 from penstock.client.entities import build
-from penstock.net.pending import SILENCE
+from penstock.net.reply import SILENCE
 from penstock.protocol.kafka import fetch, produce
 from penstock.protocol.kafka.apis import API_VERSIONS, APIS, FETCH, PRODUCE
 from penstock.protocol.kafka.messages import encode, response_reader, response_schema

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
 from penstock.protocol.kafka.messages import Entity
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from penstock.broker.broker import Broker
 
 
-def handle(broker: Broker, call: Call) -> Entity:
+def handle(broker: Broker, request: Request[Entity]) -> Entity:
     targets: dict[str, dict[int, str]] = {}
-    for directory in call.request.dirs:
+    for directory in request.body.dirs:
         for topic in directory.topics:
             if topic.partitions:
                 targets.setdefault(topic.name, {}).update(dict.fromkeys(topic.partitions, directory.path))
-    reply = call.reply
+    reply = request.reply
     return reply.AlterReplicaLogDirsResponse(
         throttle_time=0,
         results=[

@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
 from penstock.broker.features import FEATURES, FINALIZED_EPOCH
+from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
 from penstock.protocol.kafka.apis import API_VERSIONS, APIS
 from penstock.protocol.kafka.messages import Entity, encode, response_messages
@@ -25,20 +25,20 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _encoded: dict[int, bytes] = {}
 
 
-def handle(broker: Broker, call: Call) -> bytes | Entity:
-    if call.version >= 3:
-        name, version = call.request.client_software_name, call.request.client_software_version
+def handle(broker: Broker, request: Request[Entity]) -> bytes | Entity:
+    if request.version >= 3:
+        name, version = request.body.client_software_name, request.body.client_software_version
         if not (_SOFTWARE.fullmatch(name) and _SOFTWARE.fullmatch(version)):
-            return call.reply.ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=(), throttle_time=0)
-        call.caller.software_name, call.caller.software_version = name, version
-    body = _encoded.get(call.version)
+            return request.reply.ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=(), throttle_time=0)
+        request.channel.session = request.session.with_software(name, version)
+    body = _encoded.get(request.version)
     if body is None:
-        body = _encoded[call.version] = encode(_answer(call))
+        body = _encoded[request.version] = encode(_answer(request))
     return body
 
 
-def _answer(call: Call) -> Entity:
-    reply = call.reply
+def _answer(request: Request[Entity]) -> Entity:
+    reply = request.reply
     return reply.ApiVersionsResponse(
         error_code=ErrorCode.NONE,
         throttle_time=0,
@@ -49,9 +49,9 @@ def _answer(call: Call) -> Entity:
         supported_features=tuple(
             reply.SupportedFeatureKey(name=feature.name, min_version=feature.min_level, max_version=feature.max_level)
             for feature in FEATURES
-            if call.version >= 4 or feature.min_level > 0
+            if request.version >= 4 or feature.min_level > 0
         )
-        if call.version >= 3
+        if request.version >= 3
         else (),
         finalized_features_epoch=FINALIZED_EPOCH,
         finalized_features=tuple(
@@ -61,7 +61,7 @@ def _answer(call: Call) -> Entity:
             for feature in FEATURES
             if feature.finalized_level
         )
-        if call.version >= 3
+        if request.version >= 3
         else (),
     )
 

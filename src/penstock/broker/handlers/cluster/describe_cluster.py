@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.broker.answers.authorized_operations import CLUSTER_OPERATIONS
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
 from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.topic_metadata import NOT_ASKED
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 BROKERS, CONTROLLERS = 1, 2
 
 
-def handle(broker: Broker, call: Call) -> Entity:
-    endpoint_type = field(call.request, "endpoint_type", BROKERS)
+def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    endpoint_type = field(request.body, "endpoint_type", BROKERS)
     if endpoint_type == CONTROLLERS:
         return _refused(
-            call,
+            request,
             ErrorCode.MISMATCHED_ENDPOINT_TYPE,
             "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER",
         )
     if endpoint_type != BROKERS:
         message = f"Unsupported endpoint type {endpoint_type}"
-        return _refused(call, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, message)
-    endpoint = broker.endpoint(call)
-    asked = call.request.include_cluster_authorized_operations
-    return call.reply.DescribeClusterResponse(
+        return _refused(request, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, message)
+    endpoint = broker.endpoint(request)
+    asked = request.body.include_cluster_authorized_operations
+    return request.reply.DescribeClusterResponse(
         throttle_time=0,
         error_code=ErrorCode.NONE,
         error_message=None,
@@ -42,7 +42,7 @@ def handle(broker: Broker, call: Call) -> Entity:
         cluster_id=broker.cluster_id,
         controller_id=broker.node_id,
         brokers=[
-            call.reply.DescribeClusterBroker(
+            request.reply.DescribeClusterBroker(
                 broker_id=broker.node_id,
                 host=endpoint.host,
                 port=endpoint.port,
@@ -54,8 +54,8 @@ def handle(broker: Broker, call: Call) -> Entity:
     )
 
 
-def _refused(call: Call, code: ErrorCode, message: str) -> Entity:
-    return call.reply.DescribeClusterResponse(
+def _refused(request: Request[Entity], code: ErrorCode, message: str) -> Entity:
+    return request.reply.DescribeClusterResponse(
         throttle_time=0,
         error_code=code,
         error_message=message,

@@ -16,10 +16,11 @@ from collections.abc import AsyncIterator, Iterator
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from penstock.broker.answers.array_answer import array_answer, is_flexible
-from penstock.broker.call import Call
+from penstock.broker.answers.array_answer import array_answer
+from penstock.broker.request import Request
 from penstock.config.settings import MEMORY
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.primitives import INT16, INT64, write_count, write_string
 from penstock.runtime.turns import Turns
 
@@ -30,19 +31,19 @@ _PARTITION = Struct(">iqq?")  # index, size, lag, whether it is a future replica
 UNKNOWN_BYTES = -1
 
 
-async def handle(broker: Broker, call: Call) -> bytes:
-    flexible = is_flexible(call)
-    topics = [topic async for topic in _topics(broker, call, flexible)]
+async def handle(broker: Broker, request: Request[Entity]) -> bytes:
+    flexible = request.is_flexible
+    topics = [topic async for topic in _topics(broker, request, flexible)]
     total, usable = await _volume(broker)
     pieces = [INT16.pack(ErrorCode.NONE), write_string(str(broker.settings.node.data_dir.absolute()), flexible)]
     pieces += [write_count(len(topics), flexible), *topics]
-    if call.version >= 4:
+    if request.version >= 4:
         pieces += [INT64.pack(total), INT64.pack(usable)]
-    if call.version >= 5:
+    if request.version >= 5:
         pieces.append(b"\0")
     pieces.append(_tags(flexible))
-    before = INT16.pack(ErrorCode.NONE) if call.version >= 3 else b""
-    return array_answer(call, [b"".join(pieces)], before=before)
+    before = INT16.pack(ErrorCode.NONE) if request.version >= 3 else b""
+    return array_answer(request, [b"".join(pieces)], before=before)
 
 
 async def _volume(broker: Broker) -> tuple[int, int]:
@@ -56,10 +57,10 @@ async def _volume(broker: Broker) -> tuple[int, int]:
     return usage.total, usage.free
 
 
-async def _topics(broker: Broker, call: Call, flexible: bool) -> AsyncIterator[bytes]:
+async def _topics(broker: Broker, request: Request[Entity], flexible: bool) -> AsyncIterator[bytes]:
     """Encoded topics that have at least one of the partitions asked for."""
     turns = Turns()
-    for name, indexes in _wanted(broker, call):
+    for name, indexes in _wanted(broker, request):
         partitions = []
         for index in indexes:
             await turns.pause()
@@ -71,13 +72,13 @@ async def _topics(broker: Broker, call: Call, flexible: bool) -> AsyncIterator[b
             yield b"".join([write_string(name, flexible), count, *partitions, _tags(flexible)])
 
 
-def _wanted(broker: Broker, call: Call) -> Iterator[tuple[str, range | tuple[int, ...]]]:
-    if call.request.topics is None:
+def _wanted(broker: Broker, request: Request[Entity]) -> Iterator[tuple[str, range | tuple[int, ...]]]:
+    if request.body.topics is None:
         for topic in tuple(broker.topics.all()):
             yield topic.name, range(topic.partition_count)
     else:
         wanted: dict[str, dict[int, None]] = {}
-        for topic in call.request.topics:
+        for topic in request.body.topics:
             wanted.setdefault(topic.topic, {}).update(dict.fromkeys(topic.partitions))
         for name, indexes in wanted.items():
             yield name, tuple(indexes)

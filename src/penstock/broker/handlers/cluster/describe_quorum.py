@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
 from penstock.model.ids import NO_TOPIC_ID
 from penstock.protocol.kafka.messages import Entity
@@ -25,43 +25,43 @@ if TYPE_CHECKING:
 CLUSTER_METADATA: Final = "__cluster_metadata"
 
 
-def handle(broker: Broker, call: Call) -> Entity:
-    asked = [(topic.topic_name, [each.partition_index for each in topic.partitions]) for topic in call.request.topics]
+def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    asked = [(topic.topic_name, [each.partition_index for each in topic.partitions]) for topic in request.body.topics]
     known = asked == [(CLUSTER_METADATA, [0])]
-    endpoint = broker.endpoint(call)
-    reply = call.reply
+    endpoint = broker.endpoint(request)
+    reply = request.reply
     return reply.DescribeQuorumResponse(
         error_code=ErrorCode.NONE,
         error_message="",
         topics=[
             reply.TopicData(
                 topic_name=name,
-                partitions=[_quorum(broker, call) if known else _unknown(call, index) for index in indexes],
+                partitions=[_quorum(broker, request) if known else _unknown(request, index) for index in indexes],
             )
             for name, indexes in asked
         ],
         nodes=[
             reply.Node(
                 node_id=broker.node_id,
-                listeners=[reply.Listener(name=call.caller.listener, host=endpoint.host, port=endpoint.port)],
+                listeners=[reply.Listener(name=request.session.listener, host=endpoint.host, port=endpoint.port)],
             )
         ]
-        if known and call.version >= 2
+        if known and request.version >= 2
         else [],
     )
 
 
-def _quorum(broker: Broker, call: Call) -> Entity:
+def _quorum(broker: Broker, request: Request[Entity]) -> Entity:
     log_end = broker.controller.commands.log_end
     now = broker.clock.now_ms()
-    voter = call.reply.ReplicaState(
+    voter = request.reply.ReplicaState(
         replica_id=broker.node_id,
         replica_directory_id=NO_TOPIC_ID,
         log_end_offset=log_end,
         last_fetch_timestamp=now,
         last_caught_up_timestamp=now,
     )
-    return call.reply.PartitionData(
+    return request.reply.PartitionData(
         partition_index=0,
         error_code=ErrorCode.NONE,
         error_message="",
@@ -73,8 +73,8 @@ def _quorum(broker: Broker, call: Call) -> Entity:
     )
 
 
-def _unknown(call: Call, index: int) -> Entity:
-    return call.reply.PartitionData(
+def _unknown(request: Request[Entity], index: int) -> Entity:
+    return request.reply.PartitionData(
         partition_index=index,
         error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         error_message="This server does not host this topic-partition.",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.model.compression import GZIP, LZ4, SNAPPY, ZSTD
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_TOPIC_ID
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 CODECS = (ZSTD, LZ4, GZIP, SNAPPY)
 
 
-def handle(broker: Broker, call: Call) -> Entity:
+def handle(broker: Broker, request: Request[Entity]) -> Entity:
     try:
-        instance = broker.telemetry.subscribe(call.request.client_instance_id, call.client_id, call.caller)
+        instance = broker.telemetry.subscribe(request.body.client_instance_id, request.channel)
     except KafkaError as error:
-        return _refused(call, error.code)
+        return _refused(request, error.code)
     assignment = instance.assignment
-    return call.reply.GetTelemetrySubscriptionsResponse(
+    return request.reply.GetTelemetrySubscriptionsResponse(
         throttle_time=0,
         error_code=ErrorCode.NONE,
         client_instance_id=instance.instance_id,
@@ -43,8 +43,8 @@ def handle(broker: Broker, call: Call) -> Entity:
     )
 
 
-def _refused(call: Call, code: ErrorCode) -> Entity:
-    return call.reply.GetTelemetrySubscriptionsResponse(
+def _refused(request: Request[Entity], code: ErrorCode) -> Entity:
+    return request.reply.GetTelemetrySubscriptionsResponse(
         throttle_time=0,
         error_code=code,
         client_instance_id=NO_TOPIC_ID,

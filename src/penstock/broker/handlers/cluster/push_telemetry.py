@@ -14,7 +14,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity
 
@@ -24,22 +24,21 @@ if TYPE_CHECKING:
 _RESERVED = (None, uuid.UUID(int=0), uuid.UUID(int=1))
 
 
-async def handle(broker: Broker, call: Call) -> Entity:
-    request = call.request
+async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    body = request.body
     code = ErrorCode.NONE
-    if request.client_instance_id in _RESERVED:
+    if body.client_instance_id in _RESERVED:
         code = ErrorCode.INVALID_REQUEST
     else:
         try:
             await broker.telemetry.push(
-                request.client_instance_id,
-                call.client_id,
-                call.caller,
-                subscription_id=request.subscription_id,
-                terminating=request.terminating,
-                codec=request.compression_type,
-                payload=request.metrics,
+                body.client_instance_id,
+                request.channel,
+                subscription_id=body.subscription_id,
+                terminating=body.terminating,
+                codec=body.compression_type,
+                payload=body.metrics,
             )
         except KafkaError as error:
             code = error.code
-    return call.reply.PushTelemetryResponse(throttle_time=0, error_code=code)
+    return request.reply.PushTelemetryResponse(throttle_time=0, error_code=code)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.broker.call import Call
 from penstock.broker.features import FEATURES
+from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
 from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.versioned import field
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 
 
-def handle(broker: Broker, call: Call) -> Entity:
-    updates = call.request.feature_updates
+def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    updates = request.body.feature_updates
     for update in updates:
         problem = _problem(broker, update)
         if problem is not None:
@@ -31,8 +31,8 @@ def handle(broker: Broker, call: Call) -> Entity:
                 "The update failed for all features since the following feature had an error: "
                 f"Invalid update version {update.max_version_level} for feature {update.feature}. {problem}"
             )
-            return _answer(call, ErrorCode.INVALID_UPDATE_VERSION, message, ())
-    return _answer(call, ErrorCode.NONE, None, updates)
+            return _answer(request, ErrorCode.INVALID_UPDATE_VERSION, message, ())
+    return _answer(request, ErrorCode.NONE, None, updates)
 
 
 def _problem(broker: Broker, update: Entity) -> str | None:
@@ -49,11 +49,15 @@ def _problem(broker: Broker, update: Entity) -> str | None:
     return None
 
 
-def _answer(call: Call, code: ErrorCode, message: str | None, updates: tuple[Entity, ...]) -> Entity:
+def _answer(request: Request[Entity], code: ErrorCode, message: str | None, updates: tuple[Entity, ...]) -> Entity:
     results: tuple[Entity, ...] = ()
-    if call.reply.has("UpdatableFeatureResult"):
+    if request.reply.has("UpdatableFeatureResult"):
         results = tuple(
-            call.reply.UpdatableFeatureResult(feature=update.feature, error_code=ErrorCode.NONE, error_message="NONE")
+            request.reply.UpdatableFeatureResult(
+                feature=update.feature, error_code=ErrorCode.NONE, error_message="NONE"
+            )
             for update in updates
         )
-    return call.reply.UpdateFeaturesResponse(throttle_time=0, error_code=code, error_message=message, results=results)
+    return request.reply.UpdateFeaturesResponse(
+        throttle_time=0, error_code=code, error_message=message, results=results
+    )

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.broker.call import Call
 from penstock.broker.quotas.book import Alteration
 from penstock.broker.quotas.entity import Entity as QuotaEntity
 from penstock.broker.quotas.entity import make_entity
+from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from penstock.broker.broker import Broker
 
 
-async def handle(broker: Broker, call: Call) -> Entity:
-    alterations = [_alteration(entry) for entry in call.request.entries]
+async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    alterations = [_alteration(entry) for entry in request.body.entries]
     results: dict[QuotaEntity, KafkaError | None]
     try:
-        results = await broker.quotas.alter(alterations, validate_only=call.request.validate_only)
+        results = await broker.quotas.alter(alterations, validate_only=request.body.validate_only)
     except KafkaError as error:  # the store: none of them was changed
         results = {alteration.entity: error for alteration in alterations}
-    return call.reply.AlterClientQuotasResponse(
-        throttle_time=0, entries=[_result(call, entity, error) for entity, error in results.items()]
+    return request.reply.AlterClientQuotasResponse(
+        throttle_time=0, entries=[_result(request, entity, error) for entity, error in results.items()]
     )
 
 
@@ -43,8 +43,8 @@ def _alteration(entry: Entity) -> Alteration:
     )
 
 
-def _result(call: Call, entity: QuotaEntity, error: KafkaError | None) -> Entity:
-    reply = call.reply
+def _result(request: Request[Entity], entity: QuotaEntity, error: KafkaError | None) -> Entity:
+    reply = request.reply
     return reply.EntryData(
         error_code=error.code if error else ErrorCode.NONE,
         error_message=error.message if error else None,

@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from penstock.broker.call import Call
 from penstock.broker.operations.config_targets import alter, answer_each
+from penstock.broker.request import Request
 from penstock.cluster.controller.config_changes import KeyLookup, replaced_configs
 from penstock.protocol.kafka.messages import Entity
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from penstock.broker.broker import Broker
 
 
-async def handle(broker: Broker, call: Call) -> Entity:
+async def handle(broker: Broker, request: Request[Entity]) -> Entity:
     async def replace(resource: Entity) -> None:
         configs = [(item.name, item.value) for item in resource.configs]
         await alter(
@@ -28,10 +28,10 @@ async def handle(broker: Broker, call: Call) -> Entity:
             (resource.resource_type, resource.resource_name),
             {name for name, _ in configs},
             functools.partial(_updated, configs),
-            validate_only=call.request.validate_only,
+            validate_only=request.body.validate_only,
         )
 
-    return call.reply.AlterConfigsResponse(throttle_time=0, responses=await answer_each(call, replace))
+    return request.reply.AlterConfigsResponse(throttle_time=0, responses=await answer_each(request, replace))
 
 
 def _updated(

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.broker.answers.array_answer import array_answer, is_flexible
-from penstock.broker.call import Call
+from penstock.broker.answers.array_answer import array_answer
 from penstock.broker.quotas.book import Component
 from penstock.broker.quotas.entity import Entity as QuotaEntity
+from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity, encode
 from penstock.protocol.kafka.primitives import INT16, write_string
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
     from penstock.broker.broker import Broker
 
 
-async def handle(broker: Broker, call: Call) -> bytes | Entity:
-    components = [Component(item.entity_type, item.match_type, item.match) for item in call.request.components]
+async def handle(broker: Broker, request: Request[Entity]) -> bytes | Entity:
+    components = [Component(item.entity_type, item.match_type, item.match) for item in request.body.components]
     try:
-        entities = broker.quotas.matching(components, strict=call.request.strict)
+        entities = broker.quotas.matching(components, strict=request.body.strict)
     except KafkaError as error:
-        return call.reply.DescribeClientQuotasResponse(
+        return request.reply.DescribeClientQuotasResponse(
             throttle_time=0, error_code=error.code, error_message=error.message, entries=None
         )
     encoded = []
     turns = Turns()
     for entity in entities:
-        encoded.append(encode(_entry(broker, call, entity)))
+        encoded.append(encode(_entry(broker, request, entity)))
         await turns.pause()
-    message = write_string("", is_flexible(call))  # Kafka's is empty, not null
-    return array_answer(call, encoded, before=INT16.pack(ErrorCode.NONE) + message)
+    message = write_string("", request.is_flexible)  # Kafka's is empty, not null
+    return array_answer(request, encoded, before=INT16.pack(ErrorCode.NONE) + message)
 
 
-def _entry(broker: Broker, call: Call, entity: QuotaEntity) -> Entity:
-    reply = call.reply
+def _entry(broker: Broker, request: Request[Entity], entity: QuotaEntity) -> Entity:
+    reply = request.reply
     return reply.EntryData(
         entity=[reply.EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
         values=[reply.ValueData(key=key, value=value) for key, value in broker.quotas.values(entity)],

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from penstock.broker.answers.array_answer import array_answer
-from penstock.broker.call import Call
 from penstock.broker.operations.described_configs import described_configs
+from penstock.broker.request import Request
 from penstock.config.config_layers import DescribedConfig
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity, encode
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from penstock.broker.broker import Broker
 
 
-async def handle(broker: Broker, call: Call) -> bytes:
+async def handle(broker: Broker, request: Request[Entity]) -> bytes:
     results = []
     turns = Turns()
-    for resource in call.request.resources:
-        results.append(encode(_result(broker, call, resource)))
+    for resource in request.body.resources:
+        results.append(encode(_result(broker, request, resource)))
         await turns.pause()
-    return array_answer(call, results)
+    return array_answer(request, results)
 
 
-def _result(broker: Broker, call: Call, resource: Entity) -> Entity:
+def _result(broker: Broker, request: Request[Entity], resource: Entity) -> Entity:
     code, message = ErrorCode.NONE, ""
     configs: Sequence[DescribedConfig] = ()
     try:
@@ -45,19 +45,19 @@ def _result(broker: Broker, call: Call, resource: Entity) -> Entity:
         code, message = error.code, error.message or ""
     keys = resource.configuration_keys
     wanted = [config for config in configs if not keys or config.name in keys]
-    return call.reply.DescribeConfigsResult(
+    return request.reply.DescribeConfigsResult(
         error_code=code,
         error_message=message,
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,
-        configs=[_config(call, config) for config in wanted],
+        configs=[_config(request, config) for config in wanted],
     )
 
 
-def _config(call: Call, config: DescribedConfig) -> Entity:
-    reply = call.reply
-    synonyms = config.synonyms if call.request.include_synonyms else ()
-    documented = field(call.request, "include_documentation", False)
+def _config(request: Request[Entity], config: DescribedConfig) -> Entity:
+    reply = request.reply
+    synonyms = config.synonyms if request.body.include_synonyms else ()
+    documented = field(request.body, "include_documentation", False)
     return reply.DescribeConfigsResourceResult(
         name=config.name,
         value=config.value,

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.broker.call import Call
 from penstock.broker.operations.config_targets import alter_incrementally, answer_each
+from penstock.broker.request import Request
 from penstock.cluster.controller.config_changes import ConfigChange
 from penstock.protocol.kafka.messages import Entity
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from penstock.broker.broker import Broker
 
 
-async def handle(broker: Broker, call: Call) -> Entity:
+async def handle(broker: Broker, request: Request[Entity]) -> Entity:
     async def change(resource: Entity) -> None:
         changes = [ConfigChange(item.name, item.config_operation, item.value) for item in resource.configs]
         which = resource.resource_type, resource.resource_name
-        await alter_incrementally(broker, which, changes, validate_only=call.request.validate_only)
+        await alter_incrementally(broker, which, changes, validate_only=request.body.validate_only)
 
-    return call.reply.IncrementalAlterConfigsResponse(throttle_time=0, responses=await answer_each(call, change))
+    return request.reply.IncrementalAlterConfigsResponse(throttle_time=0, responses=await answer_each(request, change))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.cluster.controller.config_changes import ResourceType
 from penstock.cluster.controller.configs_frontend import CLIENT_METRICS, GROUP
 from penstock.model.errors import ErrorCode
@@ -27,20 +27,20 @@ LISTED = (
 )
 
 
-def handle(broker: Broker, call: Call) -> Entity:
+def handle(broker: Broker, request: Request[Entity]) -> Entity:
     wanted = [ResourceType.CLIENT_METRICS]
-    if call.version >= 1:
-        asked = {ResourceType(kind) for kind in call.request.resource_types}
+    if request.version >= 1:
+        asked = {ResourceType(kind) for kind in request.body.resource_types}
         if ResourceType.UNKNOWN in asked:
-            return call.reply.ListConfigResourcesResponse(
+            return request.reply.ListConfigResourcesResponse(
                 throttle_time=0, error_code=ErrorCode.UNSUPPORTED_VERSION, config_resources=()
             )
         wanted = [kind for kind in LISTED if not asked or kind in asked]
-    return call.reply.ListConfigResourcesResponse(
+    return request.reply.ListConfigResourcesResponse(
         throttle_time=0,
         error_code=ErrorCode.NONE,
         config_resources=[
-            call.reply.ConfigResource(resource_name=name, resource_type=kind)
+            request.reply.ConfigResource(resource_name=name, resource_type=kind)
             for kind in wanted
             for name in _names(broker, kind)
         ],

@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity
 
 
-async def handle(broker: Broker, call: Call) -> Entity:
-    names = list(dict.fromkeys(call.request.groups_names))
+async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    names = list(dict.fromkeys(request.body.groups_names))
     codes = await asyncio.gather(*(_delete(broker, name) for name in names))
     results = [
-        call.reply.DeletableGroupResult(group_id=name, error_code=code) for name, code in zip(names, codes, strict=True)
+        request.reply.DeletableGroupResult(group_id=name, error_code=code)
+        for name, code in zip(names, codes, strict=True)
     ]
-    return call.reply.DeleteGroupsResponse(throttle_time=0, results=results)
+    return request.reply.DeleteGroupsResponse(throttle_time=0, results=results)
 
 
 async def _delete(broker: Broker, group_id: str) -> ErrorCode:

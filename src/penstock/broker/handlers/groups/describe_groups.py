@@ -10,8 +10,8 @@ between they are those of the last generation.
 from __future__ import annotations
 
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
 from penstock.broker.groups.group import Group, GroupState
+from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.versioned import field
@@ -21,33 +21,33 @@ GROUP_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
 NOT_ASKED = -(1 << 31)
 
 
-def handle(broker: Broker, call: Call) -> Entity:
-    groups = [_describe(broker, call, group_id) for group_id in call.request.groups]
-    return call.reply.DescribeGroupsResponse(throttle_time=0, groups=groups)
+def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    groups = [_describe(broker, request, group_id) for group_id in request.body.groups]
+    return request.reply.DescribeGroupsResponse(throttle_time=0, groups=groups)
 
 
-def _describe(broker: Broker, call: Call, group_id: str) -> Entity:
+def _describe(broker: Broker, request: Request[Entity], group_id: str) -> Entity:
     try:
         group = broker.groups.find(group_id)
     except KafkaError as error:
-        return _described(call, group_id, error_code=error.code, group_state="")
+        return _described(request, group_id, error_code=error.code, group_state="")
     if group is not None:
-        return _found(call, group)
-    if call.version >= 6:
+        return _found(request, group)
+    if request.version >= 6:
         return _described(
-            call,
+            request,
             group_id,
             error_code=ErrorCode.GROUP_ID_NOT_FOUND,
             error_message=f"Group {group_id} not found.",
             authorized_operations=NOT_ASKED,
         )
-    return _described(call, group_id)
+    return _described(request, group_id)
 
 
-def _found(call: Call, group: Group) -> Entity:
+def _found(request: Request[Entity], group: Group) -> Entity:
     is_stable = group.state is GroupState.STABLE
     members = [
-        call.reply.DescribedGroupMember(
+        request.reply.DescribedGroupMember(
             member_id=member.member_id,
             group_instance_id=member.instance_id,
             client_id=member.client_id,
@@ -58,7 +58,7 @@ def _found(call: Call, group: Group) -> Entity:
         for member in group.shown_members
     ]
     return _described(
-        call,
+        request,
         group.group_id,
         group_state=group.state.value,
         protocol_type=group.protocol_type or "",
@@ -67,8 +67,8 @@ def _found(call: Call, group: Group) -> Entity:
     )
 
 
-def _described(call: Call, group_id: str, **known: object) -> Entity:
-    wants_operations = field(call.request, "include_authorized_operations", False)
+def _described(request: Request[Entity], group_id: str, **known: object) -> Entity:
+    wants_operations = field(request.body, "include_authorized_operations", False)
     values: dict[str, object] = {
         "error_code": ErrorCode.NONE,
         "error_message": None,
@@ -78,4 +78,4 @@ def _described(call: Call, group_id: str, **known: object) -> Entity:
         "members": (),
         "authorized_operations": GROUP_OPERATIONS if wants_operations else NOT_ASKED,
     }
-    return call.reply.DescribedGroup(group_id=group_id, **values | known)
+    return request.reply.DescribedGroup(group_id=group_id, **values | known)

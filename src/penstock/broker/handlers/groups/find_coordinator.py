@@ -12,8 +12,9 @@ There are no share groups yet: that type is refused at once, with nothing a clie
 from __future__ import annotations
 
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call, Endpoint
+from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.net.endpoint import Endpoint
 from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.versioned import field
 
@@ -21,9 +22,9 @@ GROUP, TRANSACTION, SHARE = 0, 1, 2  # Kafka has no words for the latter, either
 NOWHERE = Endpoint("", -1)
 
 
-async def handle(broker: Broker, call: Call) -> Entity:
+async def handle(broker: Broker, request: Request[Entity]) -> Entity:
     code, message = ErrorCode.NONE, ""
-    key_type = field(call.request, "key_type", GROUP)
+    key_type = field(request.body, "key_type", GROUP)
     if key_type not in (GROUP, TRANSACTION):
         code = ErrorCode.INVALID_REQUEST
         message = "" if key_type == SHARE else f"coordinators of type {key_type} do not exist here"
@@ -33,17 +34,17 @@ async def handle(broker: Broker, call: Call) -> Entity:
         except KafkaError as error:
             code, message = ErrorCode.COORDINATOR_NOT_AVAILABLE, str(error)
     is_found = code is ErrorCode.NONE
-    endpoint = broker.endpoint(call) if is_found else NOWHERE
+    endpoint = broker.endpoint(request) if is_found else NOWHERE
     place = {
         "error_code": code,
         "node_id": broker.node_id if is_found else -1,
         "host": endpoint.host,
         "port": endpoint.port,
     }
-    if call.version < 4:
+    if request.version < 4:
         # "NONE" is what Kafka says here, and only here.
-        return call.reply.FindCoordinatorResponse(throttle_time=0, error_message=message or "NONE", **place)
+        return request.reply.FindCoordinatorResponse(throttle_time=0, error_message=message or "NONE", **place)
     coordinators = [
-        call.reply.Coordinator(key=key, error_message=message, **place) for key in call.request.coordinator_keys
+        request.reply.Coordinator(key=key, error_message=message, **place) for key in request.body.coordinator_keys
     ]
-    return call.reply.FindCoordinatorResponse(throttle_time=0, coordinators=coordinators)
+    return request.reply.FindCoordinatorResponse(throttle_time=0, coordinators=coordinators)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
 from penstock.broker.groups.group import Identity
+from penstock.broker.request import Request
 from penstock.model.errors import KafkaError
 from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.versioned import field
 
 
-def handle(broker: Broker, call: Call) -> Entity:
-    request = call.request
-    who = Identity(request.member_id, field(request, "group_instance_id"))
+def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    body = request.body
+    who = Identity(body.member_id, field(body, "group_instance_id"))
     try:
-        code = broker.groups.heartbeat(request.group_id, who, request.generation_id)
+        code = broker.groups.heartbeat(body.group_id, who, body.generation_id)
     except KafkaError as error:
         code = error.code
-    return call.reply.HeartbeatResponse(throttle_time=0, error_code=code)
+    return request.reply.HeartbeatResponse(throttle_time=0, error_code=code)

@@ -10,30 +10,30 @@ Versions:
 from __future__ import annotations
 
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
 from penstock.broker.groups.exchange import JoinAnswer, JoinRequest
+from penstock.broker.request import Request
 from penstock.model.errors import KafkaError
 from penstock.protocol.kafka.messages import Entity, milliseconds
 from penstock.protocol.kafka.versioned import field
 
 
-async def handle(broker: Broker, call: Call) -> Entity:
+async def handle(broker: Broker, request: Request[Entity]) -> Entity:
     try:
-        answer = await broker.groups.join(call.request.group_id, _request(call))
+        answer = await broker.groups.join(request.body.group_id, _request(request))
     except KafkaError as error:
         answer = JoinAnswer(error=error.code)
     name = answer.protocol_name
-    return call.reply.JoinGroupResponse(
+    return request.reply.JoinGroupResponse(
         throttle_time=0,
         error_code=answer.error,
         generation_id=answer.generation,
         protocol_type=answer.protocol_type,
-        protocol_name=name or "" if call.version < 7 else name,
+        protocol_name=name or "" if request.version < 7 else name,
         leader=answer.leader,
         skip_assignment=answer.skip_assignment,
         member_id=answer.member_id,
         members=[
-            call.reply.JoinGroupResponseMember(
+            request.reply.JoinGroupResponseMember(
                 member_id=member.member_id, group_instance_id=member.instance_id, metadata=member.metadata
             )
             for member in answer.members
@@ -41,18 +41,18 @@ async def handle(broker: Broker, call: Call) -> Entity:
     )
 
 
-def _request(call: Call) -> JoinRequest:
-    request = call.request
-    session_timeout = request.session_timeout
+def _request(request: Request[Entity]) -> JoinRequest:
+    body = request.body
+    session_timeout = body.session_timeout
     return JoinRequest(
-        member_id=request.member_id,
-        instance_id=field(request, "group_instance_id"),
-        client_id=call.client_id or "",
-        client_host=f"/{call.caller.peer_host}",  # as Java prints addresses, and tools expect them
+        member_id=body.member_id,
+        instance_id=field(body, "group_instance_id"),
+        client_id=request.client_id or "",
+        client_host=f"/{request.session.host}",  # as Java prints addresses, and tools expect them
         session_timeout_ms=milliseconds(session_timeout),
-        rebalance_timeout_ms=max(0, milliseconds(field(request, "rebalance_timeout", session_timeout))),
-        protocol_type=request.protocol_type,
-        protocols=tuple((protocol.name, bytes(protocol.metadata)) for protocol in request.protocols),
-        needs_member_id=call.version >= 4,
-        can_skip_assignment=call.version >= 9,
+        rebalance_timeout_ms=max(0, milliseconds(field(body, "rebalance_timeout", session_timeout))),
+        protocol_type=body.protocol_type,
+        protocols=tuple((protocol.name, bytes(protocol.metadata)) for protocol in body.protocols),
+        needs_member_id=request.version >= 4,
+        can_skip_assignment=request.version >= 9,
     )

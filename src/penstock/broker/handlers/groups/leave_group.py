@@ -8,25 +8,25 @@ Versions:
 from __future__ import annotations
 
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
 from penstock.broker.groups.group import Identity
+from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity
 
 
-async def handle(broker: Broker, call: Call) -> Entity:
-    reply = call.reply
-    if call.version < 3:
-        leaving = [Identity(call.request.member_id, None)]
+async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    reply = request.reply
+    if request.version < 3:
+        leaving = [Identity(request.body.member_id, None)]
     else:
-        leaving = [Identity(item.member_id, item.group_instance_id) for item in call.request.members]
+        leaving = [Identity(item.member_id, item.group_instance_id) for item in request.body.members]
     try:
-        codes = await broker.groups.leave(call.request.group_id, leaving)
+        codes = await broker.groups.leave(request.body.group_id, leaving)
     except KafkaError as error:
         if error.code is not ErrorCode.UNKNOWN_MEMBER_ID:
             return reply.LeaveGroupResponse(throttle_time=0, error_code=error.code, members=())
         codes = [error.code] * len(leaving)  # there is no such group
-    if call.version < 3:
+    if request.version < 3:
         return reply.LeaveGroupResponse(throttle_time=0, error_code=codes[0])
     members = [
         reply.MemberResponse(member_id=item.member_id, group_instance_id=item.instance_id, error_code=code)

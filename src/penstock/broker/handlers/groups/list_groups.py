@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.versioned import field
@@ -11,14 +11,14 @@ from penstock.protocol.kafka.versioned import field
 CLASSIC = "classic"
 
 
-def handle(broker: Broker, call: Call) -> Entity:
-    states = {state.lower() for state in field(call.request, "states_filter", ())}
-    types = {group_type.lower() for group_type in field(call.request, "types_filter", ())}
+def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    states = {state.lower() for state in field(request.body, "states_filter", ())}
+    types = {group_type.lower() for group_type in field(request.body, "types_filter", ())}
     code, groups = ErrorCode.NONE, []
     try:
         if not types or CLASSIC in types:
             groups = [
-                call.reply.ListedGroup(
+                request.reply.ListedGroup(
                     group_id=group.group_id,
                     protocol_type=group.protocol_type or "",
                     group_state=group.state.value,
@@ -29,4 +29,4 @@ def handle(broker: Broker, call: Call) -> Entity:
             ]
     except KafkaError as error:
         code = error.code
-    return call.reply.ListGroupsResponse(throttle_time=0, error_code=code, groups=groups)
+    return request.reply.ListGroupsResponse(throttle_time=0, error_code=code, groups=groups)

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
 from penstock.broker.groups.group import Identity
 from penstock.broker.groups.offsets import OffsetChange
 from penstock.broker.groups.records import CommittedOffset
+from penstock.broker.request import Request
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP, TopicId
@@ -29,12 +29,12 @@ Rows = dict[Key, list[Entity]]
 Known = list[tuple[Topic, list[Entity]]]
 
 
-async def handle(broker: Broker, call: Call) -> Entity:
-    by_id = call.version >= 10
+async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    by_id = request.version >= 10
     missing = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     rows: Rows = {}
     known: Known = []
-    for wanted in call.request.topics:
+    for wanted in request.body.topics:
         key = wanted.topic_id if by_id else wanted.name
         topic = broker.topics.get_by_id(key) if by_id else broker.topics.get(key)
         count = 0 if topic is None else topic.partition_count
@@ -42,47 +42,52 @@ async def handle(broker: Broker, call: Call) -> Entity:
         unknown = missing if topic is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         for item in wanted.partitions:
             if not 0 <= item.partition_index < count:
-                _add(call, rows, key, item.partition_index, unknown)
+                _add(request, rows, key, item.partition_index, unknown)
         if topic is not None:
             known.append((topic, existing))
     codes: Codes = {}
     changes: list[OffsetChange] = []
     for topic, existing in known:
-        _collect(broker, call, topic, existing, codes, changes)
+        _collect(broker, request, topic, existing, codes, changes)
     if codes:
-        await _commit(broker, call, codes, changes)
-    topics = [_topic(call, key, partitions) for key, partitions in _answered(call, rows, known, codes)]
-    return call.reply.OffsetCommitResponse(throttle_time=0, topics=topics)
+        await _commit(broker, request, codes, changes)
+    topics = [_topic(request, key, partitions) for key, partitions in _answered(request, rows, known, codes)]
+    return request.reply.OffsetCommitResponse(throttle_time=0, topics=topics)
 
 
-def _answered(call: Call, rows: Rows, known: Known, codes: Codes) -> Iterator[tuple[Key, list[Entity]]]:
+def _answered(request: Request[Entity], rows: Rows, known: Known, codes: Codes) -> Iterator[tuple[Key, list[Entity]]]:
     """As in Kafka: topic by topic as asked for, but if something is unknown, it comes first and topics are merged."""
     anything_unknown = bool(rows)
     for topic, existing in known:
-        key: Key = topic.topic_id if call.version >= 10 else topic.name
+        key: Key = topic.topic_id if request.version >= 10 else topic.name
         into: Rows = rows if anything_unknown else {}
         for item in existing:
-            _add(call, into, key, item.partition_index, codes[topic.name, item.partition_index])
+            _add(request, into, key, item.partition_index, codes[topic.name, item.partition_index])
         if not anything_unknown:
             yield from into.items()
     yield from rows.items()
 
 
-def _topic(call: Call, key: Key, partitions: list[Entity]) -> Entity:
-    named = {"topic_id": key, "name": None} if call.version >= 10 else {"name": key, "topic_id": None}
-    return call.reply.OffsetCommitResponseTopic(**named, partitions=partitions)
+def _topic(request: Request[Entity], key: Key, partitions: list[Entity]) -> Entity:
+    named = {"topic_id": key, "name": None} if request.version >= 10 else {"name": key, "topic_id": None}
+    return request.reply.OffsetCommitResponseTopic(**named, partitions=partitions)
 
 
-def _add(call: Call, rows: Rows, key: Key, index: int, code: ErrorCode) -> None:
-    row = call.reply.OffsetCommitResponsePartition(partition_index=index, error_code=code)
+def _add(request: Request[Entity], rows: Rows, key: Key, index: int, code: ErrorCode) -> None:
+    row = request.reply.OffsetCommitResponsePartition(partition_index=index, error_code=code)
     rows.setdefault(key, []).append(row)
 
 
 def _collect(
-    broker: Broker, call: Call, topic: Topic, partitions: list[Entity], codes: Codes, changes: list[OffsetChange]
+    broker: Broker,
+    request: Request[Entity],
+    topic: Topic,
+    partitions: list[Entity],
+    codes: Codes,
+    changes: list[OffsetChange],
 ) -> None:
     now_ms = broker.clock.now_ms()
-    retention = field(call.request, "retention_time")
+    retention = field(request.body, "retention_time")
     retention_ms = NO_TIMESTAMP if retention is None else milliseconds(retention)
     expire_ms = NO_TIMESTAMP if retention_ms == NO_TIMESTAMP else now_ms + retention_ms
     longest = broker.settings.groups.offset_metadata_bytes_max
@@ -98,15 +103,15 @@ def _collect(
         changes.append(OffsetChange(topic.name, index, committed))
 
 
-async def _commit(broker: Broker, call: Call, codes: Codes, changes: list[OffsetChange]) -> None:
-    request = call.request
+async def _commit(broker: Broker, request: Request[Entity], codes: Codes, changes: list[OffsetChange]) -> None:
+    body = request.body
     try:
         await broker.groups.commit(
-            request.group_id,
-            Identity(request.member_id, field(request, "group_instance_id")),
-            request.generation_id_or_member_epoch,
+            body.group_id,
+            Identity(body.member_id, field(body, "group_instance_id")),
+            body.generation_id_or_member_epoch,
             changes,
-            unknown_group=ErrorCode.GROUP_ID_NOT_FOUND if call.version >= 9 else ErrorCode.ILLEGAL_GENERATION,
+            unknown_group=ErrorCode.GROUP_ID_NOT_FOUND if request.version >= 9 else ErrorCode.ILLEGAL_GENERATION,
         )
     except KafkaError as error:
         codes.update(dict.fromkeys(codes, error.code))

@@ -6,16 +6,16 @@ A topic that a member subscribed to is refused with GROUP_SUBSCRIBED_TO_TOPIC, p
 from __future__ import annotations
 
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity
 
 
-async def handle(broker: Broker, call: Call) -> Entity:
-    reply = call.reply
+async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    reply = request.reply
     existing: list[tuple[str, int]] = []
     codes: dict[tuple[str, int], ErrorCode] = {}
-    for wanted in call.request.topics:
+    for wanted in request.body.topics:
         topic = broker.topics.get(wanted.name)
         count = 0 if topic is None else topic.partition_count
         for item in wanted.partitions:
@@ -25,7 +25,7 @@ async def handle(broker: Broker, call: Call) -> Entity:
             else:
                 codes[wanted.name, index] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     try:
-        codes |= await broker.groups.delete_offsets(call.request.group_id, existing)
+        codes |= await broker.groups.delete_offsets(request.body.group_id, existing)
     except KafkaError as error:
         return reply.OffsetDeleteResponse(error_code=error.code, throttle_time=0, topics=())
     topics: dict[str, list[Entity]] = {}

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
 from penstock.broker.delivery.core.position import is_position_text
 from penstock.broker.groups.offsets import Table
 from penstock.broker.groups.records import CommittedOffset
+from penstock.broker.request import Request
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP, NO_TOPIC_ID
@@ -26,58 +26,60 @@ from penstock.protocol.kafka.versioned import field
 _NEVER = CommittedOffset(-1, NO_EPOCH, "", NO_TIMESTAMP)
 
 
-def handle(broker: Broker, call: Call) -> Entity:
-    if call.version >= 8:
-        groups = [_group(broker, call, group) for group in call.request.groups]
-        return call.reply.OffsetFetchResponse(throttle_time=0, groups=groups)
-    code, topics = _fetch(broker, call, call.request)
-    if code is not ErrorCode.NONE and call.version < 2:
-        topics = [_topic(call, item, None, item.partition_indexes, {}, code) for item in call.request.topics]
-    return call.reply.OffsetFetchResponse(throttle_time=0, topics=topics, error_code=code)
+def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    if request.version >= 8:
+        groups = [_group(broker, request, group) for group in request.body.groups]
+        return request.reply.OffsetFetchResponse(throttle_time=0, groups=groups)
+    code, topics = _fetch(broker, request, request.body)
+    if code is not ErrorCode.NONE and request.version < 2:
+        topics = [_topic(request, item, None, item.partition_indexes, {}, code) for item in request.body.topics]
+    return request.reply.OffsetFetchResponse(throttle_time=0, topics=topics, error_code=code)
 
 
-def _group(broker: Broker, call: Call, request: Entity) -> Entity:
-    code, topics = _fetch(broker, call, request)
-    return call.reply.OffsetFetchResponseGroup(group_id=request.group_id, topics=topics, error_code=code)
+def _group(broker: Broker, request: Request[Entity], body: Entity) -> Entity:
+    code, topics = _fetch(broker, request, body)
+    return request.reply.OffsetFetchResponseGroup(group_id=body.group_id, topics=topics, error_code=code)
 
 
-def _fetch(broker: Broker, call: Call, request: Entity) -> tuple[ErrorCode, list[Entity]]:
+def _fetch(broker: Broker, request: Request[Entity], body: Entity) -> tuple[ErrorCode, list[Entity]]:
     try:
-        committed = broker.groups.committed(request.group_id)
+        committed = broker.groups.committed(body.group_id)
     except KafkaError as error:
         return error.code, []
-    is_unstable = _unstable(broker, call, request.group_id)
-    if request.topics is None:
-        return ErrorCode.NONE, _everything(broker, call, committed, is_unstable)
+    is_unstable = _unstable(broker, request, body.group_id)
+    if body.topics is None:
+        return ErrorCode.NONE, _everything(broker, request, committed, is_unstable)
     topics = []
-    for wanted in request.topics:
+    for wanted in body.topics:
         code, topic = ErrorCode.NONE, None
         offsets: dict[int, CommittedOffset] = {}
-        if call.version < 10:
+        if request.version < 10:
             offsets = committed.get(wanted.name, {})
         else:
             topic = broker.topics.get_by_id(wanted.topic_id)
             code = ErrorCode.UNKNOWN_TOPIC_ID if topic is None else ErrorCode.NONE
             offsets = {} if topic is None else committed.get(topic.name, {})
-        name = wanted.name if call.version < 10 else "" if topic is None else topic.name
+        name = wanted.name if request.version < 10 else "" if topic is None else topic.name
         unstable = {index for index in wanted.partition_indexes if is_unstable(name, index)}
-        topics.append(_topic(call, wanted, topic, wanted.partition_indexes, offsets, code, unstable))
+        topics.append(_topic(request, wanted, topic, wanted.partition_indexes, offsets, code, unstable))
     return ErrorCode.NONE, topics
 
 
-def _unstable(broker: Broker, call: Call, group_id: str) -> Callable[[str, int], bool]:
-    if not field(call.request, "require_stable", False):
+def _unstable(broker: Broker, request: Request[Entity], group_id: str) -> Callable[[str, int], bool]:
+    if not field(request.body, "require_stable", False):
         return lambda topic, partition: False
     return lambda topic, partition: broker.groups.is_pending(group_id, topic, partition)
 
 
-def _everything(broker: Broker, call: Call, committed: Table, is_unstable: Callable[[str, int], bool]) -> list[Entity]:
+def _everything(
+    broker: Broker, request: Request[Entity], committed: Table, is_unstable: Callable[[str, int], bool]
+) -> list[Entity]:
     topics = []
     for name, offsets in committed.items():
         topic = broker.topics.get(name)
-        if topic is not None or call.version < 10:  # without a topic there is no id to say
+        if topic is not None or request.version < 10:  # without a topic there is no id to say
             unstable = {index for index in offsets if is_unstable(name, index)}
-            topics.append(_topic(call, _Named(name, topic), topic, offsets, offsets, ErrorCode.NONE, unstable))
+            topics.append(_topic(request, _Named(name, topic), topic, offsets, offsets, ErrorCode.NONE, unstable))
     return topics
 
 
@@ -90,7 +92,7 @@ class _Named:
 
 
 def _topic(
-    call: Call,
+    request: Request[Entity],
     wanted: Entity,
     topic: Topic | None,
     indexes: Iterable[int],
@@ -98,8 +100,8 @@ def _topic(
     code: ErrorCode,
     unstable: Collection[int] = (),
 ) -> Entity:
-    reply = call.reply
-    partition = reply.OffsetFetchResponsePartitions if call.version >= 8 else reply.OffsetFetchResponsePartition
+    reply = request.reply
+    partition = reply.OffsetFetchResponsePartitions if request.version >= 8 else reply.OffsetFetchResponsePartition
     partitions = []
     for index in indexes:
         found = _NEVER if index in unstable else offsets.get(index, _NEVER)
@@ -114,6 +116,6 @@ def _topic(
                 error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT if index in unstable else code,
             )
         )
-    build = reply.OffsetFetchResponseTopics if call.version >= 8 else reply.OffsetFetchResponseTopic
-    named = {"topic_id": wanted.topic_id} if call.version >= 10 else {"name": wanted.name}
+    build = reply.OffsetFetchResponseTopics if request.version >= 8 else reply.OffsetFetchResponseTopic
+    named = {"topic_id": wanted.topic_id} if request.version >= 10 else {"name": wanted.name}
     return build(partitions=partitions, **named)

@@ -7,20 +7,20 @@ Versions:
 from __future__ import annotations
 
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
 from penstock.broker.groups.exchange import SyncAnswer
 from penstock.broker.groups.group import Identity
+from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.versioned import field
 
 
-async def handle(broker: Broker, call: Call) -> Entity:
+async def handle(broker: Broker, request: Request[Entity]) -> Entity:
     try:
-        answer = await _sync(broker, call)
+        answer = await _sync(broker, request)
     except KafkaError as error:
         answer = SyncAnswer(error=error.code)
-    return call.reply.SyncGroupResponse(
+    return request.reply.SyncGroupResponse(
         throttle_time=0,
         error_code=answer.error,
         protocol_type=answer.protocol_type,
@@ -29,15 +29,15 @@ async def handle(broker: Broker, call: Call) -> Entity:
     )
 
 
-async def _sync(broker: Broker, call: Call) -> SyncAnswer:
-    request = call.request
-    protocol = (field(request, "protocol_type"), field(request, "protocol_name"))
-    if call.version >= 5 and None in protocol:
+async def _sync(broker: Broker, request: Request[Entity]) -> SyncAnswer:
+    body = request.body
+    protocol = (field(body, "protocol_type"), field(body, "protocol_name"))
+    if request.version >= 5 and None in protocol:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     return await broker.groups.sync(
-        request.group_id,
-        Identity(request.member_id, field(request, "group_instance_id")),
-        request.generation_id,
+        body.group_id,
+        Identity(body.member_id, field(body, "group_instance_id")),
+        body.generation_id,
         protocol,
-        {item.member_id: bytes(item.assignment) for item in request.assignments},
+        {item.member_id: bytes(item.assignment) for item in body.assignments},
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import INTERNAL_NAMES
@@ -25,22 +25,22 @@ HIGH_WATERMARK = -1
 NO_OFFSET = -1
 
 
-async def handle(broker: Broker, call: Call) -> Entity:
+async def handle(broker: Broker, request: Request[Entity]) -> Entity:
     topics: dict[str, dict[int, Entity]] = {}
-    for topic in call.request.topics:
+    for topic in request.body.topics:
         for wanted in topic.partitions:
             index = wanted.partition_index
-            topics.setdefault(topic.name, {})[index] = await _result(broker, call, topic.name, index, wanted.offset)
-    return call.reply.DeleteRecordsResponse(
+            topics.setdefault(topic.name, {})[index] = await _result(broker, request, topic.name, index, wanted.offset)
+    return request.reply.DeleteRecordsResponse(
         throttle_time=0,
         topics=[
-            call.reply.DeleteRecordsTopicResult(name=name, partitions=list(partitions.values()))
+            request.reply.DeleteRecordsTopicResult(name=name, partitions=list(partitions.values()))
             for name, partitions in topics.items()
         ],
     )
 
 
-async def _result(broker: Broker, call: Call, topic: str, index: int, offset: int) -> Entity:
+async def _result(broker: Broker, request: Request[Entity], topic: str, index: int, offset: int) -> Entity:
     code, low_watermark = ErrorCode.NONE, NO_OFFSET
     try:
         if topic in INTERNAL_NAMES:
@@ -50,7 +50,9 @@ async def _result(broker: Broker, call: Call, topic: str, index: int, offset: in
         code = error.code
     except OSError:
         code = ErrorCode.KAFKA_STORAGE_ERROR
-    return call.reply.DeleteRecordsPartitionResult(partition_index=index, low_watermark=low_watermark, error_code=code)
+    return request.reply.DeleteRecordsPartitionResult(
+        partition_index=index, low_watermark=low_watermark, error_code=code
+    )
 
 
 async def _delete(partition: Partition, offset: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import check_topic_name
 from penstock.protocol.kafka.messages import Entity
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from penstock.broker.broker import Broker
 
 
-async def handle(broker: Broker, call: Call) -> Entity:
+async def handle(broker: Broker, request: Request[Entity]) -> Entity:
     topics = []
     turns = Turns()
-    for topic in call.request.topics:
+    for topic in request.body.topics:
         partitions = []
         for index in topic.partition_indexes:
-            partitions.append(_partition(broker, call, topic.name, index))
+            partitions.append(_partition(broker, request, topic.name, index))
             await turns.pause()
-        topics.append(call.reply.TopicResponse(name=topic.name, partitions=partitions))
-    return call.reply.DescribeProducersResponse(throttle_time=0, topics=topics)
+        topics.append(request.reply.TopicResponse(name=topic.name, partitions=partitions))
+    return request.reply.DescribeProducersResponse(throttle_time=0, topics=topics)
 
 
-def _partition(broker: Broker, call: Call, topic: str, index: int) -> Entity:
+def _partition(broker: Broker, request: Request[Entity], topic: str, index: int) -> Entity:
     code, message, producers = ErrorCode.NONE, None, []
     try:
         check_topic_name(topic)
@@ -34,7 +34,7 @@ def _partition(broker: Broker, call: Call, topic: str, index: int) -> Entity:
             message = "This server does not host this topic-partition."
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
         producers = [
-            call.reply.ProducerState(
+            request.reply.ProducerState(
                 producer_id=producer.producer_id,
                 producer_epoch=producer.producer_epoch,
                 last_sequence=producer.last_sequence,
@@ -46,6 +46,6 @@ def _partition(broker: Broker, call: Call, topic: str, index: int) -> Entity:
         ]
     except KafkaError as error:
         code, message = error.code, error.message
-    return call.reply.PartitionResponse(
+    return request.reply.PartitionResponse(
         partition_index=index, error_code=code, error_message=message, active_producers=producers
     )

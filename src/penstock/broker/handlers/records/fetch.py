@@ -24,10 +24,11 @@ from penstock.broker.fetch.partition_read import FetchTarget, FetchTargets, dist
 from penstock.broker.fetch.refusal import refuse_isolation
 from penstock.broker.fetch.sessions import FetchSession
 from penstock.broker.quotas.fetch_meter import FetchMeter
+from penstock.broker.request import AnyRequest
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import FETCH_BYTES_UNDER_PRESSURE, FETCH_FURTHER_SEGMENTS_MAX, FETCH_WAIT_MS_MAX
-from penstock.net.pending import Buffers, Pending
+from penstock.net.reply import Buffers, Reply
 from penstock.protocol.kafka.apis import FETCH
 from penstock.protocol.kafka.fetch import (
     ISOLATION_LEVELS,
@@ -39,27 +40,24 @@ from penstock.protocol.kafka.fetch import (
     decode,
     encode_response,
 )
-from penstock.protocol.kafka.headers import RequestHeader
 
 
-def handle(
-    broker: Broker, header: RequestHeader, frame: memoryview, position: int, meter: FetchMeter | None = None
-) -> Buffers | Pending:
-    """`meter`: somebody has quotas, and what this client is given counts."""
-    request = decode(frame, position, header.version)
+def handle(broker: Broker, request: AnyRequest) -> Reply:
+    version = request.version
+    meter = request.meter if isinstance(request.meter, FetchMeter) else None
+    body = decode(request.frame, request.body_start, version)
     if meter is not None:
-        request = meter.bounded(request)
+        body = meter.bounded(body)
     try:
-        session = broker.fetch_sessions.open(request, header.version >= TOPIC_IDS, broker.clock.monotonic_ms())
+        session = broker.fetch_sessions.open(body, version >= TOPIC_IDS, broker.clock.monotonic_ms())
     except KafkaError as error:
         instead = meter.instead([], 0) if meter is not None else None
-        return instead or encode_response([], header.version, error_code=error.code)
-    if request.isolation not in ISOLATION_LEVELS:
-        refused = refuse_isolation(broker, request, header.version, session)
+        return Reply.now(instead or encode_response([], version, error_code=error.code))
+    if body.isolation not in ISOLATION_LEVELS:
+        refused = refuse_isolation(broker, body, version, session)
         if refused is not None:
-            return refused
-    fetch = _Fetch(broker, request, header.version, session, meter)
-    return fetch.start()
+            return Reply.now(refused)
+    return _Fetch(broker, body, version, session, meter).start()
 
 
 class _Fetch:
@@ -75,9 +73,9 @@ class _Fetch:
         "_has_more",
         "_messages",
         "_meter",
-        "_pending",
         "_read_seconds",
         "_reading",
+        "_reply",
         "_request",
         "_session",
         "_stored_bytes",
@@ -107,7 +105,7 @@ class _Fetch:
         self._finder = FetchTargets(broker, request, names)
         self._targets: list[FetchTarget] = []
         self._answers: list[FetchedPartition] = []
-        self._pending: Pending | None = None
+        self._reply: Reply | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._deadline = 0.0  # on the loop's clock, once it waits
         self._waits_on: list[Partition] = []
@@ -118,16 +116,16 @@ class _Fetch:
         self._found_bytes = 0  # at the last look,
         self._stored_bytes = 0  # when the logs waited on held this much
 
-    def start(self) -> Buffers | Pending:
+    def start(self) -> Reply:
         cold = self._look()
         if not cold and self._ready():
-            return self._body()
-        self._pending = Pending()
+            return Reply.now(self._body())
+        self._reply = Reply()
         if cold:
             self._read_in_thread()
         else:
             self._park()
-        return self._pending
+        return self._reply
 
     # --- looking ---------------------------------------------------------------------------------------------------
 
@@ -190,8 +188,8 @@ class _Fetch:
 
     def _read_done(self, future: asyncio.Future[None]) -> None:
         self._reading = False
-        assert self._pending is not None
-        if self._pending.done:
+        assert self._reply is not None
+        if self._reply.done:
             return  # abandoned or timed out meanwhile
         if future.cancelled() or future.exception() is not None:
             self._finish(None)
@@ -199,18 +197,18 @@ class _Fetch:
             self._finish(self._body())
         else:
             self._park()
-            if not self._pending.done:
+            if not self._reply.done:
                 self._wake()  # for what came while the thread was reading
 
     # --- waiting ---------------------------------------------------------------------------------------------------
 
     def _park(self) -> None:
-        assert self._pending is not None
+        assert self._reply is not None
         loop = asyncio.get_running_loop()
         if not self._deadline:
             self._deadline = loop.time() + min(self._request.max_wait_ms, FETCH_WAIT_MS_MAX) / 1000
         self._timer = loop.call_at(self._deadline, self._expire)
-        self._pending.on_abandon = self._leave
+        self._reply.on_abandon = self._leave
         self._broker.parked.add(self._expire)
         find, wake = self._broker.partitions.find, self._wake
         for item in self._wanted:
@@ -271,9 +269,9 @@ class _Fetch:
     # --- answering -------------------------------------------------------------------------------------------------
 
     def _finish(self, body: Buffers | None) -> None:
-        assert self._pending is not None
+        assert self._reply is not None
         self._leave()
-        self._pending.complete(body)
+        self._reply.complete(body)
 
     def _throttled(self, meter: FetchMeter) -> Buffers | None:
         """What a client over its quota gets instead. A session that begins with this request is not kept for it."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.fetch import ISOLATION_LEVELS
@@ -30,18 +30,18 @@ _FIRST_VERSION = {
 _NOWHERE = TimestampOffset(-1, -1, -1)
 
 
-async def handle(broker: Broker, call: Call) -> Entity:
-    reply = call.reply
-    if field(call.request, "isolation_level", 0) not in ISOLATION_LEVELS:
-        return _refused(broker, call, ErrorCode.UNKNOWN_SERVER_ERROR)
+async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    reply = request.reply
+    if field(request.body, "isolation_level", 0) not in ISOLATION_LEVELS:
+        return _refused(broker, request, ErrorCode.UNKNOWN_SERVER_ERROR)
     topics: dict[str, dict[int, Entity]] = {}
     turns = Turns()
-    asked = Counter((topic.name, item.partition_index) for topic in call.request.topics for item in topic.partitions)
-    for topic in call.request.topics:
+    asked = Counter((topic.name, item.partition_index) for topic in request.body.topics for item in topic.partitions)
+    for topic in request.body.topics:
         for item in topic.partitions:
             index = item.partition_index
             twice = asked[topic.name, index] > 1
-            topics.setdefault(topic.name, {})[index] = await _find(broker, call, topic.name, item, twice)
+            topics.setdefault(topic.name, {})[index] = await _find(broker, request, topic.name, item, twice)
             await turns.pause()
     return reply.ListOffsetsResponse(
         throttle_time=0,
@@ -52,23 +52,23 @@ async def handle(broker: Broker, call: Call) -> Entity:
     )
 
 
-def _refused(broker: Broker, call: Call, code: ErrorCode) -> Entity:
+def _refused(broker: Broker, request: Request[Entity], code: ErrorCode) -> Entity:
     """What Kafka says to a request that it does not look at: every partition as it was asked for."""
-    broker.metrics.requests.failed(call.api_key, code.name)
-    return call.reply.ListOffsetsResponse(
+    broker.metrics.requests.failed(request.api.key, code.name)
+    return request.reply.ListOffsetsResponse(
         throttle_time=0,
         topics=[
-            call.reply.ListOffsetsTopicResponse(
+            request.reply.ListOffsetsTopicResponse(
                 name=topic.name,
-                partitions=[_row(call, item.partition_index, code, _NOWHERE) for item in topic.partitions],
+                partitions=[_row(request, item.partition_index, code, _NOWHERE) for item in topic.partitions],
             )
-            for topic in call.request.topics
+            for topic in request.body.topics
         ],
     )
 
 
-def _row(call: Call, index: int, code: ErrorCode, found: TimestampOffset) -> Entity:
-    return call.reply.ListOffsetsPartitionResponse(
+def _row(request: Request[Entity], index: int, code: ErrorCode, found: TimestampOffset) -> Entity:
+    return request.reply.ListOffsetsPartitionResponse(
         partition_index=index,
         error_code=code,
         timestamp=found.timestamp_ms,
@@ -77,24 +77,24 @@ def _row(call: Call, index: int, code: ErrorCode, found: TimestampOffset) -> Ent
     )
 
 
-async def _find(broker: Broker, call: Call, topic: str, item: Entity, twice: bool) -> Entity:
+async def _find(broker: Broker, request: Request[Entity], topic: str, item: Entity, twice: bool) -> Entity:
     code, found = ErrorCode.NONE, _NOWHERE
     try:
         if twice:
             raise KafkaError(ErrorCode.INVALID_REQUEST)
-        if item.timestamp < 0 and call.version < _FIRST_VERSION.get(item.timestamp, 1 << 15):
+        if item.timestamp < 0 and request.version < _FIRST_VERSION.get(item.timestamp, 1 << 15):
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
         partition = broker.partitions.get(topic, item.partition_index)
         if partition.failed:
             raise KafkaError(partition.failure)
         partition.check_epoch(field(item, "current_leader_epoch", -1))
-        committed_only = field(call.request, "isolation_level", 0) == 1
+        committed_only = field(request.body, "isolation_level", 0) == 1
         end = partition.last_stable if committed_only else partition.high_watermark
         found = await _locate(broker, partition, item.timestamp, end)
     except KafkaError as error:
         code, found = error.code, _NOWHERE
-        broker.metrics.requests.failed(call.api_key, code.name)
-    return _row(call, item.partition_index, code, found)
+        broker.metrics.requests.failed(request.api.key, code.name)
+    return _row(request, item.partition_index, code, found)
 
 
 async def _locate(broker: Broker, partition: Partition, timestamp_ms: int, end: int) -> TimestampOffset:

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity
 
 
-def handle(broker: Broker, call: Call) -> Entity:
-    reply = call.reply
+def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    reply = request.reply
     return reply.OffsetForLeaderEpochResponse(
         throttle_time=0,
         topics=tuple(
             reply.OffsetForLeaderTopicResult(
                 topic=topic.topic,
-                partitions=tuple(_end_of_epoch(broker, call, topic.topic, item) for item in topic.partitions),
+                partitions=tuple(_end_of_epoch(broker, request, topic.topic, item) for item in topic.partitions),
             )
-            for topic in call.request.topics
+            for topic in request.body.topics
         ),
     )
 
 
-def _end_of_epoch(broker: Broker, call: Call, topic: str, item: Entity) -> Entity:
+def _end_of_epoch(broker: Broker, request: Request[Entity], topic: str, item: Entity) -> Entity:
     code, epoch, end = ErrorCode.NONE, -1, -1
     try:
         partition = broker.partitions.get(topic, item.partition)
@@ -36,4 +36,4 @@ def _end_of_epoch(broker: Broker, call: Call, topic: str, item: Entity) -> Entit
             end = min(end, partition.high_watermark)
     except KafkaError as error:
         code = error.code
-    return call.reply.EpochEndOffset(error_code=code, partition=item.partition, leader_epoch=epoch, end_offset=end)
+    return request.reply.EpochEndOffset(error_code=code, partition=item.partition, leader_epoch=epoch, end_offset=end)

@@ -16,15 +16,14 @@ Versions:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
 from time import perf_counter
-from typing import Any
 
 from penstock.broker.broker import Broker
 from penstock.broker.produce.refusal import named_records, refuse
-from penstock.broker.produce.repeat_path import ZSTD_VERSION, ProduceLane
+from penstock.broker.produce.repeat_path import ZSTD_VERSION, RepeatPath
 from penstock.broker.produce.transactional import ADDING_VERSION, is_unknown_start, join_transaction
 from penstock.broker.records.checks import LoopBudget, RecordCheck, Verdict
+from penstock.broker.request import AnyRequest
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.cluster.mirrors import read_only
 from penstock.cluster.partition import Partition
@@ -42,10 +41,8 @@ from penstock.model.batch import (
 )
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import RECORD_ERRORS_MAX
-from penstock.net.caller import Caller
-from penstock.net.pending import SILENCE, Buffers, Pending
+from penstock.net.reply import SILENCE, Buffers, Reply, Work
 from penstock.net.scratch import kept
-from penstock.protocol.kafka.headers import RequestHeader
 from penstock.protocol.kafka.produce import (
     PartitionData,
     PartitionResult,
@@ -58,33 +55,36 @@ from penstock.protocol.kafka.repeated_produce import RepeatedProduce
 from penstock.storage.interface import LogConfig
 from penstock.storage.log.append_rules import check_stamped_batch
 
-Later = Coroutine[Any, Any, Buffers | None]
 UNUSUAL_BITS = TRANSACTIONAL_BIT | LOG_APPEND_TIME_BIT
 
 
-def handle(
-    broker: Broker, header: RequestHeader, frame: memoryview, position: int, caller: Caller
-) -> Buffers | Pending | Later | None:
-    caller.lane = None
-    request = decode(frame, position, header.version)
-    if request.acks not in (-1, 0, 1):
-        return [encode_response(_refuse_all(request, ErrorCode.INVALID_REQUIRED_ACKS), header.version)]
-    produce = _Produce(broker, header, request.transactional_id)
+def handle(broker: Broker, request: AnyRequest) -> Reply:
+    channel = request.channel
+    if request.meter is not None and channel.repeat_path is not None:  # without a meter the channel has tried it
+        reply = channel.repeat_path.serve(request.frame)
+        if reply is not None:
+            return reply
+    channel.repeat_path = None
+    body = decode(request.frame, request.body_start, request.version)
+    if body.acks not in (-1, 0, 1):
+        return Reply.now([encode_response(_refuse_all(body, ErrorCode.INVALID_REQUIRED_ACKS), request.version)])
+    produce = _Produce(broker, request, body.transactional_id)
     try:
-        for data in request.partitions:
-            produce.admit(data, request.transactional_id)
+        for data in body.partitions:
+            produce.admit(data, body.transactional_id)
     except KafkaError as error:
-        return produce.refuse_all(request, error)
+        return produce.refuse_all(body, error)
     if produce.unchecked or produce.must_wait_for_end():
-        return produce.answer_later(answered=request.acks != 0)
+        return Reply.when(produce.answer_later(answered=body.acks != 0))
     produce.append()
-    if request.acks == 0:
-        return produce.unanswered()
+    if body.acks == 0:
+        return Reply.now(produce.unanswered())
     if produce.plain_partition is not None:
-        repeated = RepeatedProduce.of(frame, header.version, request)
-        caller.lane = repeated and ProduceLane(
-            broker, produce.plain_partition, repeated, header.client_id, request.transactional_id
-        )
+        repeated = RepeatedProduce.of(request.frame, request.version, body)
+        if repeated is not None:
+            channel.repeat_path = RepeatPath(
+                broker, produce.plain_partition, repeated, request.client_id, body.transactional_id
+            )
     return produce.when_flushed()
 
 
@@ -113,14 +113,14 @@ class _Produce:
     """One request between its arrival and its answer."""
 
     __slots__ = (
-        "_broker", "_budget", "_client_id", "_errors_left", "_failure", "_has_transactional", "_parts", "_pending",
+        "_broker", "_budget", "_client_id", "_errors_left", "_failure", "_has_transactional", "_parts", "_reply",
         "_results", "_transactional_id", "_version", "_waiting", "_written", "unchecked",
     )  # fmt: skip
 
-    def __init__(self, broker: Broker, header: RequestHeader, transactional_id: str | None) -> None:
+    def __init__(self, broker: Broker, request: AnyRequest, transactional_id: str | None) -> None:
         self._broker = broker
-        self._version = header.version
-        self._client_id = header.client_id
+        self._version = request.version
+        self._client_id = request.client_id
         self._transactional_id = transactional_id
         self._has_transactional = False
         self._failure: ErrorCode | None = None  # of the coordinator
@@ -132,7 +132,7 @@ class _Produce:
         self._errors_left = RECORD_ERRORS_MAX
         self._written: list[tuple[int, Partition, int]] = []  # index of the result, partition, last offset
         self._waiting = 0
-        self._pending: Pending | None = None
+        self._reply: Reply | None = None
 
     @property
     def plain_partition(self) -> Partition | None:
@@ -254,7 +254,7 @@ class _Produce:
             self._failure = ErrorCode.KAFKA_STORAGE_ERROR
         self._flushed()
 
-    def answer_later(self, *, answered: bool) -> Later:
+    def answer_later(self, *, answered: bool) -> Work:
         """The frame's memory is used again when this call has returned."""
         for part in self._parts:
             batch = getattr(part, "batch", None)
@@ -267,10 +267,7 @@ class _Produce:
     async def _answer_checked(self, answered: bool) -> Buffers | None:
         # A client that leaves meanwhile has produced all the same, as it has where nothing is to be checked.
         await asyncio.shield(asyncio.ensure_future(self._check_and_append()))
-        if not answered:
-            return SILENCE if self.unanswered() is None else None
-        answer = self.when_flushed()
-        return await answer.wait() if isinstance(answer, Pending) else answer
+        return await self.when_flushed().wait() if answered else self.unanswered()
 
     async def _check_and_append(self) -> None:
         if self._has_transactional and self._transactional_id is not None:
@@ -330,37 +327,32 @@ class _Produce:
         partition = getattr(part, "partition", None)
         self._results.append(refuse(self._broker, self._client_id, data.topic, data.partition, error, partition, named))
 
-    def refuse_all(self, request: ProduceRequest, error: KafkaError) -> Buffers | Pending:
+    def refuse_all(self, request: ProduceRequest, error: KafkaError) -> Reply:
         """One batch makes the whole request fail, and nothing of it is stored."""
         data = self._parts[-1].data
         result = refuse(self._broker, self._client_id, data.topic, data.partition, error, None)
         self._results = [result._replace(topic=each.topic, partition=each.partition) for each in request.partitions]
-        return [encode_response(self._results, self._version)] if request.acks else self.closed()
+        return Reply.now([encode_response(self._results, self._version)]) if request.acks else Reply.close()
 
     # --- the answer --------------------------------------------------------------------------------------------------
 
-    def unanswered(self) -> Pending | None:
-        """acks=0: silence, or a closed connection if anything went wrong."""
-        return None if all(result.error == 0 for result in self._results) else self.closed()
+    def unanswered(self) -> Buffers | None:
+        """The body for acks=0: silence, or None, a closed connection, if anything went wrong."""
+        return SILENCE if all(result.error == 0 for result in self._results) else None
 
-    def closed(self) -> Pending:
-        closing = Pending()
-        closing.complete(None)
-        return closing
-
-    def when_flushed(self) -> Buffers | Pending:
+    def when_flushed(self) -> Reply:
         for _, partition, last_offset in self._written:
             if not partition.when_flushed(last_offset, self._flushed):
                 self._waiting += 1
         if not self._waiting:
-            return self._body()
-        self._pending = Pending()
-        return self._pending
+            return Reply.now(self._body())
+        self._reply = Reply()
+        return self._reply
 
     def _flushed(self) -> None:
         self._waiting -= 1
-        if not self._waiting and self._pending is not None:
-            self._pending.complete(self._body())
+        if not self._waiting and self._reply is not None:
+            self._reply.complete(self._body())
 
     def _body(self) -> Buffers:
         for index, partition, last_offset in self._written:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.cluster.controller.new_topic import check_assignment
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity, milliseconds
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from penstock.broker.broker import Broker
 
 
-def handle(broker: Broker, call: Call) -> Entity:
-    timed_out = milliseconds(call.request.timeout) <= 0
-    return call.reply.AlterPartitionReassignmentsResponse(
+def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    timed_out = milliseconds(request.body.timeout) <= 0
+    return request.reply.AlterPartitionReassignmentsResponse(
         throttle_time=0,
-        allow_replication_factor_change=field(call.request, "allow_replication_factor_change", True),
+        allow_replication_factor_change=field(request.body, "allow_replication_factor_change", True),
         error_code=ErrorCode.REQUEST_TIMED_OUT if timed_out else ErrorCode.NONE,
-        error_message=None if call.request.topics else "",  # as in Kafka
+        error_message=None if request.body.topics else "",  # as in Kafka
         responses=[
-            call.reply.ReassignableTopicResponse(
+            request.reply.ReassignableTopicResponse(
                 name=topic.name,
-                partitions=[_result(broker, call, topic.name, item, timed_out) for item in topic.partitions],
+                partitions=[_result(broker, request, topic.name, item, timed_out) for item in topic.partitions],
             )
-            for topic in call.request.topics
+            for topic in request.body.topics
         ],
     )
 
 
-def _result(broker: Broker, call: Call, topic: str, wanted: Entity, timed_out: bool) -> Entity:
+def _result(broker: Broker, request: Request[Entity], topic: str, wanted: Entity, timed_out: bool) -> Entity:
     code, message = ErrorCode.NONE, None
     try:
         if timed_out:
@@ -43,7 +43,7 @@ def _result(broker: Broker, call: Call, topic: str, wanted: Entity, timed_out: b
         _check(broker, topic, wanted)
     except KafkaError as error:
         code, message = error.code, error.message
-    return call.reply.ReassignablePartitionResponse(
+    return request.reply.ReassignablePartitionResponse(
         partition_index=wanted.partition_index, error_code=code, error_message=message
     )
 

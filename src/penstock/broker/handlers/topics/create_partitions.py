@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from penstock.broker.call import Call
 from penstock.broker.quotas.mutations import mutation_quota
+from penstock.broker.request import Request
 from penstock.cluster.controller.topics_frontend import Admit
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity, milliseconds
@@ -23,32 +23,32 @@ if TYPE_CHECKING:
     from penstock.broker.broker import Broker
 
 
-async def handle(broker: Broker, call: Call) -> Entity:
-    counts = Counter(topic.name for topic in call.request.topics)
+async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    counts = Counter(topic.name for topic in request.body.topics)
     results = {}
-    admit = mutation_quota(broker, call, strict_from=3)
-    for topic in call.request.topics:
+    admit = mutation_quota(broker, request, strict_from=3)
+    for topic in request.body.topics:
         code, message = ErrorCode.NONE, None
         try:
             if counts[topic.name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-            await _grow(broker, call, topic, admit)
+            await _grow(broker, request, topic, admit)
         except KafkaError as error:
             code, message = error.code, error.message
-        results[topic.name] = call.reply.CreatePartitionsTopicResult(
+        results[topic.name] = request.reply.CreatePartitionsTopicResult(
             name=topic.name, error_code=code, error_message=message
         )
-    return call.reply.CreatePartitionsResponse(throttle_time=0, results=list(results.values()))
+    return request.reply.CreatePartitionsResponse(throttle_time=0, results=list(results.values()))
 
 
-async def _grow(broker: Broker, call: Call, topic: Entity, admit: Admit | None) -> None:
-    if milliseconds(call.request.timeout) <= 0:
+async def _grow(broker: Broker, request: Request[Entity], topic: Entity, admit: Admit | None) -> None:
+    if milliseconds(request.body.timeout) <= 0:
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     assignments = topic.assignments
     await broker.controller.topics.create_partitions(
         topic.name,
         topic.count,
         None if assignments is None else [item.broker_ids for item in assignments],
-        validate_only=call.request.validate_only,
+        validate_only=request.body.validate_only,
         admit=admit,
     )

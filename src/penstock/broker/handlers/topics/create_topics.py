@@ -15,8 +15,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from penstock.broker.answers.array_answer import array_answer
-from penstock.broker.call import Call
 from penstock.broker.quotas.mutations import mutation_quota
+from penstock.broker.request import Request
 from penstock.cluster.controller.new_topic import NewTopic
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
@@ -27,29 +27,29 @@ if TYPE_CHECKING:
     from penstock.broker.broker import Broker
 
 
-async def handle(broker: Broker, call: Call) -> bytes:
-    counts = Counter(topic.name for topic in call.request.topics)
+async def handle(broker: Broker, request: Request[Entity]) -> bytes:
+    counts = Counter(topic.name for topic in request.body.topics)
     results: dict[str, Topic | KafkaError] = {}
     wanted = []
-    for topic in call.request.topics:
+    for topic in request.body.topics:
         if counts[topic.name] > 1:
             results[topic.name] = KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-        elif milliseconds(call.request.timeout) <= 0:
+        elif milliseconds(request.body.timeout) <= 0:
             results[topic.name] = KafkaError(ErrorCode.REQUEST_TIMED_OUT)
         elif len({item.partition_index for item in topic.assignments}) < len(topic.assignments):
             message = "Found multiple manual partition assignments for one partition."
             results[topic.name] = KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
         else:
             wanted.append(_new_topic(topic))
-    admit = mutation_quota(broker, call, strict_from=6)
-    created = await broker.controller.topics.create(wanted, validate_only=call.request.validate_only, admit=admit)
+    admit = mutation_quota(broker, request, strict_from=6)
+    created = await broker.controller.topics.create(wanted, validate_only=request.body.validate_only, admit=admit)
     results.update((new.name, result) for new, result in zip(wanted, created, strict=True))
     encoded = []
     turns = Turns()
     for name in counts:
-        encoded.append(encode(_result(broker, call, name, results[name])))
+        encoded.append(encode(_result(broker, request, name, results[name])))
         await turns.pause()
-    return array_answer(call, encoded)
+    return array_answer(request, encoded)
 
 
 def _new_topic(topic: Entity) -> NewTopic:
@@ -62,8 +62,8 @@ def _new_topic(topic: Entity) -> NewTopic:
     )
 
 
-def _result(broker: Broker, call: Call, name: str, result: Topic | KafkaError) -> Entity:
-    reply = call.reply
+def _result(broker: Broker, request: Request[Entity], name: str, result: Topic | KafkaError) -> Entity:
+    reply = request.reply
     if isinstance(result, KafkaError):
         return reply.CreatableTopicResult(
             name=name,
@@ -75,7 +75,7 @@ def _result(broker: Broker, call: Call, name: str, result: Topic | KafkaError) -
             configs=(),
         )
     configs = []
-    if call.version >= 5:
+    if request.version >= 5:
         configs = [
             reply.CreatableTopicConfigs(
                 name=config.name,

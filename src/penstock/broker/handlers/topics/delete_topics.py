@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from penstock.broker.call import Call
 from penstock.broker.quotas.mutations import mutation_quota
+from penstock.broker.request import Request
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import TopicId
@@ -34,28 +34,28 @@ class _Wanted(NamedTuple):
     topic_id: TopicId | None
 
 
-async def handle(broker: Broker, call: Call) -> Entity:
-    if call.version >= 6:
-        asked = [_Wanted(topic.name, topic.topic_id) for topic in call.request.topics]
+async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    if request.version >= 6:
+        asked = [_Wanted(topic.name, topic.topic_id) for topic in request.body.topics]
     else:
-        asked = [_Wanted(name, None) for name in call.request.topic_names]
+        asked = [_Wanted(name, None) for name in request.body.topic_names]
     results: dict[_Wanted, KafkaError | None] = {}
     targets: dict[_Wanted, Topic] = {}
     counts = Counter(asked)
     for wanted in _without_twins(broker, asked):
         try:
-            targets[wanted] = _target(broker, call, wanted, counts)
+            targets[wanted] = _target(broker, request, wanted, counts)
             results[wanted] = None
         except KafkaError as error:
             results[wanted] = error
-    admit = mutation_quota(broker, call, strict_from=5)
+    admit = mutation_quota(broker, request, strict_from=5)
     deleted = await broker.controller.topics.delete([topic.topic_id for topic in targets.values()], admit=admit)
     for wanted, result in zip(targets, deleted, strict=True):
         results[wanted] = result if isinstance(result, KafkaError) else None
-    return call.reply.DeleteTopicsResponse(
+    return request.reply.DeleteTopicsResponse(
         throttle_time=0,
         responses=[
-            _response(call, wanted, targets.get(wanted) or _twin(broker, wanted, counts), error)
+            _response(request, wanted, targets.get(wanted) or _twin(broker, wanted, counts), error)
             for wanted, error in results.items()
         ],
     )
@@ -67,7 +67,7 @@ def _without_twins(broker: Broker, asked: list[_Wanted]) -> list[_Wanted]:
     return [wanted for wanted in dict.fromkeys(asked) if wanted.name is not None or wanted.topic_id not in named]
 
 
-def _target(broker: Broker, call: Call, wanted: _Wanted, asked: Counter[_Wanted]) -> Topic:
+def _target(broker: Broker, request: Request[Entity], wanted: _Wanted, asked: Counter[_Wanted]) -> Topic:
     name, topic_id = wanted
     problem = None
     topic = broker.topics.get(name) if name is not None else broker.topics.get_by_id(topic_id)
@@ -81,7 +81,7 @@ def _target(broker: Broker, call: Call, wanted: _Wanted, asked: Counter[_Wanted]
         problem = "The provided topic name maps to an ID that was already supplied."
     if problem is not None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, problem)
-    if milliseconds(call.request.timeout) <= 0:
+    if milliseconds(request.body.timeout) <= 0:
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     if topic is None:
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name is not None else ErrorCode.UNKNOWN_TOPIC_ID
@@ -95,8 +95,8 @@ def _twin(broker: Broker, wanted: _Wanted, asked: Counter[_Wanted]) -> Topic | N
     return topic if topic is not None and _Wanted(None, topic.topic_id) in asked else None
 
 
-def _response(call: Call, wanted: _Wanted, topic: Topic | None, error: KafkaError | None) -> Entity:
-    return call.reply.DeletableTopicResult(
+def _response(request: Request[Entity], wanted: _Wanted, topic: Topic | None, error: KafkaError | None) -> Entity:
+    return request.reply.DeletableTopicResult(
         name=topic.name if topic is not None else wanted.name,
         topic_id=topic.topic_id if topic is not None else wanted.topic_id,
         error_code=error.code if error else ErrorCode.NONE,

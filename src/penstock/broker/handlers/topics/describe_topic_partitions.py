@@ -14,10 +14,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from penstock.broker.answers.authorized_operations import TOPIC_OPERATIONS
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode
 from penstock.model.topic_name import INTERNAL_NAMES, is_topic_name
+from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.topic_metadata import NOT_ASKED, topic_partitions_writer
 from penstock.runtime.turns import Turns
 
@@ -28,10 +29,10 @@ PARTITIONS_MAX = 2_000
 """Kafka's max.request.partition.size.limit."""
 
 
-async def handle(broker: Broker, call: Call) -> bytes:
-    request = call.request
-    cursor = request.cursor
-    named = [topic.name for topic in request.topics]
+async def handle(broker: Broker, request: Request[Entity]) -> bytes:
+    body = request.body
+    cursor = body.cursor
+    named = [topic.name for topic in body.topics]
     if cursor is not None and (
         cursor.partition_index < 0 or not cursor.topic_name or (named and cursor.topic_name not in named)
     ):
@@ -39,7 +40,7 @@ async def handle(broker: Broker, call: Call) -> bytes:
     if cursor is None and "" in named:  # Kafka stumbles over it, and answers nothing else
         return _answer([_failed(name, ErrorCode.UNKNOWN_SERVER_ERROR, NOT_ASKED) for name in named], None)
     start = cursor.topic_name if cursor is not None else ""
-    room = min(max(request.response_partition_limit, 1), PARTITIONS_MAX)
+    room = min(max(body.response_partition_limit, 1), PARTITIONS_MAX)
     topics: list[bytes] = []
     turns = Turns()
     for name in _names(broker, named, start):

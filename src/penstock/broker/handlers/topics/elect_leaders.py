@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity, milliseconds
 from penstock.protocol.kafka.versioned import field
@@ -20,27 +20,29 @@ if TYPE_CHECKING:
 ELECTION_TYPES = (0, 1)
 
 
-def handle(broker: Broker, call: Call) -> Entity:
-    election_type = field(call.request, "election_type", 0)
+def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    election_type = field(request.body, "election_type", 0)
     refusal = None
     if election_type not in ELECTION_TYPES:
         refusal = KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown election type {election_type}")
-    elif milliseconds(call.request.timeout) <= 0:
+    elif milliseconds(request.body.timeout) <= 0:
         refusal = KafkaError(ErrorCode.REQUEST_TIMED_OUT)
-    asked = call.request.topic_partitions
+    asked = request.body.topic_partitions
     if asked is None:
         wanted: list[tuple[str, tuple[int, ...]]] = []
         if refusal is None:
             wanted = [(topic.name, ()) for topic in broker.topics.all()]
     else:
         wanted = [(topic.topic, topic.partitions) for topic in asked]
-    return call.reply.ElectLeadersResponse(
+    return request.reply.ElectLeadersResponse(
         throttle_time=0,
         error_code=refusal.code if refusal else ErrorCode.NONE,
         replica_election_results=[
-            call.reply.ReplicaElectionResult(
+            request.reply.ReplicaElectionResult(
                 topic=name,
-                partition_result=[_result(call, index, refusal or _outcome(broker, name, index)) for index in indexes],
+                partition_result=[
+                    _result(request, index, refusal or _outcome(broker, name, index)) for index in indexes
+                ],
             )
             for name, indexes in wanted
         ],
@@ -56,5 +58,5 @@ def _outcome(broker: Broker, name: str, index: int) -> KafkaError:
     return KafkaError(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
 
 
-def _result(call: Call, index: int, outcome: KafkaError) -> Entity:
-    return call.reply.PartitionResult(partition_id=index, error_code=outcome.code, error_message=outcome.message)
+def _result(request: Request[Entity], index: int, outcome: KafkaError) -> Entity:
+    return request.reply.PartitionResult(partition_id=index, error_code=outcome.code, error_message=outcome.message)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
 from penstock.protocol.kafka.messages import Entity
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from penstock.broker.broker import Broker
 
 
-def handle(broker: Broker, call: Call) -> Entity:
-    return call.reply.ListPartitionReassignmentsResponse(
+def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    return request.reply.ListPartitionReassignmentsResponse(
         throttle_time=0, error_code=ErrorCode.NONE, error_message=None, topics=()
     )

@@ -22,8 +22,8 @@ from collections.abc import Awaitable, Iterable
 from typing import TYPE_CHECKING
 
 from penstock.broker.answers.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
-from penstock.broker.call import Call
 from penstock.broker.quotas.mutations import mutation_quota
+from penstock.broker.request import Request
 from penstock.cluster.controller.new_topic import NewTopic
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
@@ -44,50 +44,50 @@ TOPICS_AT_ONCE = 64
 """Answers over more topics give the event loop away in between."""
 
 
-def handle(broker: Broker, call: Call) -> bytes | Awaitable[bytes]:
-    asked = call.request.topics
-    if asked is None or (call.version == 0 and not asked):
+def handle(broker: Broker, request: Request[Entity]) -> bytes | Awaitable[bytes]:
+    asked = request.body.topics
+    if asked is None or (request.version == 0 and not asked):
         topics: list[Topic | bytes] = list(broker.topics.all())
-    elif call.version < 12 and any(topic.name is None or field(topic, "topic_id") is not None for topic in asked):
-        return _refused(call, asked, ErrorCode.INVALID_REQUEST)
+    elif request.version < 12 and any(topic.name is None or field(topic, "topic_id") is not None for topic in asked):
+        return _refused(request, asked, ErrorCode.INVALID_REQUEST)
     elif any(topic.name is None for topic in asked) and not _by_id(asked):
-        return _refused(call, asked, ErrorCode.UNKNOWN_SERVER_ERROR)
+        return _refused(request, asked, ErrorCode.UNKNOWN_SERVER_ERROR)
     else:
-        missing = _creatable(broker, call, asked)
+        missing = _creatable(broker, request, asked)
         if missing:
-            return _create_and_answer(broker, call, missing)
-        topics = _resolve(broker, call, asked)
-    return _answer(broker, call, topics)
+            return _create_and_answer(broker, request, missing)
+        topics = _resolve(broker, request, asked)
+    return _answer(broker, request, topics)
 
 
 def _by_id(asked: Iterable[Entity]) -> bool:
     return any(field(topic, "topic_id") is not None for topic in asked)
 
 
-def _refused(call: Call, asked: Iterable[Entity], code: ErrorCode) -> bytes:
+def _refused(request: Request[Entity], asked: Iterable[Entity], code: ErrorCode) -> bytes:
     """What Kafka says to a request that it does not look at: every topic of it is wrong."""
-    writer = metadata_writer(call.version)
+    writer = metadata_writer(request.version)
     topics = [writer.topic(error=code, name=topic.name or "", topic_id=field(topic, "topic_id")) for topic in asked]
     return writer.metadata(brokers=(), cluster_id=None, controller_id=NO_CONTROLLER, topics=topics, error=code)
 
 
-async def _create_and_answer(broker: Broker, call: Call, missing: list[str]) -> bytes:
+async def _create_and_answer(broker: Broker, request: Request[Entity], missing: list[str]) -> bytes:
     """The answer is that of the time before; the client asks again, and finds them."""
-    topics = _resolve(broker, call, call.request.topics)
-    await _create(broker, call, missing)
-    answer = _answer(broker, call, topics)
+    topics = _resolve(broker, request, request.body.topics)
+    await _create(broker, request, missing)
+    answer = _answer(broker, request, topics)
     return answer if isinstance(answer, bytes) else await answer
 
 
-def _creatable(broker: Broker, call: Call, asked: Iterable[Entity]) -> list[str]:
+def _creatable(broker: Broker, request: Request[Entity], asked: Iterable[Entity]) -> list[str]:
     """Names that do not exist yet and may be created on behalf of this request."""
-    if not broker.settings.topics.auto_create or not field(call.request, "allow_auto_topic_creation", True):
+    if not broker.settings.topics.auto_create or not field(request.body, "allow_auto_topic_creation", True):
         return []
     names = (topic.name for topic in asked if field(topic, "topic_id") is None and topic.name is not None)
     return [name for name in dict.fromkeys(names) if name not in broker.topics and is_topic_name(name)]
 
 
-async def _create(broker: Broker, call: Call, names: list[str]) -> None:
+async def _create(broker: Broker, request: Request[Entity], names: list[str]) -> None:
     """Create topics with defaults. What hinders that is in the log only: to the client the topic is still unknown."""
     for name in names:
         if name in INTERNAL_NAMES:
@@ -96,7 +96,7 @@ async def _create(broker: Broker, call: Call, names: list[str]) -> None:
             except KafkaError as error:
                 _tell(name, error)
     ordinary = [NewTopic(name=name) for name in names if name not in INTERNAL_NAMES]
-    admit = mutation_quota(broker, call, strict_from=0, mutes=False)
+    admit = mutation_quota(broker, request, strict_from=0, mutes=False)
     results = await broker.controller.topics.create(ordinary, admit=admit)
     for topic, result in zip(ordinary, results, strict=True):
         if isinstance(result, KafkaError) and result.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
@@ -107,7 +107,7 @@ def _tell(name: str, error: KafkaError) -> None:
     not_created.warning((name, error.code), "did not create topic %s: %s, %s", name, error.code.name, error.message)
 
 
-def _resolve(broker: Broker, call: Call, asked: Iterable[Entity]) -> list[Topic | bytes]:
+def _resolve(broker: Broker, request: Request[Entity], asked: Iterable[Entity]) -> list[Topic | bytes]:
     """What was asked for, each once: topics that exist, or the encoded error of one that does not."""
     found: dict[object, Topic | bytes] = {}
     by_id = _by_id(asked)
@@ -125,49 +125,49 @@ def _resolve(broker: Broker, call: Call, asked: Iterable[Entity]) -> list[Topic 
             code = ErrorCode.INVALID_TOPIC_EXCEPTION
         else:
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        found[topic_id or wanted.name] = _failed(call, code, wanted)
+        found[topic_id or wanted.name] = _failed(request, code, wanted)
     return list(found.values())
 
 
-def _failed(call: Call, code: ErrorCode, wanted: Entity) -> bytes:
+def _failed(request: Request[Entity], code: ErrorCode, wanted: Entity) -> bytes:
     topic_id = field(wanted, "topic_id")
     name = wanted.name
     if code is ErrorCode.UNKNOWN_TOPIC_ID:
         name = None
-    return metadata_writer(call.version).topic(
-        error=code, name=name, topic_id=topic_id, internal=name in INTERNAL_NAMES, operations=_operations(call)
+    return metadata_writer(request.version).topic(
+        error=code, name=name, topic_id=topic_id, internal=name in INTERNAL_NAMES, operations=_operations(request)
     )
 
 
-def _operations(call: Call) -> int:
-    return TOPIC_OPERATIONS if field(call.request, "include_topic_authorized_operations", False) else NOT_ASKED
+def _operations(request: Request[Entity]) -> int:
+    return TOPIC_OPERATIONS if field(request.body, "include_topic_authorized_operations", False) else NOT_ASKED
 
 
-def _answer(broker: Broker, call: Call, topics: list[Topic | bytes]) -> bytes | Awaitable[bytes]:
+def _answer(broker: Broker, request: Request[Entity], topics: list[Topic | bytes]) -> bytes | Awaitable[bytes]:
     if len(topics) > TOPICS_AT_ONCE:
-        return _answer_in_turns(broker, call, topics)
-    return _assemble(broker, call, [_encoded(broker, call, topic) for topic in topics])
+        return _answer_in_turns(broker, request, topics)
+    return _assemble(broker, request, [_encoded(broker, request, topic) for topic in topics])
 
 
-async def _answer_in_turns(broker: Broker, call: Call, topics: list[Topic | bytes]) -> bytes:
+async def _answer_in_turns(broker: Broker, request: Request[Entity], topics: list[Topic | bytes]) -> bytes:
     encoded = []
     turns = Turns()
     for topic in topics:
-        encoded.append(_encoded(broker, call, topic))
+        encoded.append(_encoded(broker, request, topic))
         await turns.pause()
-    return _assemble(broker, call, encoded)
+    return _assemble(broker, request, encoded)
 
 
-def _encoded(broker: Broker, call: Call, topic: Topic | bytes) -> bytes:
+def _encoded(broker: Broker, request: Request[Entity], topic: Topic | bytes) -> bytes:
     if isinstance(topic, bytes):
         return topic
-    operations = _operations(call)
+    operations = _operations(request)
     offline = broker.partitions.offline_in(topic)
-    key = ("metadata", call.version, operations)
+    key = ("metadata", request.version, operations)
     known = topic.encodings.get(key) if not offline else None
     if known is not None:
         return known
-    writer = metadata_writer(call.version)
+    writer = metadata_writer(request.version)
     partitions = writer.partitions(
         range(topic.partition_count),
         node_id=broker.node_id,
@@ -186,11 +186,11 @@ def _encoded(broker: Broker, call: Call, topic: Topic | bytes) -> bytes:
     return encoded
 
 
-def _assemble(broker: Broker, call: Call, topics: list[bytes]) -> bytes:
-    endpoint = broker.endpoint(call)
+def _assemble(broker: Broker, request: Request[Entity], topics: list[bytes]) -> bytes:
+    endpoint = broker.endpoint(request)
     address = BrokerAddress(broker.node_id, endpoint.host, endpoint.port, broker.settings.node.rack)
-    asked = field(call.request, "include_cluster_authorized_operations", False)
-    return metadata_writer(call.version).metadata(
+    asked = field(request.body, "include_cluster_authorized_operations", False)
+    return metadata_writer(request.version).metadata(
         brokers=[address],
         cluster_id=broker.cluster_id,
         controller_id=broker.node_id,

@@ -7,20 +7,20 @@ Versions:
 from __future__ import annotations
 
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
 from penstock.broker.handlers.transactions.add_partitions_to_txn import FIRST_GENERATION, fencing_code
+from penstock.broker.request import Request
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity
 
 
-async def handle(broker: Broker, call: Call) -> Entity:
-    request = call.request
-    sender = ProducerIdentity(request.producer_id, request.producer_epoch)
+async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    body = request.body
+    sender = ProducerIdentity(body.producer_id, body.producer_epoch)
     code = ErrorCode.NONE
     try:
-        place = await broker.groups.place_of(request.group_id)
-        await broker.transactions.add_partitions(request.transactional_id, sender, [place], FIRST_GENERATION)
+        place = await broker.groups.place_of(body.group_id)
+        await broker.transactions.add_partitions(body.transactional_id, sender, [place], FIRST_GENERATION)
     except KafkaError as error:
-        code = fencing_code(error.code, knows_fenced=call.version >= 2)
-    return call.reply.AddOffsetsToTxnResponse(throttle_time=0, error_code=code)
+        code = fencing_code(error.code, knows_fenced=request.version >= 2)
+    return request.reply.AddOffsetsToTxnResponse(throttle_time=0, error_code=code)

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.broker.answers.array_answer import array_answer, is_flexible
+from penstock.broker.answers.array_answer import array_answer
 from penstock.broker.answers.partition_codes import CodeOf, encode_codes
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import INTERNAL_NAMES
@@ -32,28 +32,28 @@ BROKERS_VERSION = 4  # the first that clients do not send
 Wanted = list[tuple[str, Sequence[int]]]
 
 
-async def handle(broker: Broker, call: Call) -> bytes:
-    request = call.request
+async def handle(broker: Broker, request: Request[Entity]) -> bytes:
+    body = request.body
     turns = Turns()
-    if call.version < BROKERS_VERSION:
-        sender = ProducerIdentity(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
-        wanted = _wanted(request.v3_and_below_topics)
-        code_of = await _add(broker, call, request.v3_and_below_transactional_id, sender, wanted, turns)
-        flexible = is_flexible(call)
+    if request.version < BROKERS_VERSION:
+        sender = ProducerIdentity(body.v3_and_below_producer_id, body.v3_and_below_producer_epoch)
+        wanted = _wanted(body.v3_and_below_topics)
+        code_of = await _add(broker, request, body.v3_and_below_transactional_id, sender, wanted, turns)
+        flexible = request.is_flexible
         topics = await encode_codes(wanted, code_of, turns, flexible=flexible)
         return INT32.pack(0) + topics + (b"\0" if flexible else b"")
     results = []
-    for item in request.transactions:
+    for item in body.transactions:
         sender = ProducerIdentity(item.producer_id, item.producer_epoch)
         wanted = _wanted(item.topics)
         if item.verify_only:
-            code_of = await _verify(broker, call, item.transactional_id, sender, wanted, turns)
+            code_of = await _verify(broker, request, item.transactional_id, sender, wanted, turns)
         else:
-            code_of = await _add(broker, call, item.transactional_id, sender, wanted, turns)
+            code_of = await _add(broker, request, item.transactional_id, sender, wanted, turns)
         topics = await encode_codes(wanted, code_of, turns, flexible=True)
         results.append(write_string(item.transactional_id, True) + topics + b"\0")
         await turns.pause()
-    return array_answer(call, results, before=INT16.pack(ErrorCode.NONE))
+    return array_answer(request, results, before=INT16.pack(ErrorCode.NONE))
 
 
 def _wanted(topics: Sequence[Entity]) -> Wanted:
@@ -61,25 +61,35 @@ def _wanted(topics: Sequence[Entity]) -> Wanted:
 
 
 async def _add(
-    broker: Broker, call: Call, transactional_id: str, sender: ProducerIdentity, wanted: Wanted, turns: Turns
+    broker: Broker,
+    request: Request[Entity],
+    transactional_id: str,
+    sender: ProducerIdentity,
+    wanted: Wanted,
+    turns: Turns,
 ) -> CodeOf:
-    existence = _Existence(broker, for_brokers=call.version >= BROKERS_VERSION)
+    existence = _Existence(broker, for_brokers=request.version >= BROKERS_VERSION)
     places = await _places(existence, wanted, turns)
     if places is None:
         return existence.code_with_bad_ones
-    version = SECOND_GENERATION if call.version >= 5 else FIRST_GENERATION
+    version = SECOND_GENERATION if request.version >= 5 else FIRST_GENERATION
     code = ErrorCode.NONE
     try:
         await broker.transactions.add_partitions(transactional_id, sender, places, version)
     except KafkaError as error:
-        code = fencing_code(error.code, knows_fenced=call.version >= 2)
+        code = fencing_code(error.code, knows_fenced=request.version >= 2)
     return lambda topic, index: code
 
 
 async def _verify(
-    broker: Broker, call: Call, transactional_id: str, sender: ProducerIdentity, wanted: Wanted, turns: Turns
+    broker: Broker,
+    request: Request[Entity],
+    transactional_id: str,
+    sender: ProducerIdentity,
+    wanted: Wanted,
+    turns: Turns,
 ) -> CodeOf:
-    existence = _Existence(broker, for_brokers=call.version >= BROKERS_VERSION)
+    existence = _Existence(broker, for_brokers=request.version >= BROKERS_VERSION)
     places = await _places(existence, wanted, turns)
     if places is None:
         return existence.code_with_bad_ones

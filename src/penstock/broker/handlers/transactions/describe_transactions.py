@@ -6,29 +6,30 @@ from collections.abc import Awaitable, Iterable
 
 from penstock.broker.answers.array_answer import array_answer
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.describe_transactions import DescribedTransaction, encode
+from penstock.protocol.kafka.messages import Entity
 from penstock.runtime.turns import Turns
 
 IDS_AT_ONCE = 20  # more of them are answered in turns
 
 
-def handle(broker: Broker, call: Call) -> bytes | Awaitable[bytes]:
-    names = tuple(dict.fromkeys(call.request.transactional_ids))
+def handle(broker: Broker, request: Request[Entity]) -> bytes | Awaitable[bytes]:
+    names = tuple(dict.fromkeys(request.body.transactional_ids))
     if len(names) > IDS_AT_ONCE:
-        return _answer_in_turns(broker, call, names)
-    return array_answer(call, [encode(_describe(broker, name)) for name in names])
+        return _answer_in_turns(broker, request, names)
+    return array_answer(request, [encode(_describe(broker, name)) for name in names])
 
 
-async def _answer_in_turns(broker: Broker, call: Call, names: tuple[str, ...]) -> bytes:
+async def _answer_in_turns(broker: Broker, request: Request[Entity], names: tuple[str, ...]) -> bytes:
     turns = Turns()
     described = []
     for name in names:
         described.append(encode(_describe(broker, name)))
         await turns.pause()
-    return array_answer(call, described)
+    return array_answer(request, described)
 
 
 def _describe(broker: Broker, transactional_id: str) -> DescribedTransaction:

@@ -8,30 +8,30 @@ Versions:
 from __future__ import annotations
 
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
 from penstock.broker.handlers.transactions.add_partitions_to_txn import (
     FIRST_GENERATION,
     SECOND_GENERATION,
     fencing_code,
 )
+from penstock.broker.request import Request
 from penstock.broker.transactions.transaction import NO_EPOCH, NO_PRODUCER_ID, ProducerIdentity
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity
 
 
-async def handle(broker: Broker, call: Call) -> Entity:
-    request = call.request
+async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    body = request.body
     code = ErrorCode.NONE
     following = ProducerIdentity(NO_PRODUCER_ID, NO_EPOCH)
     try:
         following = await broker.transactions.end(
-            request.transactional_id,
-            ProducerIdentity(request.producer_id, request.producer_epoch),
-            commit=request.committed,
-            version=SECOND_GENERATION if call.version >= 5 else FIRST_GENERATION,
+            body.transactional_id,
+            ProducerIdentity(body.producer_id, body.producer_epoch),
+            commit=body.committed,
+            version=SECOND_GENERATION if request.version >= 5 else FIRST_GENERATION,
         )
     except KafkaError as error:
-        code = fencing_code(error.code, knows_fenced=call.version >= 2)
-    return call.reply.EndTxnResponse(
+        code = fencing_code(error.code, knows_fenced=request.version >= 2)
+    return request.reply.EndTxnResponse(
         throttle_time=0, error_code=code, producer_id=following.producer_id, producer_epoch=following.epoch
     )

@@ -14,42 +14,42 @@ Versions:
 from __future__ import annotations
 
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
 from penstock.broker.handlers.transactions.add_partitions_to_txn import fencing_code
+from penstock.broker.request import Request
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity, milliseconds
 from penstock.protocol.kafka.versioned import field
 
 
-async def handle(broker: Broker, call: Call) -> Entity:
-    request = call.request
-    if (field(call.request, "producer_id", -1) == -1) != (field(call.request, "producer_epoch", -1) == -1):
-        return _answer(call, ErrorCode.INVALID_REQUEST, -1, -1)
-    if request.transactional_id is not None:
-        return await _of_transactions(broker, call)
+async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    body = request.body
+    if (field(request.body, "producer_id", -1) == -1) != (field(request.body, "producer_epoch", -1) == -1):
+        return _answer(request, ErrorCode.INVALID_REQUEST, -1, -1)
+    if body.transactional_id is not None:
+        return await _of_transactions(broker, request)
     try:
         producer_id = await broker.producer_ids.next()
     except OSError:
-        return _answer(call, ErrorCode.COORDINATOR_NOT_AVAILABLE, -1, -1)
-    return _answer(call, ErrorCode.NONE, producer_id, 0)
+        return _answer(request, ErrorCode.COORDINATOR_NOT_AVAILABLE, -1, -1)
+    return _answer(request, ErrorCode.NONE, producer_id, 0)
 
 
-async def _of_transactions(broker: Broker, call: Call) -> Entity:
-    request = call.request
-    offered = ProducerIdentity(field(request, "producer_id", -1), field(request, "producer_epoch", -1))
+async def _of_transactions(broker: Broker, request: Request[Entity]) -> Entity:
+    body = request.body
+    offered = ProducerIdentity(field(body, "producer_id", -1), field(body, "producer_epoch", -1))
     try:
         given = await broker.transactions.init_producer_id(
-            request.transactional_id,
-            milliseconds(request.transaction_timeout),
+            body.transactional_id,
+            milliseconds(body.transaction_timeout),
             None if offered.producer_id == -1 else offered,
         )
     except KafkaError as error:
-        return _answer(call, fencing_code(error.code, knows_fenced=call.version >= 4), -1, -1)
-    return _answer(call, ErrorCode.NONE, given.producer_id, given.epoch)
+        return _answer(request, fencing_code(error.code, knows_fenced=request.version >= 4), -1, -1)
+    return _answer(request, ErrorCode.NONE, given.producer_id, given.epoch)
 
 
-def _answer(call: Call, code: ErrorCode, producer_id: int, epoch: int) -> Entity:
-    return call.reply.InitProducerIdResponse(
+def _answer(request: Request[Entity], code: ErrorCode, producer_id: int, epoch: int) -> Entity:
+    return request.reply.InitProducerIdResponse(
         throttle_time=0, error_code=code, producer_id=producer_id, producer_epoch=epoch
     )

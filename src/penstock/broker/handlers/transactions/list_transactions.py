@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from penstock.broker.answers.array_answer import array_answer
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.broker.transactions.name_pattern import NamePattern
 from penstock.broker.transactions.states import TransactionState
 from penstock.broker.transactions.transaction import Transaction
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.primitives import INT16, INT64, write_count, write_string
 from penstock.protocol.kafka.versioned import field
 from penstock.runtime.turns import Turns
@@ -25,38 +26,38 @@ NAMES = {state: state.shown_name for state in TransactionState}
 _ENCODED_NAMES = {state: write_string(name, True) + b"\0" for state, name in NAMES.items()}
 
 
-async def handle(broker: Broker, call: Call) -> bytes:
-    request = call.request
+async def handle(broker: Broker, request: Request[Entity]) -> bytes:
+    body = request.body
     if broker.transactions.is_loading:
-        return _answer(call, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-    text = field(request, "transactional_id_pattern")
+        return _answer(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    text = field(body, "transactional_id_pattern")
     try:
         pattern = NamePattern(text) if text else None
     except KafkaError as error:
-        return _answer(call, error.code)
+        return _answer(request, error.code)
     everything = list(broker.transactions.all_transactions())
     producers = {value.producer_id for value in everything}
-    if not broker.transactions.knows_all and not producers.issuperset(request.producer_id_filters):
-        return _answer(call, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    is_wanted = _Filter(broker, call)
+    if not broker.transactions.knows_all and not producers.issuperset(body.producer_id_filters):
+        return _answer(request, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    is_wanted = _Filter(broker, request)
     known = set(NAMES.values())
-    unknown = [name for name in request.state_filters if name not in known]
+    unknown = [name for name in body.state_filters if name not in known]
     turns = Turns()
     found = []
     for value in everything:
         if is_wanted(value) and (pattern is None or await pattern.matches(value.transactional_id)):
             found.append(_encode(value))
         await turns.pause()
-    return _answer(call, ErrorCode.NONE, unknown, found)
+    return _answer(request, ErrorCode.NONE, unknown, found)
 
 
 class _Filter:
     """What a request wants, but for names."""
 
-    def __init__(self, broker: Broker, call: Call) -> None:
-        self._states = set(call.request.state_filters)
-        self._producer_ids = set(call.request.producer_id_filters)
-        self._duration_ms = field(call.request, "duration_filter", -1)
+    def __init__(self, broker: Broker, request: Request[Entity]) -> None:
+        self._states = set(request.body.state_filters)
+        self._producer_ids = set(request.body.producer_id_filters)
+        self._duration_ms = field(request.body, "duration_filter", -1)
         self._now_ms = broker.clock.now_ms()
 
     def __call__(self, value: Transaction) -> bool:
@@ -72,7 +73,9 @@ def _encode(value: Transaction) -> bytes:
     return write_string(value.transactional_id, True) + INT64.pack(value.producer_id) + _ENCODED_NAMES[value.state]
 
 
-def _answer(call: Call, code: ErrorCode, unknown: list[str] | None = None, found: list[bytes] | None = None) -> bytes:
+def _answer(
+    request: Request[Entity], code: ErrorCode, unknown: list[str] | None = None, found: list[bytes] | None = None
+) -> bytes:
     names = unknown or []
     before = INT16.pack(code) + write_count(len(names), True) + b"".join(write_string(name, True) for name in names)
-    return array_answer(call, found or [], before=before)
+    return array_answer(request, found or [], before=before)

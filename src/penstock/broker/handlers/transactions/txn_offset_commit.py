@@ -13,18 +13,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.broker.answers.array_answer import is_flexible
 from penstock.broker.answers.partition_codes import encode_codes
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
 from penstock.broker.groups.group import Identity
 from penstock.broker.groups.offsets import OffsetChange
 from penstock.broker.groups.records import CommittedOffset
 from penstock.broker.handlers.transactions.add_partitions_to_txn import SECOND_GENERATION
 from penstock.broker.produce.transactional import verify_partition
+from penstock.broker.request import Request
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP
+from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.primitives import INT32
 from penstock.protocol.kafka.versioned import field
 from penstock.runtime.turns import Turns
@@ -35,27 +35,27 @@ if TYPE_CHECKING:
 Codes = dict[tuple[str, int], ErrorCode]
 
 
-async def handle(broker: Broker, call: Call) -> bytes:
+async def handle(broker: Broker, request: Request[Entity]) -> bytes:
     codes: Codes = {}
     turns = Turns()
-    changes = await _collect(broker, call, codes, turns)
+    changes = await _collect(broker, request, codes, turns)
     if changes:
         try:
-            await _commit(broker, call, changes)
+            await _commit(broker, request, changes)
         except KafkaError as error:
-            code = _shown(error.code, call.version)
+            code = _shown(error.code, request.version)
             codes.update({(change.topic, change.partition): code for change in changes})
-    topics = [(topic.name, [item.partition_index for item in topic.partitions]) for topic in call.request.topics]
-    flexible = is_flexible(call)
+    topics = [(topic.name, [item.partition_index for item in topic.partitions]) for topic in request.body.topics]
+    flexible = request.is_flexible
     encoded = await encode_codes(topics, lambda topic, index: codes[topic, index], turns, flexible=flexible)
     return INT32.pack(0) + encoded + (b"\0" if flexible else b"")
 
 
-async def _collect(broker: Broker, call: Call, codes: Codes, turns: Turns) -> list[OffsetChange]:
+async def _collect(broker: Broker, request: Request[Entity], codes: Codes, turns: Turns) -> list[OffsetChange]:
     """What can be committed, the last for each partition; a code for each partition."""
     changes: dict[tuple[str, int], OffsetChange] = {}
     now_ms = broker.clock.now_ms()
-    for wanted in call.request.topics:
+    for wanted in request.body.topics:
         topic = broker.topics.get(wanted.name)
         for item in wanted.partitions:
             place = wanted.name, item.partition_index
@@ -76,21 +76,21 @@ async def _collect(broker: Broker, call: Call, codes: Codes, turns: Turns) -> li
     return list(changes.values())
 
 
-async def _commit(broker: Broker, call: Call, changes: list[OffsetChange]) -> None:
-    request: TxnOffsetCommitRequest = call.request
-    sender = ProducerIdentity(request.producer_id, request.producer_epoch)
-    if not request.group_id:
+async def _commit(broker: Broker, request: Request[Entity], changes: list[OffsetChange]) -> None:
+    body: TxnOffsetCommitRequest = request.body
+    sender = ProducerIdentity(body.producer_id, body.producer_epoch)
+    if not body.group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
-    place = await broker.groups.place_of(request.group_id)
+    place = await broker.groups.place_of(body.group_id)
     partition = broker.partitions.get(place.topic, place.partition)
-    if call.version < 5:
-        verify_partition(broker.transactions, request.transactional_id, sender, partition)
+    if request.version < 5:
+        verify_partition(broker.transactions, body.transactional_id, sender, partition)
     else:
-        await broker.transactions.add_partitions(request.transactional_id, sender, [place], SECOND_GENERATION)
+        await broker.transactions.add_partitions(body.transactional_id, sender, [place], SECOND_GENERATION)
     await broker.groups.commit_in_transaction(
-        request.group_id,
-        Identity(field(request, "member_id", ""), field(request, "group_instance_id")),
-        field(request, "generation_id", -1),
+        body.group_id,
+        Identity(field(body, "member_id", ""), field(body, "group_instance_id")),
+        field(body, "generation_id", -1),
         changes,
         sender,
     )

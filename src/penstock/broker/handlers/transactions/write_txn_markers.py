@@ -10,7 +10,7 @@ import asyncio
 
 from penstock.broker.answers.partition_codes import CodeOf, encode_codes
 from penstock.broker.broker import Broker
-from penstock.broker.call import Call
+from penstock.broker.request import Request
 from penstock.broker.transactions.transaction import NO_EPOCH, NO_PRODUCER_ID
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
@@ -22,10 +22,10 @@ from penstock.runtime.turns import Turns
 MARKERS_AT_ONCE = 1_000
 
 
-async def handle(broker: Broker, call: Call) -> bytes:
+async def handle(broker: Broker, request: Request[Entity]) -> bytes:
     turns = Turns()
     writing = _Writing(broker)
-    for item in call.request.markers:
+    for item in request.body.markers:
         marker = _marker(item)
         for topic in item.topics:
             for index in dict.fromkeys(topic.partition_indexes):
@@ -34,8 +34,8 @@ async def handle(broker: Broker, call: Call) -> bytes:
                     await writing.flushed()
                 await turns.pause()
     await writing.flushed()
-    answer = bytearray(write_count(len(call.request.markers), True))
-    for item in call.request.markers:
+    answer = bytearray(write_count(len(request.body.markers), True))
+    for item in request.body.markers:
         topics = [(topic.name, topic.partition_indexes) for topic in item.topics]
         codes = await encode_codes(topics, writing.codes_of(_marker(item)), turns, flexible=True)
         answer += INT64.pack(item.producer_id) + codes + b"\0"

@@ -14,9 +14,8 @@ from penstock.broker.quotas.meters import Client
 from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.quotas.rate import SAMPLE_MS
 from penstock.broker.quotas.throttle_field import stamped
-from penstock.net.caller import Caller
-from penstock.net.pending import Buffers
-from penstock.protocol.kafka.headers import RequestHeader
+from penstock.broker.request import AnyRequest
+from penstock.net.reply import Buffers
 
 PERCENT_PER_NS: Final = 100 / 1_000_000_000
 
@@ -24,13 +23,12 @@ PERCENT_PER_NS: Final = 100 / 1_000_000_000
 class MeteredRequest:
     """Begins when the request does."""
 
-    __slots__ = ("_caller", "_client", "_header", "_quota", "_quotas", "_started_ns", "throttle_ms")
+    __slots__ = ("_client", "_quota", "_quotas", "_request", "_started_ns", "throttle_ms")
 
-    def __init__(self, quotas: Quotas, caller: Caller, header: RequestHeader) -> None:
+    def __init__(self, quotas: Quotas, request: AnyRequest) -> None:
         self._quotas = quotas
-        self._caller = caller
-        self._header = header
-        self._client: Client = (caller.user, header.client_id)
+        self._request = request
+        self._client: Client = (request.session.user, request.client_id)
         self._started_ns = perf_counter_ns()
         self._quota = ""  # the one that makes it wait longest
         self.throttle_ms = 0
@@ -48,7 +46,7 @@ class MeteredRequest:
 
     def mutated(self) -> None:
         """A handler of topics has found its client over the quota of changes."""
-        until_ms, self._caller.throttled_until_ms = self._caller.throttled_until_ms, 0
+        until_ms = self._request.throttled_until_ms
         if until_ms:
             self._wait("controller_mutation", max(0, until_ms - self._quotas.now_ms()))
 
@@ -62,12 +60,12 @@ class MeteredRequest:
 
     def mute(self) -> None:
         """Nothing is taken from the connection for as long as the answer says."""
-        if self.throttle_ms and self._caller.connection is not None:
-            self._quotas.probe.throttled(self._quota, self._header.client_id, self.throttle_ms / 1000)
-            self._caller.connection.mute(self.throttle_ms / 1000)
+        if self.throttle_ms:
+            self._quotas.probe.throttled(self._quota, self._request.client_id, self.throttle_ms / 1000)
+            self._request.channel.mute(self.throttle_ms / 1000)
 
     def stamped(self, body: Buffers) -> Buffers:
-        return stamped(self._header.api_key, self._header.version, body, self.throttle_ms)
+        return stamped(self._request.api.key, self._request.version, body, self.throttle_ms)
 
     def _wait(self, quota: str, wait_ms: int) -> None:
         if wait_ms > self.throttle_ms:

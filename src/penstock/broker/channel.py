@@ -1,0 +1,64 @@
+"""One Kafka connection as the broker sees it: its session, and how its next request is served.
+
+Implements `net.service.Channel`. The channel owns what belongs to the client and ends with the connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from penstock.net.endpoint import Endpoint
+from penstock.net.reply import Reply
+from penstock.net.service import Stream
+from penstock.security.session import Session
+
+if TYPE_CHECKING:
+    from penstock.broker.gate import Gate
+    from penstock.broker.produce.repeat_path import RepeatPath
+
+
+class KafkaChannel:
+    """Made by the gate for each connection."""
+
+    __slots__ = ("_gate", "_on_closed", "_stream", "repeat_path", "session")
+
+    def __init__(self, gate: Gate, stream: Stream, session: Session) -> None:
+        self._gate = gate
+        self._stream = stream
+        self._on_closed: dict[Callable[[int], None], None] = {}
+        self.session = session
+        """Replaced when more is known about the client; a request keeps the one it began with."""
+        self.repeat_path: RepeatPath | None = None
+        """The short way for a Produce request like the last one, if there is one. Set by the handler of Produce."""
+
+    @property
+    def connection_id(self) -> int:
+        return self._stream.peer.connection_id
+
+    @property
+    def local(self) -> Endpoint:
+        """The address at which the client reached us."""
+        return self._stream.peer.local
+
+    def serve(self, frame: memoryview) -> Reply:
+        gate = self._gate
+        if gate.throttle is None and self.repeat_path is not None:
+            reply = self.repeat_path.serve(frame)
+            if reply is not None:
+                return reply
+        return gate.serve(frame, self)
+
+    def mute(self, seconds: float) -> None:
+        """Take no further request of the client for a while."""
+        self._stream.mute(seconds)
+
+    def when_closed(self, callback: Callable[[int], None]) -> None:
+        """Call back with the connection's id when it has ended; once, however often it was asked for."""
+        self._on_closed[callback] = None
+
+    def closed(self) -> None:
+        self.repeat_path = None
+        callbacks, self._on_closed = self._on_closed, {}
+        for callback in callbacks:
+            callback(self.connection_id)

@@ -1,0 +1,70 @@
+"""The way in for Kafka requests: from a frame to a request with a session, through the quotas, to the dispatcher.
+
+Implements `net.service.Service`. The chain is the same for every API:
+
+    frame > header > session > throttle, while quotas are set > dispatcher > handler
+"""
+
+from __future__ import annotations
+
+from penstock.broker.channel import KafkaChannel
+from penstock.broker.dispatcher import Dispatcher, refuse_version
+from penstock.broker.quotas.quotas import Quotas
+from penstock.broker.quotas.throttle import Throttle
+from penstock.broker.request import AnyRequest, Request
+from penstock.net.listener import Listener
+from penstock.net.reply import Reply
+from penstock.net.service import Stream
+from penstock.observability.metrics import BrokerMetrics
+from penstock.protocol.kafka.apis import APIS
+from penstock.protocol.kafka.headers import body_start, read_request_header
+from penstock.security.session import Session
+
+LISTENER = "PLAINTEXT"
+
+
+class Gate:
+    """One for a listener."""
+
+    def __init__(self, dispatcher: Dispatcher, metrics: BrokerMetrics) -> None:
+        self._dispatcher = dispatcher
+        self._metrics = metrics
+        self.throttle: Throttle | None = None
+        """Set while there are quotas: without them requests pay nothing for the possibility."""
+
+    def connected(self, stream: Stream) -> KafkaChannel:
+        peer = stream.peer
+        return KafkaChannel(self, stream, Session(listener=LISTENER, host=peer.host, port=peer.port))
+
+    def serve(self, frame: memoryview, channel: KafkaChannel) -> Reply:
+        header = read_request_header(frame)
+        api = APIS.get(header.api_key)
+        if api is None or not api.accepts(header.version):
+            return refuse_version(header, api)
+        if header.client_id != channel.session.client_id:
+            channel.session = channel.session.with_client_id(header.client_id)
+        start = body_start(frame, header, api)
+        request: AnyRequest = Request(api, header.version, header.correlation_id, channel, frame, start)
+        if self.throttle is None:
+            return self._dispatcher.dispatch(request)
+        return self.throttle.serve(request, self._dispatcher.dispatch)
+
+    def answered(self, api_key: int, seconds: float) -> None:
+        self._metrics.requests.observe(api_key, seconds)
+
+
+def enforce_quotas(quotas: Quotas, gate: Gate, listener: Listener) -> None:
+    """Put the throttle into the chain whenever there are quotas, and take it out when there are none."""
+    throttle = Throttle(quotas)
+
+    def connected(host: str) -> float:
+        wait_ms = quotas.addresses.connected(host, quotas.now_ms())
+        if wait_ms:
+            quotas.probe.throttled("connection", None, wait_ms / 1000)
+        return wait_ms / 1000
+
+    def adjust() -> None:
+        gate.throttle = throttle if quotas.limits_clients else None
+        listener.delay_of = connected if quotas.addresses else None
+
+    quotas.watch(adjust)

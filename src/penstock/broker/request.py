@@ -1,0 +1,77 @@
+"""One request on its way through the broker, as a handler sees it.
+
+A handler module has one function, `handle(broker, request)`, for every API. Its answer becomes a `Reply`:
+
+- A response entity (built with `request.reply`), which the dispatcher encodes, or a body that is encoded already: a
+  reply that is ready.
+- `async def handle`, or a coroutine of either: the connection's next request starts only when this one is answered, as
+  in Kafka.
+- A `Reply` of the handler's own. Produce and Fetch do their work at once and complete theirs later, so that waits
+  overlap while answers still leave in order.
+
+A KafkaError raised out of a handler is our bug: every API has its own place for error codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from penstock.net.reply import Reply
+from penstock.protocol.kafka.apis import Api
+from penstock.protocol.kafka.messages import Entity, Messages, response_messages
+
+if TYPE_CHECKING:
+    from penstock.broker.channel import KafkaChannel
+    from penstock.broker.quotas.metered_request import MeteredRequest
+
+Body = TypeVar("Body")
+Answer = Entity | bytes | Reply
+HandlerResult = Answer | Awaitable[Answer]
+
+
+class Request(Generic[Body]):
+    """The parsed header, the session that asks, and the body: decoded by the dispatcher before the handler is called.
+
+    Produce and Fetch have codecs of their own: they find their body in `frame`, from `body_start` on. Its memory is
+    reused when the handler has returned.
+    """
+
+    __slots__ = (
+        "api", "body", "body_start", "channel", "correlation_id", "frame", "meter", "session", "throttled_until_ms",
+        "version",
+    )  # fmt: skip
+
+    body: Body
+
+    def __init__(
+        self, api: Api, version: int, correlation_id: int, channel: KafkaChannel, frame: memoryview, body_start: int
+    ) -> None:
+        self.api = api
+        self.version = version
+        self.correlation_id = correlation_id
+        self.channel = channel
+        self.session = channel.session
+        self.frame = frame
+        self.body_start = body_start
+        self.meter: MeteredRequest | None = None
+        """What the request costs its client, while quotas are set."""
+        self.throttled_until_ms = 0
+        """Set by a handler that finds its client over a quota which only it knows of; on the clock of quotas."""
+
+    @property
+    def client_id(self) -> str | None:
+        return self.session.client_id
+
+    @property
+    def is_flexible(self) -> bool:
+        """Whether this version has compact strings and tagged fields."""
+        return self.version >= self.api.flexible
+
+    @property
+    def reply(self) -> Messages:
+        """The classes of which a response of this version is built."""
+        return response_messages(self.api.key, self.version)
+
+
+AnyRequest = Request[Any]

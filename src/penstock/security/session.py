@@ -1,0 +1,40 @@
+"""The identity and origin of a request, whichever door it came through.
+
+A session is a value. The door that accepted the connection (or the HTTP request) owns the current one and replaces it
+when something about the client becomes known: its software with ApiVersions, its client id with the first request, its
+principal with a login. A request keeps the session it began with.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from penstock.security.principal import ANONYMOUS, Principal
+
+UNKNOWN_SOFTWARE = "unknown"
+"""Kafka's word for a client that has not named its software."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """`host` and `port` are the client's; `listener` names the door it came through."""
+
+    listener: str
+    host: str
+    port: int = 0
+    principal: Principal = ANONYMOUS
+    client_id: str | None = None
+    software_name: str = UNKNOWN_SOFTWARE
+    software_version: str = UNKNOWN_SOFTWARE
+
+    @property
+    def user(self) -> str:
+        """The principal's name without its type, which is what quotas go by."""
+        return self.principal.name
+
+    def with_client_id(self, client_id: str | None) -> Session:
+        return dataclasses.replace(self, client_id=client_id)
+
+    def with_software(self, name: str, version: str) -> Session:
+        return dataclasses.replace(self, software_name=name, software_version=version)
