@@ -17,8 +17,8 @@ import pytest
 
 from penstock.model.ids import PartitionId
 from penstock.storage.interface import LogState
-from penstock.storage.log import preallocation
 from penstock.storage.log.log import DiskLog
+from penstock.storage.segment import preallocation
 from penstock.testing.faulty_files import Kind
 from penstock.testing.power_cut import CutDisk, Mode
 from tests.crash.workload import CONFIGS, TRANSACTIONAL, Diary, Workload

@@ -24,15 +24,18 @@ from penstock.model.batch import TRANSACTIONAL_BIT, iter_headers, read_header, s
 from penstock.model.control_record import Marker, build_marker, parse_marker
 from penstock.model.errors import KafkaError
 from penstock.runtime.files import RealFiles
+from penstock.storage.admission.epochs import Epochs
+from penstock.storage.admission.producer_state import Producers
+from penstock.storage.admission.write_gate import WriteGate
+from penstock.storage.checkpoint.snapshot import encode_snapshot
 from penstock.storage.interface import LogConfig
-from penstock.storage.log.epochs import Epochs
-from penstock.storage.log.producer_state import Producers
-from penstock.storage.recovery.recovery import RecoveredLog, recover
+from penstock.storage.log.recovered_log import RecoveredLog
+from penstock.storage.recovery.recovery import recover
 from penstock.storage.recovery.repair import repair_log
-from penstock.storage.recovery.snapshot import SegmentEntry, encode_snapshot
 from penstock.storage.recovery.verify import verify_log
 from penstock.storage.segment.aborted_index import AbortedIndex
 from penstock.storage.segment.offset_index import OffsetIndex
+from penstock.storage.segment.segment_entry import SegmentEntry
 from penstock.storage.segment.time_index import TimeIndex, Times
 from tests.fuzz.finding import Finding, watched
 from tests.fuzz.mutation import Change, change_somehow, fix_batches, put_number, rearrange
@@ -144,6 +147,7 @@ class OpenedRig(Rig):
         self.verify = "first"
         self.journal = Journal()
         self.journal.log_start = log_start
+        self.gate = WriteGate("full")
         self.epoch = -1
         self.damage = []
         self.log = self.open(now_ms=TIME)

@@ -24,9 +24,9 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.records import iter_records
 from penstock.storage.interface import LogConfig
 from penstock.storage.log.log import DiskLog
+from penstock.storage.log.retention import run_retention
 from penstock.storage.memory.engine import MemoryEngine
 from penstock.storage.memory.log import MemoryLog
-from penstock.storage.retention import run_retention
 from tests.unit.storage.log_rig import NOW, PARTITION, Rig
 
 CONFIG = LogConfig(segment_bytes=1500, index_interval_bytes=150, segment_ms=5000, timestamp_after_max_ms=1 << 60)

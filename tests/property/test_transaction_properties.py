@@ -17,8 +17,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from penstock.config.settings import StorageSettings
 from penstock.storage.interface import Log, LogConfig
 from penstock.storage.log.log import DiskLog
+from penstock.storage.log.retention import run_retention
 from penstock.storage.memory.engine import MemoryEngine
-from penstock.storage.retention import run_retention
 from tests.support.committed_reader import NOW, end_transaction, put_in_transaction, read_committed
 from tests.unit.storage.log_rig import PARTITION, Rig, put
 

@@ -17,8 +17,8 @@ from penstock.model.errors import ErrorCode
 from penstock.model.ids import PartitionId
 from penstock.model.topic_name import TRANSACTION_STATE
 from penstock.model.topic_partition import TopicPartition
+from penstock.storage.admission.producer_state import Producers
 from penstock.storage.interface import Appended, LogConfig, OpenTransaction, ProducerView
-from penstock.storage.log.producer_state import Producers
 from tests.support.group_world import HandEngine, HandLog, World
 
 

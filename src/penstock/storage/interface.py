@@ -135,10 +135,15 @@ class Log(Protocol):
 
     partition: PartitionId
     topic: str
-    state: LogState
-    log_start: int
-    flushed: int
-    log_end: int
+
+    @property
+    def state(self) -> LogState: ...
+    @property
+    def log_start(self) -> int: ...
+    @property
+    def flushed(self) -> int: ...
+    @property
+    def log_end(self) -> int: ...
 
     @property
     def config(self) -> LogConfig: ...

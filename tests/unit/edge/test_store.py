@@ -235,12 +235,12 @@ def test_while_the_disk_is_full_nothing_is_taken(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path) as store:
             await store.store(messages(range(2)))
-            store.engine.commit.accepts_writes = False
+            store.engine.gate.accepts_writes = False
             assert "make room" in str(store.problem())
             with pytest.raises(Unstorable):
                 await store.store(messages(range(4)))
             assert await store.store(messages(range(2))) == [], "what is there may be acknowledged"
-            store.engine.commit.accepts_writes = True
+            store.engine.gate.accepts_writes = True
             assert await store.store(messages(range(4))) == messages([2, 3])
 
     asyncio.run(scenario())

@@ -13,11 +13,14 @@ from penstock.model.ids import PartitionId
 from penstock.model.record import Record
 from penstock.model.records import iter_records
 from penstock.runtime.files import RealFiles
+from penstock.storage.admission.write_gate import WriteGate
 from penstock.storage.flush.file_cache import LruFileCache
 from penstock.storage.flush.group_commit import GroupCommit
 from penstock.storage.interface import Appended, Log, LogConfig
+from penstock.storage.log.context import LogContext, LogIdentity
 from penstock.storage.log.log import DiskLog
-from penstock.storage.log.reader import LogReader
+from penstock.storage.observer import SilentObserver
+from penstock.storage.recovery.recovery import recover
 
 NOW = 1_700_000_000_000
 PARTITION = PartitionId(uuid.UUID(int=7), 0)
@@ -50,6 +53,7 @@ class Rig:
         self.config = config or LogConfig()
         self.verify = verify
         self.journal = Journal()
+        self.gate = WriteGate("the disk is nearly full")
         self.epoch = -1
         self.damage: list[tuple[int, str]] = []
         self.log = self.open()
@@ -60,25 +64,30 @@ class Rig:
         self.commit = GroupCommit(self.files, self.root)
         self.commit.start(lambda log: None, lambda call, *args: call(*args), in_thread=False)
         self.cache = LruFileCache(self.files, 100)
-        self.log = DiskLog(
+        context = LogContext(
             files=self.files,
-            directory=self.directory,
-            topic="t",
-            partition=PARTITION,
-            config=self.config,
-            leader_epoch=self.epoch,
-            journal=self.journal,
+            cache=self.cache,
             commit=self.commit,
-            file_cache=self.cache,
+            gate=self.gate,
+            journal=self.journal,
+            observer=SilentObserver(),
             verify_on_read=self.verify,
-            log_start=self.journal.log_start,
-            epochs=self.journal.epochs,
-            now_ms=now_ms,
             on_damage=self._on_damage,
         )
+        recovered = recover(
+            self.files,
+            self.directory,
+            log_start=self.journal.log_start,
+            now_ms=now_ms,
+            epochs=self.journal.epochs,
+            compacted=self.config.cleanup_compact,
+            index_interval_bytes=self.config.index_interval_bytes,
+        )
+        identity = LogIdentity("t", PARTITION, self.directory, self.directory.parent)
+        self.log = DiskLog(context, identity, recovered, config=self.config, leader_epoch=self.epoch)
         return self.log
 
-    def _on_damage(self, log: LogReader, position: int, reason: str) -> None:
+    def _on_damage(self, log: LogIdentity, position: int, reason: str) -> None:
         self.damage.append((position, reason))
 
     def flush(self) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from penstock.model.ids import PartitionId
 from penstock.storage.engine.catalog import Catalog, CataloguedLog
-from penstock.storage.recovery.snapshot import SegmentEntry
+from penstock.storage.segment.segment_entry import SegmentEntry
 from penstock.storage.segment.time_index import Times
 
 ONE = PartitionId(uuid.UUID(int=1), 0)

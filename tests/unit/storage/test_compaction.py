@@ -46,7 +46,7 @@ def seal(bench: EngineBench) -> None:
     """Everything so far is flushed and in sealed segments."""
     bench.settle()
     log = the_log(bench)
-    log.roll(log.log_end)
+    log.roll()
 
 
 def compact(bench: EngineBench) -> None:

@@ -63,7 +63,7 @@ class World:
         """Everything so far is flushed and in sealed segments."""
         self.bench.settle()
         log = self.log
-        log.roll(log.log_end) if isinstance(log, DiskLog) else log.roll()
+        log.roll()
 
     def compact(self, advance_ms: int = 10) -> None:
         """Something dirty, and a run over it."""

@@ -107,7 +107,7 @@ class TestAppend:
         assert len(read_all(rig.log)) == 7
 
     def test_a_full_disk_refuses_clients_but_not_the_broker(self, rig: Rig) -> None:
-        rig.commit.accepts_writes = False
+        rig.gate.accepts_writes = False
         with pytest.raises(KafkaError) as raised:
             rig.append(b"a")
         assert code_of(raised) is ErrorCode.KAFKA_STORAGE_ERROR
@@ -221,7 +221,7 @@ class TestIdempotence:
         assert put_idempotent(rig.log, 4, b"4").base_offset == 4
 
     def test_outlives_deleted_records_and_retention(self, tmp_path: Path) -> None:
-        from penstock.storage.retention import run_retention
+        from penstock.storage.log.retention import run_retention
 
         rig = small(tmp_path, 200, retention_ms=1000)
         for sequence in range(8):

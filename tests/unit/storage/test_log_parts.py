@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from penstock.runtime.files import RealFiles
 from penstock.storage import layout
-from penstock.storage.log.epochs import Epochs
-from penstock.storage.log.producer_state import Producers
-from penstock.storage.recovery.snapshot import SegmentEntry, decode_snapshot, encode_snapshot
+from penstock.storage.admission.epochs import Epochs
+from penstock.storage.admission.producer_state import Producers
+from penstock.storage.checkpoint.snapshot import decode_snapshot, encode_snapshot
 from penstock.storage.segment.batch_scanner import CHUNK_BYTES, BatchScanner, find_batch
 from penstock.storage.segment.checked_regions import VerifiedRegions
 from penstock.storage.segment.offset_index import OffsetIndex, decode_offset_index
+from penstock.storage.segment.segment_entry import SegmentEntry
 from penstock.storage.segment.time_index import TimeIndex, Times, decode_time_index
 from tests.unit.storage.log_rig import make_batch
 

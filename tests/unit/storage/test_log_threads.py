@@ -10,7 +10,7 @@ from pathlib import Path
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.records import iter_records
 from penstock.storage.interface import LogConfig
-from penstock.storage.retention import run_retention
+from penstock.storage.log.retention import run_retention
 from tests.unit.storage.log_rig import NOW, Rig, put
 
 CONFIG = LogConfig(segment_bytes=8000, index_interval_bytes=300, retention_ms=-1)

@@ -13,9 +13,9 @@ from penstock.config.settings import StorageSettings
 from penstock.model.batch import check_batch, read_header
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
+from penstock.storage.admission.producer_state import EXPIRATION_MS
 from penstock.storage.engine.maintenance import LOGS_SEEN_PER_TICK
 from penstock.storage.interface import LogConfig, LogState
-from penstock.storage.log.producer_state import EXPIRATION_MS
 from penstock.storage.memory.engine import MemoryEngine
 from penstock.storage.memory.log import MemoryLog
 from penstock.storage.memory.segment import SEGMENT_BYTES_MAX

@@ -14,11 +14,12 @@ from penstock.model.batch_builder import assemble_batch
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.runtime.files import RealFiles
 from penstock.storage import layout
+from penstock.storage.compaction.swap import SegmentSwap
 from penstock.storage.interface import LogConfig, LogState
 from penstock.storage.log.log import DiskLog
 from penstock.storage.recovery.recovery import LongScan, recover
-from penstock.storage.recovery.snapshot import SegmentEntry
 from penstock.storage.segment.segment import Segment
+from penstock.storage.segment.segment_entry import SegmentEntry
 from tests.unit.storage.log_rig import NOW, Rig, make_batch, put, read_all, values_of
 
 pytestmark = pytest.mark.feature("P-05")
@@ -189,7 +190,7 @@ def test_a_missing_middle_segment_without_a_snapshot_is_damage(tmp_path: Path) -
 
 def test_an_empty_new_segment_after_a_torn_one_goes_with_the_tail(tmp_path: Path) -> None:
     rig = filled(tmp_path)
-    rig.log.roll(20)
+    rig.log.roll()
     rig.kill()
     old = rig.segment_file(-2)
     os.truncate(old, last_batch(old) + 10)
@@ -268,11 +269,11 @@ def test_halves_are_removed(tmp_path: Path) -> None:
 def put_in_place(log: DiskLog, replaced: Sequence[Segment], cleaned: Path, kept: SegmentEntry) -> None:
     """What readers see changes at the end, not with the files."""
     before = values_of(log)
-    swap = log.begin_swap(replaced, cleaned, kept)
+    swap = SegmentSwap(log, replaced, cleaned, kept)
     assert values_of(log) == before
     swap.write()
     assert values_of(log) == before
-    log.finish_swap(swap)
+    swap.finish()
     swap.let_go()
 
 
@@ -308,7 +309,7 @@ def test_the_largest_timestamp_after_compaction_emptied_its_batch(tmp_path: Path
     rig = Rig(tmp_path, LogConfig(index_interval_bytes=100, cleanup_compact=True))
     for timestamp in (NOW, NOW + 500, NOW + 100):
         rig.append(b"x", timestamp=timestamp)
-    rig.log.roll(3)
+    rig.log.roll()
     rig.append(b"active", timestamp=NOW + 50)
     rig.checkpoint()
     assert rig.log.find_max_timestamp(end=4) == (NOW + 500, 1, 0)

@@ -11,9 +11,9 @@ import pytest
 from penstock.config.settings import StorageSettings
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.storage.interface import LogConfig
+from penstock.storage.log.retention import plan_retention, run_retention
 from penstock.storage.memory.engine import MemoryEngine
 from penstock.storage.memory.log import MemoryLog
-from penstock.storage.retention import plan_retention, run_retention
 from tests.unit.storage.log_rig import NOW, PARTITION, Rig, put, read_all, values_of
 
 pytestmark = pytest.mark.feature("K-13")

@@ -12,7 +12,7 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
 from penstock.storage.interface import AbortedTransaction, Log, LogConfig, LogState, ReadSlice
 from penstock.storage.log.multi_segment_read import read_stretch
-from penstock.storage.retention import run_retention
+from penstock.storage.log.retention import run_retention
 from tests.support.committed_reader import committed_in, end_transaction, put_in_transaction
 from tests.support.engine_bench import TOPIC, MemoryBench
 from tests.unit.storage.log_rig import NOW, Rig, make_batch, put

@@ -12,14 +12,15 @@ from crc32c import crc32c
 from penstock.model.batch import iter_headers, read_header
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
+from penstock.storage.admission.producer_state import EXPIRATION_MS
+from penstock.storage.admission.undecided import Transactions
+from penstock.storage.checkpoint.snapshot import decode_snapshot, encode_snapshot
 from penstock.storage.interface import AbortedTransaction, Log, LogConfig, OpenTransaction, ProducerView
 from penstock.storage.log.log import DiskLog
-from penstock.storage.log.producer_state import EXPIRATION_MS
-from penstock.storage.log.undecided import Transactions
+from penstock.storage.log.retention import run_retention
 from penstock.storage.recovery.repair import repair_log
-from penstock.storage.recovery.snapshot import SegmentEntry, decode_snapshot, encode_snapshot
-from penstock.storage.retention import run_retention
 from penstock.storage.segment.aborted_index import AbortedEntry, AbortedIndex, decode_aborted_index
+from penstock.storage.segment.segment_entry import SegmentEntry
 from penstock.storage.segment.time_index import Times
 from tests.support.committed_reader import NOW, end_transaction, put_in_transaction, read_committed
 from tests.support.engine_bench import TOPIC, MemoryBench

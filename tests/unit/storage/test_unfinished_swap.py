@@ -11,10 +11,10 @@ from penstock.model.batch import iter_headers
 from penstock.model.errors import KafkaError
 from penstock.runtime.files import RealFiles
 from penstock.storage import layout
+from penstock.storage.checkpoint.snapshot import rewrite_segments
 from penstock.storage.interface import LogConfig, LogState
 from penstock.storage.recovery.recovery import recover
 from penstock.storage.recovery.repair import repair_log
-from penstock.storage.recovery.snapshot import rewrite_segments
 from penstock.storage.recovery.tail_recovery import tail_bytes
 from penstock.storage.recovery.verify import verify_log
 from tests.unit.storage.log_rig import NOW, Rig, values_of

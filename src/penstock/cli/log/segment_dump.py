@@ -61,7 +61,7 @@ def entries(path: Path, first_offset: int, records: bool) -> Iterator[Entry]:
         size = file.size()
         position, offset = 0, 0
         while position < size:
-            scanner = BatchScanner(file, position, size, min_offset=offset, verify=True, room_allowed=True)
+            scanner = BatchScanner(file, position, size, min_offset=offset, verify=True, allows_preallocation=True)
             for at, header in scanner:
                 if header.last_offset >= first_offset:
                     yield from _batch(path, file, at, header, first_offset, records)

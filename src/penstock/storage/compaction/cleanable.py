@@ -31,9 +31,10 @@ AnySegment_co = TypeVar("AnySegment_co", bound=DirtySegment, covariant=True)
 class CompactedLog(Protocol[AnySegment_co]):
     """A log, as far as choosing goes."""
 
-    log_start: int
-    log_end: int
-
+    @property
+    def log_start(self) -> int: ...
+    @property
+    def log_end(self) -> int: ...
     @property
     def last_stable(self) -> int: ...
     @property

@@ -27,6 +27,7 @@ from penstock.storage.compaction.compaction import (
     compact,
     remove_outputs,
 )
+from penstock.storage.compaction.swap import SegmentSwap
 from penstock.storage.interface import Log, LogState
 from penstock.storage.log.log import DiskLog
 from penstock.storage.segment.aborted_index import AbortedEntry
@@ -157,7 +158,7 @@ class Cleaner:
 
     def _roll_overdue(self, log: DiskLog, now_ms: int) -> None:
         if active_is_overdue(log, now_ms) and not self._upkeep.is_busy(log):
-            log.roll(log.log_end)
+            log.roll()
 
     def _start(self, log: DiskLog, dirt: Dirt[Segment], now_ms: int) -> None:
         self._running = log
@@ -252,7 +253,7 @@ class Cleaner:
             self._engine.call_soon(self._swap, log, report, done_count + 1)
             return
         try:
-            swap = log.begin_swap(replaced, group.path, group.entry, group.aborted)
+            swap = SegmentSwap(log, replaced, group.path, group.entry, group.aborted)
         except OSError as error:
             self._give_up(log, error)
             self._discard(log, report, done_count)
@@ -267,7 +268,7 @@ class Cleaner:
                     swap.let_go()
                 self._discard(log, report, done_count)
             else:
-                log.finish_swap(swap)
+                swap.finish()
                 self._upkeep.in_thread(log, lambda _: self._swap(log, report, done_count + 1), swap.let_go)
 
         self._upkeep.in_thread(log, done, swap.write)

@@ -30,9 +30,9 @@ from penstock.runtime.files import Files
 from penstock.storage import layout
 from penstock.storage.compaction.clean_batch import BatchCleaner
 from penstock.storage.compaction.key_map import KEY_COUNT_MAX, KeyMap
-from penstock.storage.recovery.snapshot import SegmentEntry
 from penstock.storage.segment.aborted_index import AbortedEntry, AbortedIndex, AbortedRanges
 from penstock.storage.segment.batch_scanner import BatchScanner
+from penstock.storage.segment.segment_entry import SegmentEntry
 from penstock.storage.segment.time_index import NO_TIMESTAMP, Times
 
 _BUFFER_BYTES = 1 << 20

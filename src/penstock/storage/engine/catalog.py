@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from penstock.model.ids import PartitionId
-from penstock.storage.recovery.snapshot import SegmentEntry
+from penstock.storage.segment.segment_entry import SegmentEntry
 from penstock.storage.segment.time_index import Times
 
 _log = logging.getLogger(__name__)

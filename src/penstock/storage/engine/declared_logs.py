@@ -19,12 +19,12 @@ from penstock.model.ids import PartitionId
 from penstock.runtime.clock import Clock
 from penstock.runtime.files import Files
 from penstock.runtime.worker import Worker
+from penstock.storage.admission.epochs import EpochEntry
 from penstock.storage.data_directory import DataDirectory
 from penstock.storage.interface import LogConfig
-from penstock.storage.log.epochs import EpochEntry
+from penstock.storage.log.recovered_log import RecoveredLog
 from penstock.storage.metadata.store import MetadataStore
 from penstock.storage.observer import EngineObserver
-from penstock.storage.recovery.recovery import RecoveredLog
 from penstock.storage.recovery.tail_recovery import (
     INLINE_SCAN_BYTES,
     TailAnswer,

@@ -22,6 +22,7 @@ from penstock.model.ids import PartitionId, TopicId
 from penstock.runtime.clock import Clock, SystemClock
 from penstock.runtime.files import Files, RealFiles
 from penstock.runtime.worker import ProcessWorker, ThreadWorker, Worker
+from penstock.storage.admission.write_gate import WriteGate
 from penstock.storage.data_directory import DataDirectory
 from penstock.storage.engine.catalog import Catalog, CataloguedLog
 from penstock.storage.engine.declared_logs import Declared, UnopenedLogs
@@ -33,11 +34,11 @@ from penstock.storage.flush.group_commit import FlushMode, GroupCommit
 from penstock.storage.flush.sync_cost import SyncCost
 from penstock.storage.interface import FlushListener, LogConfig, LogState
 from penstock.storage.lock import DirectoryLock
+from penstock.storage.log.context import LogContext, LogIdentity
 from penstock.storage.log.log import DiskLog
-from penstock.storage.log.reader import LogReader
+from penstock.storage.log.recovered_log import RecoveredLog
 from penstock.storage.metadata.store import MetadataStore
 from penstock.storage.observer import EngineObserver, SilentObserver
-from penstock.storage.recovery.recovery import RecoveredLog
 
 _log = logging.getLogger(__name__)
 
@@ -81,6 +82,17 @@ class DiskEngine:
             interval_ms=settings.flush_interval_ms,
             observer=self.observer,
             cost=cost,
+        )
+        self.gate = WriteGate("the disk is nearly full")
+        self._log_context = LogContext(
+            files=files,
+            cache=self.file_cache,
+            commit=self.commit,
+            gate=self.gate,
+            journal=metadata,
+            observer=self.observer,
+            verify_on_read=settings.verify_on_read.value,
+            on_damage=self._found_damage,
         )
         self.catalog = catalog or Catalog(None)
         self.damaged: dict[PartitionId, str] = {}
@@ -154,7 +166,7 @@ class DiskEngine:
         self.catalog.forget(partition)
         log = self._logs.pop(partition, None)
         if log is not None:
-            log.state = LogState.OFFLINE
+            log.take_offline()
             self._upkeep.forget(log)
             self.commit.forget(log, lambda: self.file_cache.forget_below(log.directory))
         self.trash.discard(declared.topic, partition.topic_id)
@@ -204,7 +216,7 @@ class DiskEngine:
         return self._upkeep.disk_watch.free_bytes
 
     def accepts_writes(self) -> bool:
-        return self.commit.accepts_writes
+        return self.gate.accepts_writes
 
     # --- running ---------------------------------------------------------------------------------------
 
@@ -284,23 +296,9 @@ class DiskEngine:
         declared = self._declared[partition]
         started = time.perf_counter()
         recovered = self._unopened.found(partition)
+        identity = LogIdentity(declared.topic, partition, self._unopened.directory(partition), self.data.topics)
         log = DiskLog(
-            files=self.files,
-            directory=self._unopened.directory(partition),
-            topic=declared.topic,
-            partition=partition,
-            config=declared.config,
-            leader_epoch=declared.leader_epoch,
-            journal=self.metadata,
-            commit=self.commit,
-            file_cache=self.file_cache,
-            verify_on_read=self.settings.verify_on_read.value,
-            log_start=self._unopened.log_start(partition),
-            epochs=self._unopened.epochs(partition),
-            recovered=recovered,
-            on_damage=self._found_damage,
-            root=self.data.topics,
-            observer=self.observer,
+            self._log_context, identity, recovered, config=declared.config, leader_epoch=declared.leader_epoch
         )
         self._logs[partition] = log
         self._report(log, recovered, time.perf_counter() - started)
@@ -313,15 +311,15 @@ class DiskEngine:
         for note in recovered.notes:
             _log.warning("%s-%d: %s", log.topic, log.partition.partition, note)
         if recovered.damage is not None:
-            self._damage(log, recovered.damage.reason)
+            self._damage(log.partition, recovered.damage.reason)
 
-    def _found_damage(self, log: LogReader, position: int, reason: str) -> None:
+    def _found_damage(self, log: LogIdentity, position: int, reason: str) -> None:
         """Any thread: a read found bytes that are not what was written."""
-        assert isinstance(log, DiskLog)
-        self.call_soon(self._damage, log, f"{reason} at byte {position}")
+        self.call_soon(self._damage, log.partition, f"{reason} at byte {position}")
 
-    def _damage(self, log: DiskLog, reason: str) -> None:
-        if not self.is_current(log):
+    def _damage(self, partition: PartitionId, reason: str) -> None:
+        log = self._logs.get(partition)
+        if log is None:
             return
         self.observer.corrupt_batch()
         if log.partition not in self.damaged:

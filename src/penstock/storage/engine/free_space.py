@@ -16,22 +16,22 @@ import logging
 
 from penstock.runtime.files import Files
 from penstock.runtime.worker import Worker
+from penstock.storage.admission.write_gate import WriteGate
 from penstock.storage.data_directory import DataDirectory
-from penstock.storage.flush.group_commit import GroupCommit
 
 _log = logging.getLogger(__name__)
 
 _SLACK_BYTES_MAX = 16 << 20
 
 
-class DiskWatch:
-    """Opens and closes the gate in `GroupCommit.accepts_writes`. Loop thread."""
+class FreeSpace:
+    """Opens and closes the write gate of the engine. Loop thread."""
 
     def __init__(
         self,
         files: Files,
         data: DataDirectory,
-        commit: GroupCommit,
+        gate: WriteGate,
         disk_thread: Worker,
         *,
         min_free_bytes: int,
@@ -39,7 +39,7 @@ class DiskWatch:
     ) -> None:
         self._files = files
         self._data = data
-        self._commit = commit
+        self._gate = gate
         self._disk_thread = disk_thread
         self._min_free_bytes = min_free_bytes
         self._reserve_bytes = min(reserve_bytes, min_free_bytes)
@@ -66,17 +66,17 @@ class DiskWatch:
         if self._has_reserve and self.free_bytes < self._reserve_bytes // 4:
             self._release()
         room = self.free_bytes + (self._reserve_bytes if self._has_reserve else 0)
-        if self._commit.accepts_writes:
+        if self._gate.accepts_writes:
             if room < self._min_free_bytes:
-                self._commit.accepts_writes = False
+                self._gate.accepts_writes = False
                 _log.error(
                     "%d MiB free on the disk of %s, less than min_free_bytes (%d MiB): produce is refused until there"
                     " is room", room >> 20, self._data.root, self._min_free_bytes >> 20,
                 )  # fmt: skip
         elif room >= self._min_free_bytes + self._slack_bytes:
-            self._commit.accepts_writes = True
+            self._gate.accepts_writes = True
             _log.warning("%d MiB free on the disk of %s: produce is accepted again", room >> 20, self._data.root)
-        if not self._has_reserve and self._commit.accepts_writes:
+        if not self._has_reserve and self._gate.accepts_writes:
             self._allocate()
 
     def _release(self) -> None:

@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+from penstock.storage.checkpoint.checkpoint import Checkpoint
 from penstock.storage.compaction.cleaner import Cleaner
-from penstock.storage.engine.free_space import DiskWatch
+from penstock.storage.engine.free_space import FreeSpace
 from penstock.storage.engine.opener import Opener
 from penstock.storage.interface import LogState
 from penstock.storage.log.log import DiskLog
-from penstock.storage.recovery.checkpoint import Checkpoint
+from penstock.storage.log.retention import RetentionPlan, plan_retention, remove_file
 from penstock.storage.recovery.scrub import Scrubber
-from penstock.storage.retention import RetentionPlan, plan_retention, remove_file
 
 if TYPE_CHECKING:
     from penstock.storage.engine.disk_engine import DiskEngine
@@ -57,10 +57,10 @@ class Upkeep:
         self.cleaner = Cleaner(engine, self)
         self.scrubber = Scrubber(engine, self)
         self.opener = Opener(engine)
-        self.disk_watch = DiskWatch(
+        self.disk_watch = FreeSpace(
             engine.files,
             engine.data,
-            engine.commit,
+            engine.gate,
             engine.disk_thread,
             min_free_bytes=engine.settings.min_free_bytes,
             reserve_bytes=engine.settings.reserve_bytes,
@@ -172,7 +172,7 @@ class Upkeep:
 
     def seal(self, log: DiskLog) -> None:
         """Begin a recovery point that knows all segments but the active one as sealed."""
-        log.unsnapshotted_bytes = max(1, log.unsnapshotted_bytes)
+        log.want_checkpoint()
         self.checkpoint(log)
 
     def _checkpoint_done(self, log: DiskLog, checkpoint: Checkpoint, covered_bytes: int) -> Done:

@@ -46,14 +46,9 @@ class Flushable(Protocol):
 class FlushQueue(Protocol):
     """Where logs say that they have unflushed bytes."""
 
-    accepts_writes: bool
-    """False while the disk watch refuses produce; `Log.append` answers KAFKA_STORAGE_ERROR,
-    `append_trusted` goes on.
-    """
-
-    wants_room: bool
+    wants_preallocation: bool
     """Whether syncs are many, so that cheaper ones are worth some zeros at the end of a segment
-    (`log.preallocation`)."""
+    (`segment.preallocation`)."""
 
     def mark(self, log: Flushable, size_bytes: int = 0) -> None:
         """Loop thread, once per append of so many bytes. Cheap; marking twice is marking once."""

@@ -79,8 +79,7 @@ class GroupCommit:
         observer: EngineObserver | None = None,
         cost: SyncCost | None = None,
     ) -> None:
-        self.accepts_writes = True
-        self.wants_room = mode is FlushMode.ALWAYS
+        self.wants_preallocation = mode is FlushMode.ALWAYS
         self._files = files
         self._mode = mode
         self._interval_s = interval_ms / 1000

@@ -3,142 +3,198 @@
     log_start ≤ … sealed segments … ≤ active segment: … flushed … log_end
                                                        visible    written, not yet synced
 
-The event loop is the only one to change a log. Reads, look-ups by time and the flush thread take what they
-need once, from attributes that are replaced and never changed in place. No file exists before the first
-record.
+A log is put together from parts, each the owner of its state; this file builds them and passes calls on:
 
-Owned by `engine.disk_engine`; waits for the disk only where a docstring says so. Reading is in `log.reader`,
-writing and flushing in `log.appender`; what was on disk before is the business of `recovery.recovery`.
+    segments        `segment_list`      the tuple of segments, the log start
+    tail            `tail`              the active file, log end, rolling
+    appender        `admission.appender` rules, producers, epochs; shared with logs in memory
+    durability      `durability`        flushed, last stable, what flush rounds ask
+    reader          `reader`            slices by offset; `time_lookup`, `aborted_lookup` search
+    front           `front`             raising the log start
+    recovery point  `recovery_point`    checkpoints
+
+The event loop is the only one to change a log. Reads, look-ups and the flush thread take what they need once, from
+attributes that are replaced and never changed in place. No file exists before the first record.
+
+Owned by `engine.disk_engine`; waits for the disk only where a docstring says so. Opening a directory, with all that a
+crash may have left in it, is the business of `recovery.recovery`.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.ids import PartitionId
+from penstock.model.batch import BatchHeader
+from penstock.model.control_record import Marker
+from penstock.model.errors import KafkaError
 from penstock.runtime.files import Files
 from penstock.storage import layout
-from penstock.storage.compaction.swap import SegmentSwap
-from penstock.storage.flush.flushable import FileCache, FlushQueue, LogJournal
-from penstock.storage.interface import LogConfig, LogState, OpenTransaction, ProducerView
-from penstock.storage.log.preallocation import Room
-from penstock.storage.log.reader import OnDamage
-from penstock.storage.log.replica_append import MirrorWriter
+from penstock.storage.admission.appender import Appender
+from penstock.storage.admission.condition import LogCondition
+from penstock.storage.admission.live_config import LiveConfig
+from penstock.storage.checkpoint.checkpoint import Checkpoint
+from penstock.storage.interface import (
+    AbortedTransaction,
+    Appended,
+    LogConfig,
+    LogState,
+    OpenTransaction,
+    ProducerView,
+    Scan,
+    TimestampOffset,
+)
+from penstock.storage.log.aborted_lookup import AbortedLookup
+from penstock.storage.log.context import LogContext, LogIdentity
+from penstock.storage.log.damage import DamageReporter
+from penstock.storage.log.durability import Durability
+from penstock.storage.log.front import LogFront
+from penstock.storage.log.reader import LogReader
+from penstock.storage.log.recovered_log import RecoveredLog
+from penstock.storage.log.recovery_point import RecoveryPoint
+from penstock.storage.log.segment_list import SegmentList
+from penstock.storage.log.tail import DiskTail
+from penstock.storage.log.time_lookup import TimeLookup
 from penstock.storage.log.unflushed_files import UnflushedFiles
-from penstock.storage.observer import EngineObserver, SilentObserver
-from penstock.storage.recovery.checkpoint import Checkpoint
-from penstock.storage.recovery.recovery import RecoveredLog, recover
-from penstock.storage.recovery.snapshot import SegmentEntry, encode_snapshot
 from penstock.storage.segment.aborted_index import AbortedEntry
 from penstock.storage.segment.segment import Segment
+from penstock.storage.segment.time_search import scan_here
 
-_SILENT = SilentObserver()
 
+class DiskLog:
+    """Implements `storage.interface.Log` and `flush.flushable.Flushable`.
 
-class DiskLog(MirrorWriter):
-    """Implements `storage.interface.Log` and `storage.flush_queue.Flushable`."""
+    `append`, `append_trusted`, `read` and the calls of flush rounds are the parts' own methods, without a call between.
+    """
 
-    __slots__ = ("_checkpoint_running", "_journal", "partition", "topic")
+    __slots__ = (
+        "_aborted", "_appender", "_condition", "_config", "_damage", "_durability", "_epochs", "_front", "_producers",
+        "_recovery_point", "_segments", "_tail", "_times", "_unflushed", "append", "append_trusted", "context",
+        "flush_completed", "flush_failed", "flush_targets", "identity", "made_visible", "partition", "read", "topic",
+    )  # fmt: skip
 
     def __init__(
         self,
+        context: LogContext,
+        identity: LogIdentity,
+        recovered: RecoveredLog,
         *,
-        files: Files,
-        directory: Path,
-        topic: str,
-        partition: PartitionId,
         config: LogConfig,
         leader_epoch: int,
-        journal: LogJournal,
-        commit: FlushQueue,
-        file_cache: FileCache,
-        verify_on_read: str = "first",
-        log_start: int = 0,
-        epochs: Sequence[tuple[int, int]] = (),
-        now_ms: int = 0,
-        recovered: RecoveredLog | None = None,
-        on_damage: OnDamage | None = None,
-        root: Path | None = None,
-        observer: EngineObserver | None = None,
     ) -> None:
-        """Waits for the disk: recovers the directory unless the caller did (`recovered`).
-
-        `root` is an ancestor of `directory` that is surely there; what lies between is made with the first file.
-        """
-        self._files = files
-        self._journal = journal
-        self._commit = commit
-        self._cache = file_cache
-        self._config = config
-        self._verify = verify_on_read
-        self.on_damage = on_damage
-        self._observer = observer or _SILENT
-        self._root = root or directory.parent
-        self._unflushed = UnflushedFiles(file_cache)
-        self._room = Room()
-        self._checkpoint_running = False
-        self._synced_names = False  # whether the active file's name is known to be on disk
-        self.directory = directory
-        self.topic = topic
-        self.partition = partition
-        if recovered is None:
-            recovered = recover(
-                files, directory, log_start=log_start, now_ms=now_ms, epochs=epochs,
-                compacted=config.cleanup_compact, index_interval_bytes=config.index_interval_bytes,
-            )  # fmt: skip
-        self._take_over(recovered, log_start)
-        self._epoch = leader_epoch
-        self.begin_epoch(leader_epoch)
-
-    def _take_over(self, recovered: RecoveredLog, log_start: int) -> None:
-        self._segments: tuple[Segment, ...] = tuple(recovered.segments)
+        self.context = context
+        self.identity = identity
+        self.topic = identity.topic
+        self.partition = identity.partition
+        self._config = LiveConfig(config)
+        self._condition = LogCondition(None if recovered.damage is None else recovered.damage.readable_end)
         self._producers = recovered.producers
-        self._transactions = recovered.producers.transactions
         self._epochs = recovered.epochs
-        self.log_start = log_start
-        self.log_end = self.flushed = recovered.log_end
-        self.last_stable = self._stable_end()
-        self.readable_end = 1 << 63
-        self.state = LogState.ONLINE
-        if recovered.damage is not None:
-            self.state = LogState.DAMAGED
-            self.readable_end = recovered.damage.readable_end
-        self.snapshot_end = recovered.snapshot_end
-        self.unsnapshotted_bytes = recovered.scanned_bytes
-        self._end_mark = self._mark()
-        self._flush_mark = self._flushing = self._end_mark
-        if self.log_end < log_start:  # a process that was killed had begun to forget everything below
-            self._segments = ()
-            self._begin_at(log_start)
+        self._segments = SegmentList(recovered.segments, recovered.log_start)
+        self._unflushed = UnflushedFiles(context.cache)
+        self._tail = DiskTail(
+            context, identity, self._segments, recovered.log_end, self._unflushed, self._config, self._condition
+        )
+        self._durability = Durability(
+            context, identity, self._segments, self._tail, self._unflushed, self._producers, self._condition
+        )
+        self._damage = DamageReporter(identity, self._segments, self._condition, context.on_damage)
+        self._front = LogFront(context, identity, self._segments, self._durability, self._epochs, self._condition)
+        self._recovery_point = RecoveryPoint(context, identity, self._segments, self._tail, self._config, recovered)
+        reader = LogReader(
+            context, self._segments, self._tail, self._durability, self._config, self._condition, self._damage
+        )
+        self._times = TimeLookup(self._segments, self._condition, reader)
+        self._aborted = AbortedLookup(context, identity, self._segments)
+        mark = partial(context.commit.mark, self)
+        self._appender = Appender(
+            self._tail, self._config, self._condition, self._producers, self._epochs, context.gate, mark
+        )
+        self.read = reader.read
+        self.append = self._appender.append
+        self.append_trusted = self._appender.append_trusted
+        self.flush_targets = self._durability.flush_targets
+        self.flush_completed = self._durability.flush_completed
+        self.flush_failed = self._durability.flush_failed
+        self.made_visible = self._durability.made_visible
+        if recovered.log_end < recovered.log_start:  # a process was killed while it forgot everything below
+            self._segments.restart_at(recovered.log_start)
+            self._begin_at(recovered.log_start)
+        self._appender.begin_epoch(leader_epoch)
 
     # --- what it is ------------------------------------------------------------------------------------
 
     @property
+    def state(self) -> LogState:
+        return self._condition.state
+
+    @property
+    def readable_end(self) -> int:
+        """Nothing from here on is served, because of damage; above every offset if there is none."""
+        return self._condition.readable_end
+
+    @property
+    def log_start(self) -> int:
+        return self._segments.log_start
+
+    @property
+    def last_stable(self) -> int:
+        return self._durability.last_stable
+
+    @property
+    def flushed(self) -> int:
+        return self._durability.flushed
+
+    @property
+    def log_end(self) -> int:
+        return self._tail.log_end
+
+    @property
     def config(self) -> LogConfig:
-        return self._config
+        return self._config.current
 
     def set_config(self, config: LogConfig) -> None:
-        self._config = config
+        self._config.current = config
+
+    @property
+    def directory(self) -> Path:
+        return self.identity.directory
+
+    @property
+    def files(self) -> Files:
+        return self.context.files
 
     @property
     def size_bytes(self) -> int:
-        return sum(segment.size for segment in self._segments)
+        return self._segments.size_bytes
 
     @property
     def segment_count(self) -> int:
-        return len(self._segments)
+        return len(self._segments.all)
 
     @property
     def segments(self) -> tuple[Segment, ...]:
         """Oldest first; the last is the active one. For retention, compaction and scrubbing."""
-        return self._segments
+        return self._segments.all
 
-    @property
-    def files(self) -> Files:
-        return self._files
+    # --- append ----------------------------------------------------------------------------------------
+
+    def append_marker(self, marker: Marker, now_ms: int) -> Appended:
+        return self._appender.append_marker(marker, now_ms)
+
+    def append_mirrored(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> None:
+        self._appender.append_mirrored(batch, header, now_ms)
+
+    def begin_epoch(self, leader_epoch: int) -> None:
+        self._appender.begin_epoch(leader_epoch)
+
+    def roll(self) -> None:
+        """Begin a new segment at the end of the log. OSError if that cannot be."""
+        self._tail.roll()
+
+    # --- producers, transactions, epochs ---------------------------------------------------------------
 
     def producers(self) -> Sequence[ProducerView]:
         return self._producers.views()
@@ -158,140 +214,136 @@ class DiskLog(MirrorWriter):
     def expire_producers(self, now_ms: int) -> int:
         return self._producers.expire(now_ms)
 
-    def drop_unused_indexes(self) -> None:
-        """Let go of the indexes of sealed segments that nobody used since the last call."""
-        for segment in self._segments[:-1]:
-            if not segment.index_written:
-                continue
-            if segment.index.used:
-                segment.index.used = False
-            elif segment.index.live is not None or segment.index.lower is not None:
-                segment.drop_index()
-            if segment.aborted is not None:
-                if segment.aborted.used:
-                    segment.aborted.used = False
-                elif segment.aborted.is_whole:
-                    segment.drop_aborted()
-
-    # --- epochs ----------------------------------------------------------------------------------------
-
-    def begin_epoch(self, leader_epoch: int) -> None:
-        self._epoch = leader_epoch
-        if self.state is LogState.ONLINE:
-            self._epochs.begin(leader_epoch, self.log_end)
-
     def epoch_end(self, leader_epoch: int) -> tuple[int, int]:
-        return self._epochs.end_of(leader_epoch, self.flushed)
+        return self._epochs.end_of(leader_epoch, self._durability.flushed)
 
     def epoch_at(self, offset: int) -> int:
         return self._epochs.at(offset)
 
-    def epoch_entries(self) -> Sequence[tuple[int, int]]:
-        return self._epochs.entries
+    # --- look-ups --------------------------------------------------------------------------------------
+
+    def find_timestamp(self, timestamp_ms: int, *, end: int, scan: Scan = scan_here) -> TimestampOffset | None:
+        return self._times.find_timestamp(timestamp_ms, end=end, scan=scan)
+
+    def find_max_timestamp(self, *, end: int, scan: Scan = scan_here) -> TimestampOffset | None:
+        return self._times.find_max_timestamp(end=end, scan=scan)
+
+    def aborted_transactions(self, start: int, end: int, *, wait: bool) -> list[AbortedTransaction]:
+        return [AbortedTransaction(*entry[:2]) for entry in self._aborted.entries(start, end, wait=wait)]
+
+    def aborted_entries(self, start: int, end: int, *, wait: bool) -> list[AbortedEntry]:
+        """As `aborted_transactions`, with all that is known of them."""
+        return self._aborted.entries(start, end, wait=wait)
+
+    def damaged(self, segment: Segment, position: int, offset: int, reason: str) -> KafkaError:
+        """Any thread. A batch is not what was written: refuse writes, and reads from there on. Returns the error."""
+        return self._damage.found(segment, position, offset, reason)
 
     # --- the front of the log --------------------------------------------------------------------------
 
     def save_log_start(self, before: int) -> None:
-        self._journal.set_log_start(self.partition, before)
+        self._front.save_log_start(before)
 
     def delete_records(self, before: int, *, saved: bool = False) -> None:
-        if self.state is LogState.OFFLINE:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "the log is offline")
-        if before > self.flushed:
-            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {before} is above the visible end, {self.flushed}")
-        if before > self.log_start:
-            if not saved:
-                self.save_log_start(before)
-            self.log_start = before
-            self.last_stable = max(self.last_stable, before)
-            self._epochs.cut_front(before)
+        self._front.delete_records(before, saved=saved)
+
+    def save_front(self, log_start: int) -> None:
+        """Any thread. Make durable what segments that are about to go cannot give back; waits for the disk."""
+        self._front.save(log_start)
+
+    def drop_front(self, count: int, log_start: int) -> list[Path]:
+        """Forget the oldest segments, after `save_front`; returns the files to remove."""
+        return self._front.drop(count, log_start)
+
+    def drop_unused_indexes(self) -> None:
+        """Let go of the indexes of sealed segments that no reader used since the last call."""
+        self._segments.drop_unused_indexes()
+
+    def segments_with(self, replaced: Sequence[Segment], segment: Segment) -> tuple[Segment, ...]:
+        """The segments as they will be with one in the place of these neighbours."""
+        return self._segments.with_replaced(replaced, segment)
+
+    def replace_segments(self, replaced: Sequence[Segment], segment: Segment) -> None:
+        """Compaction's output, which has their name by now, takes the place of these sealed neighbours."""
+        self._segments.all = self._segments.with_replaced(replaced, segment)
+        for old in replaced:
+            self.context.cache.forget(old.path)
+
+    def restart_at(self, offset: int) -> None:
+        """Forget everything and go on at `offset`. Waits for the disk.
+
+        The log start is durable, and everything is flushed. Recovery points go first: without them nothing is known of
+        the producers from before, whose markers may lie in batches that this log never saw.
+        """
+        assert self.flushed == self.log_end <= offset
+        files, directory = self.context.files, self.identity.directory
+        names = files.list_names(directory) if files.exists(directory) else []
+        for name in names:
+            if layout.offset_of(name, layout.SNAPSHOT) is not None:
+                files.remove(directory / name)
+        self._unflushed.abandon()
+        for segment in self._segments.restart_at(offset):
+            self.context.cache.forget(segment.path)
+            for path in (segment.path, *layout.derived_paths(directory, segment.base_offset)):
+                if files.exists(path):
+                    files.remove(path)
+        if names:
+            files.sync_directory(directory)
+        self._begin_at(offset)
+
+    def _begin_at(self, offset: int) -> None:
+        """There is nothing, and the first record will be at `offset` or above."""
+        self._producers.forget_all()
+        self._epochs.cut_front(offset)
+        self._tail.restart_at(offset)
+        self._durability.begin_at_end()
+        self._recovery_point.restart()
+
+    # --- recovery points and closing -------------------------------------------------------------------
 
     @property
     def is_saving(self) -> bool:
         """A recovery point is being written."""
-        return self._checkpoint_running
+        return self._recovery_point.is_saving
 
-    def save_front(self, log_start: int) -> None:
-        """Any thread. Durably what segments that are about to go cannot give back."""
-        self._journal.set_log_start(self.partition, log_start)
-        self._journal.replace_epochs(self.partition, self._epochs.entries)
+    @property
+    def snapshot_end(self) -> int:
+        """Everything below is covered by the newest recovery point; -1 if there is none."""
+        return self._recovery_point.snapshot_end
 
-    def drop_front(self, count: int, log_start: int) -> list[Path]:
-        """Forget the oldest segments, after `save_front`; returns the files to remove."""
-        dropped, self._segments = self._segments[:count], self._segments[count:]
-        self.log_start = max(self.log_start, log_start)
-        self.last_stable = max(self.last_stable, self.log_start)
-        self._epochs.cut_front(self.log_start)
-        paths: list[Path] = []
-        for segment in dropped:
-            self._cache.forget(segment.path)
-            paths += (segment.path, *layout.derived_paths(self.directory, segment.base_offset))
-        return paths
+    @property
+    def unsnapshotted_bytes(self) -> int:
+        """Bytes above the recovery point, or above the one that is being written."""
+        return self._recovery_point.uncovered_bytes
 
-    def begin_swap(
-        self, replaced: Sequence[Segment], cleaned: Path, kept: SegmentEntry, aborted: Sequence[AbortedEntry] = ()
-    ) -> SegmentSwap:
-        """Put compaction's output, synced as `cleaned`, in the place of sealed neighbours.
-
-        Whoever gets the swap writes it, calls `finish_swap` and lets go; no recovery point may be written meanwhile.
-        """
-        last = replaced[-1]
-        assert last is not self._segments[-1]
-        assert last.end_offset <= self.snapshot_end, "only what the recovery point covers may change"
-        return SegmentSwap(
-            self._files, self._cache, self.directory, self._segments, replaced, cleaned, kept, aborted,
-            self.snapshot_end,
-        )  # fmt: skip
-
-    def finish_swap(self, swap: SegmentSwap) -> None:
-        self._segments = swap.swapped(self._segments)
-        swap.forget_replaced()
-
-    # --- checkpoint and close --------------------------------------------------------------------------
+    def want_checkpoint(self) -> None:
+        """Make the next `checkpoint` give a recovery point even if nothing was written since the last one."""
+        self._recovery_point.want()
 
     def checkpoint(self) -> Checkpoint | None:
         """Capture a new recovery point; None if nothing is new or one is being written already.
 
-        Whoever gets one writes it and then calls `checkpoint_written`, or `flush_failed` if that raised.
+        The caller writes it and then calls `checkpoint_written`, or `flush_failed` if a sync failed.
         """
-        if self.state is not LogState.ONLINE or not self._segments or self._checkpoint_running:
-            return None
-        if self.snapshot_end == self.log_end and not self.unsnapshotted_bytes:
-            return None
-        entries = [segment.entry() for segment in self._segments]
-        snapshot = encode_snapshot(self.log_end, entries, self._epochs.entries, self._producers.encode())
-        # The first recovery point is worth nothing without the directories that lead to it.
-        directories = [self.directory] if self.snapshot_end >= 0 else self._path_directories()
-        checkpoint = Checkpoint(
-            self._files, self._cache, directories, self.log_end, snapshot, self._config.index_interval_bytes
-        )
-        active = self._segments[-1]
-        checkpoint.cover([segment for segment in self._segments if segment is active or not segment.index_written])
-        self.unsnapshotted_bytes = 0
-        self._checkpoint_running = True
-        return checkpoint
-
-    def checkpoint_not_written(self, covered_bytes: int) -> None:
-        """The data was synced but its recovery point could not be saved, say on a full disk: to be tried again."""
-        self._checkpoint_running = False
-        self.unsnapshotted_bytes += covered_bytes
+        return self._recovery_point.capture() if self.state is LogState.ONLINE else None
 
     def checkpoint_written(self, checkpoint: Checkpoint) -> None:
-        self._checkpoint_running = False
-        self.snapshot_end = max(self.snapshot_end, checkpoint.log_end)
-        active = self._segments[-1] if self._segments else None
-        for item in checkpoint.covered:
-            if item.segment is not active and item.size == item.segment.size:
-                item.segment.index_written = True
-                item.segment.drop_index()
-                item.segment.drop_aborted()
+        self._recovery_point.written(checkpoint)
+
+    def checkpoint_not_written(self, covered_bytes: int) -> None:
+        """The data was synced but its recovery point could not be saved, say on a full disk: it is due again."""
+        self._recovery_point.not_written(covered_bytes)
+
+    def take_offline(self) -> None:
+        """Refuse everything from now on: the topic was deleted."""
+        self._condition.take_offline()
 
     def close(self, *, synced: bool = False) -> None:
         """Flush, write a last recovery point. Waits for the disk. `synced`: see `Checkpoint.write`."""
         if self.state is not LogState.ONLINE:
             return
-        with contextlib.suppress(OSError):  # room that stays is found by the next start
-            self._take_room_away()
+        with contextlib.suppress(OSError):  # zeros that stay at the end are found by the next start
+            self._tail.cut_preallocation()
         checkpoint = self.checkpoint()
         if checkpoint is not None:
             try:
@@ -303,6 +355,4 @@ class DiskLog(MirrorWriter):
                 # Only the recovery point is missing: the next start scans a little more.
             else:
                 self.checkpoint_written(checkpoint)
-        self._unflushed.abandon()
-        self.flushed = self.log_end
-        self.last_stable = self._stable_end()
+        self._durability.closed()

@@ -18,6 +18,8 @@ class MemoryBudget:
 
     __slots__ = ("_bytes_max", "_reopen_bytes", "accepts_writes", "used_bytes")
 
+    refusal = "storage.memory_bytes_max is reached"
+
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
         self._reopen_bytes = bytes_max - min(_SLACK_BYTES_MAX, bytes_max // 10)

@@ -1,7 +1,7 @@
 """One partition's records in memory: the rules of the log on disk without its files.
 
-"Flushed" means that the event loop has come round once: whoever waits for a flush is called as it would be after a
-sync, never from inside `append`. Owned by `memory.engine`.
+"Flushed" means that the event loop has come round once: a waiter for a flush is called as it would be after a sync,
+never from inside `append`. Appending is `admission.appender`, as on disk. Owned by `memory.engine`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,15 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 
-from penstock.model.batch import CONTROL_BIT, BatchHeader, read_header, stamp, stamp_log_append_time
-from penstock.model.control_record import Marker, build_marker
+from penstock.model.batch import BatchHeader
+from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
+from penstock.storage.admission.appender import Appender
+from penstock.storage.admission.condition import LogCondition
+from penstock.storage.admission.epochs import Epochs
+from penstock.storage.admission.live_config import LiveConfig
+from penstock.storage.admission.producer_state import Producers
 from penstock.storage.interface import (
     AbortedTransaction,
     Appended,
@@ -25,15 +30,12 @@ from penstock.storage.interface import (
     Scan,
     TimestampOffset,
 )
-from penstock.storage.log.append_rules import check_batch_fits, must_roll
-from penstock.storage.log.epochs import Epochs
-from penstock.storage.log.producer_state import Producers
-from penstock.storage.log.replica_append import check_mirrored, marker_in
+from penstock.storage.log.aborted_search import search
+from penstock.storage.log.retention import count_expired
 from penstock.storage.memory.budget import MemoryBudget
-from penstock.storage.memory.segment import SEGMENT_BYTES_MAX, MemorySegment
-from penstock.storage.retention import count_expired
+from penstock.storage.memory.segment import MemorySegment
+from penstock.storage.memory.tail import MemoryTail
 from penstock.storage.segment.aborted_index import AbortedEntry
-from penstock.storage.segment.aborted_search import search
 from penstock.storage.segment.segment import EMPTY_SLICE
 from penstock.storage.segment.time_search import (
     Range,
@@ -48,12 +50,11 @@ _base_offset = attrgetter("base_offset")
 
 
 class MemoryLog:
-    """Implements `storage.interface.Log`. The tuple of segments is replaced, never changed: threads read it."""
+    """Implements `storage.interface.Log`."""
 
     __slots__ = (
-        "_budget", "_config", "_epoch", "_epochs", "_mark", "_producers",
-        "first_dirty", "flushed", "last_stable", "log_end", "log_start", "partition", "segments", "size_bytes", "state",
-        "topic",
+        "_appender", "_condition", "_config", "_epochs", "_producers", "_tail", "append", "append_trusted",
+        "first_dirty", "flushed", "last_stable", "log_start", "partition", "topic",
     )  # fmt: skip
 
     def __init__(
@@ -68,32 +69,52 @@ class MemoryLog:
         """`mark` asks for `show_all` to be called soon: what was appended becomes visible then."""
         self.topic = topic
         self.partition = partition
-        self.state = LogState.ONLINE
-        self.log_start = self.last_stable = self.flushed = self.log_end = 0
+        self.log_start = self.last_stable = self.flushed = 0
         self.first_dirty = 0  # compaction has compared everything below
-        self.size_bytes = 0
-        self.segments: tuple[MemorySegment, ...] = ()
-        self._config = config
-        self._budget = budget
-        self._mark = mark
+        self._config = LiveConfig(config)
+        self._condition = LogCondition()
+        self._tail = MemoryTail(self._config, budget)
         self._producers = Producers()
         self._epochs = Epochs()
-        self.begin_epoch(leader_epoch)
+        self._appender = Appender(
+            self._tail, self._config, self._condition, self._producers, self._epochs, budget, lambda size: mark(self)
+        )
+        self.append = self._appender.append
+        self.append_trusted = self._appender.append_trusted
+        self._appender.begin_epoch(leader_epoch)
+
+    # --- what it is ------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> LogState:
+        return self._condition.state
+
+    @property
+    def log_end(self) -> int:
+        return self._tail.log_end
 
     @property
     def config(self) -> LogConfig:
-        return self._config
+        return self._config.current
 
     def set_config(self, config: LogConfig) -> None:
-        self._config = config
+        self._config.current = config
+
+    @property
+    def segments(self) -> tuple[MemorySegment, ...]:
+        """Oldest first; the last is the active one."""
+        return self._tail.segments
+
+    @property
+    def size_bytes(self) -> int:
+        return self._tail.size_bytes
 
     @property
     def segment_count(self) -> int:
-        return len(self.segments)
+        return len(self._tail.segments)
 
     def begin_epoch(self, leader_epoch: int) -> None:
-        self._epoch = leader_epoch
-        self._epochs.begin(leader_epoch, self.log_end)
+        self._appender.begin_epoch(leader_epoch)
 
     def epoch_end(self, leader_epoch: int) -> tuple[int, int]:
         return self._epochs.end_of(leader_epoch, self.flushed)
@@ -118,107 +139,37 @@ class MemoryLog:
 
     # --- append ----------------------------------------------------------------------------------------
 
-    def append(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
-        if not self._budget.accepts_writes:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "storage.memory_bytes_max is reached")
-        return self.append_trusted(batch, header, now_ms)
-
-    def append_trusted(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
-        self._check_online()
-        config = self._config
-        size = len(batch)
-        check_batch_fits(config, header, size, now_ms)
-        is_idempotent = header.producer_id >= 0 and not header.attributes & CONTROL_BIT
-        if is_idempotent:
-            seen = self._producers.check(header)
-            if seen is not None:
-                return Appended(seen.base_offset, seen.last_offset, seen.append_time_ms, True)
-        base_offset = self.log_end
-        last_offset = base_offset + header.last_offset_delta
-        timestamp, append_time_ms = header.max_timestamp, -1
-        if config.log_append_time:
-            timestamp = append_time_ms = now_ms
-            stamp_log_append_time(batch, header.attributes, now_ms)
-        stamp(batch, base_offset, self._epoch)
-        self._segment_for_append(size, timestamp, last_offset).add(batch, last_offset, timestamp)
-        self.log_end = last_offset + 1
-        self._resize(size)
-        if is_idempotent:
-            self._producers.note(header, base_offset, append_time_ms, now_ms)
-        self._mark(self)
-        return Appended(base_offset, last_offset, append_time_ms, False)
+    def append_marker(self, marker: Marker, now_ms: int) -> Appended:
+        return self._appender.append_marker(marker, now_ms)
 
     def append_mirrored(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> None:
-        check_mirrored(self.state, self.log_end, header, accepts_writes=self._budget.accepts_writes)
-        marker = marker_in(batch, header)
-        last_offset, size = header.last_offset, len(batch)
-        segment = self._segment_for_append(size, header.max_timestamp, last_offset)
-        segment.add(batch, last_offset, header.max_timestamp)
-        self.log_end = last_offset + 1
-        self._resize(size)
-        self._epochs.begin(header.leader_epoch, header.base_offset)
-        aborted = self._producers.replay(header, marker, now_ms)
-        if aborted is not None:
-            segment.note_aborted(aborted)
-        self._mark(self)
-
-    def restart_at(self, offset: int) -> None:
-        """Forget everything and go on at `offset`."""
-        self._producers = Producers()
-        self._epochs.cut_front(offset)
-        self.segments = ()
-        self._resize(-self.size_bytes)
-        self.log_start = self.log_end = self.flushed = self.last_stable = self.first_dirty = offset
-
-    def append_marker(self, marker: Marker, now_ms: int) -> Appended:
-        self._producers.check_marker(marker)
-        batch = build_marker(marker, now_ms)
-        appended = self.append_trusted(batch, read_header(batch), now_ms)
-        aborted = self._producers.note_marker(marker, appended.base_offset, now_ms, now_ms)
-        if aborted is not None:
-            self.segments[-1].note_aborted(aborted)
-        return appended
-
-    def _segment_for_append(self, size: int, timestamp: int, last_offset: int) -> MemorySegment:
-        if not self.segments:
-            self.roll()
-        active = self.segments[-1]
-        is_full = active.size > 0 and active.size + size > SEGMENT_BYTES_MAX
-        if is_full or must_roll(self._config, active, size, timestamp, last_offset):
-            self.roll()
-        return self.segments[-1]
+        self._appender.append_mirrored(batch, header, now_ms)
 
     def roll(self) -> None:
         """Begin a new segment at the end of the log."""
-        if self.segments:
-            self.segments[-1].seal()
-        self.segments = (*self.segments, MemorySegment(self.log_end))
+        self._tail.roll()
 
-    def _check_online(self) -> None:
-        if self.state is not LogState.ONLINE:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "the log was removed")
-
-    def _resize(self, change: int) -> None:
-        self.size_bytes += change
-        if change > 0:
-            self._budget.take(change)
-        else:
-            self._budget.give_back(-change)
+    def restart_at(self, offset: int) -> None:
+        """Forget everything and go on at `offset`."""
+        self._producers.forget_all()
+        self._epochs.cut_front(offset)
+        self._tail.clear()
+        self._tail.log_end = self.log_start = self.flushed = self.last_stable = self.first_dirty = offset
 
     def show_all(self) -> None:
-        """What a flush does."""
-        self.flushed = self.log_end
+        """Do what a flush does: everything appended is visible."""
+        self.flushed = self._tail.log_end
         self.last_stable = max(self._producers.transactions.stable_end(self.flushed), self.log_start)
 
     # --- read ------------------------------------------------------------------------------------------
 
     def read(self, offset: int, max_bytes: int, *, end: int, one_batch_at_least: bool, wait: bool) -> ReadSlice:
-        self._check_online()
+        self._condition.check_writable()
         if not self.log_start <= offset <= self.log_end:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {offset} of [{self.log_start}, {self.log_end}]")
         if offset >= end:
             return EMPTY_SLICE
-        segments = self.segments
+        segments = self._tail.segments
         for segment in segments[max(0, bisect_right(segments, offset, key=_base_offset) - 1) :]:
             found = segment.read(offset, max_bytes, end, one_batch_at_least)
             if found is not None:  # if it is, compaction left nothing up to the next segment
@@ -232,7 +183,7 @@ class MemoryLog:
 
     def aborted_entries(self, start: int, end: int) -> Iterator[AbortedEntry]:
         """As `aborted_transactions`, with all that is known of them."""
-        segments = self.segments
+        segments = self._tail.segments
         first = max(0, bisect_right(segments, start, key=_base_offset) - 1)
         return search(segments, first, start, end, lambda segment, index: None)
 
@@ -243,7 +194,7 @@ class MemoryLog:
         return find_max_timestamp(self, Range(self.log_start, end), scan)
 
     def timed_segments(self) -> Sequence[TimedSegment]:
-        return self.segments
+        return self._tail.segments
 
     def offset_before_time(self, segment: TimedSegment, timestamp_ms: int) -> int:
         return segment.base_offset
@@ -255,11 +206,11 @@ class MemoryLog:
     # --- forgetting ------------------------------------------------------------------------------------
 
     def save_log_start(self, before: int) -> None:
-        """There is no disk."""
+        """Do nothing: there is no disk."""
 
     def delete_records(self, before: int, *, saved: bool = False) -> None:
-        """Unlike on disk, what lies wholly below goes at once."""
-        self._check_online()
+        """Unlike on disk, segments wholly below go at once."""
+        self._condition.check_writable()
         if before > self.flushed:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {before} is above the visible end, {self.flushed}")
         if before > self.log_start:
@@ -270,10 +221,10 @@ class MemoryLog:
         """Forget expired segments, and producers; returns how many segments."""
         self._producers.expire(now_ms)
         segments = self.segments
-        count = count_expired(segments, self._config, log_start=self.log_start, flushed=self.flushed, now_ms=now_ms)
+        count = count_expired(segments, self.config, log_start=self.log_start, flushed=self.flushed, now_ms=now_ms)
         if count:
             if count == len(segments):
-                self.roll()
+                self._tail.roll()
             self._drop_front(count, segments[count - 1].end_offset)
         return count
 
@@ -281,28 +232,13 @@ class MemoryLog:
         self.log_start = max(self.log_start, log_start)
         self.last_stable = max(self.last_stable, self.log_start)
         self._epochs.cut_front(self.log_start)
-        freed = sum(segment.size for segment in self.segments[:count])
-        self.segments = self.segments[count:]
-        self._resize(-freed)
+        self._tail.drop_front(count)
 
     def put_cleaned(self, segment: MemorySegment, cleaned: MemorySegment) -> None:
-        """What compaction left of a sealed segment takes its place, and joins the one before it if there is room."""
-        if segment not in self.segments:
-            return  # retention was faster
-        at = self.segments.index(segment)
-        before, after = self.segments[:at], self.segments[at + 1 :]
-        if before and (before[-1].size == 0 or before[-1].size + cleaned.size <= self._merged_bytes_max()):
-            cleaned = before[-1].joined(cleaned)
-            before = before[:-1]
-        change = cleaned.size - sum(old.size for old in self.segments[len(before) : at + 1])
-        self.segments = (*before, cleaned, *after)
-        self._resize(change)
-
-    def _merged_bytes_max(self) -> int:
-        return min(SEGMENT_BYTES_MAX, self._config.segment_bytes)
+        """Compaction's output takes the place of a sealed segment."""
+        self._tail.put_cleaned(segment, cleaned)
 
     def remove(self) -> None:
-        """The topic was deleted. Readers that are in it keep what they have."""
-        self.state = LogState.OFFLINE
-        self.segments = ()
-        self._resize(-self.size_bytes)
+        """The topic was deleted. Reads that are under way keep what they have."""
+        self._condition.take_offline()
+        self._tail.clear()

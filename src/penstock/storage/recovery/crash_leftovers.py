@@ -13,7 +13,7 @@ from pathlib import Path
 
 from penstock.runtime.files import Files
 from penstock.storage import layout
-from penstock.storage.compaction.swap_recovery import settle_swap
+from penstock.storage.recovery.swap_recovery import settle_swap
 from penstock.storage.segment.batch_scanner import CHUNK_BYTES
 
 
@@ -30,21 +30,6 @@ def clear_leftovers(files: Files, directory: Path, names: list[str], notes: list
             if note is not None and notes is not None:
                 notes.append(note)
     return files.list_names(directory)
-
-
-def record_holes(files: Files, directory: Path) -> None:
-    """Say durably, before the first batch goes, that a missing offset is no damage here. Waits for the disk."""
-    if not files.exists(directory / layout.HOLES):
-        files.write_durably(directory / layout.HOLES, b"offsets may be missing: compaction or repair took them\n")
-
-
-def record_failed_flush(files: Files, directory: Path, reason: str) -> bool:
-    """Say durably that a sync failed here; False if even that did not work."""
-    try:
-        files.write_durably(directory / layout.FLUSH_FAILED, reason.encode())
-    except OSError:
-        return False
-    return True
 
 
 def rewrite_after_failed_flush(files: Files, directory: Path, bases: Sequence[int]) -> None:

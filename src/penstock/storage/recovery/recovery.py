@@ -15,7 +15,6 @@ pickled.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,40 +22,16 @@ from penstock.model.batch import BatchHeader
 from penstock.model.errors import KafkaError
 from penstock.runtime.files import File, Files
 from penstock.storage import layout
-from penstock.storage.log.epochs import EpochEntry, Epochs
-from penstock.storage.log.producer_state import Producers
-from penstock.storage.log.undecided import Transactions
+from penstock.storage.admission.epochs import EpochEntry, Epochs
+from penstock.storage.admission.undecided import Transactions
+from penstock.storage.checkpoint.snapshot import Snapshot, newest_snapshot
+from penstock.storage.log.recovered_log import Damage, RecoveredLog
 from penstock.storage.recovery.crash_leftovers import clear_leftovers, rewrite_after_failed_flush
-from penstock.storage.recovery.snapshot import SegmentEntry, Snapshot, newest_snapshot
 from penstock.storage.recovery.torn_tail import cut_tail
 from penstock.storage.segment.aborted_index import UNKNOWN_ABORTED, AbortedIndex
 from penstock.storage.segment.batch_scanner import BatchScanner, bounded_end, find_batch
-from penstock.storage.segment.segment import Segment
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Damage:
-    """Where a log stops being what was written, and how far it can be read."""
-
-    base_offset: int
-    position: int
-    readable_end: int
-    reason: str
-
-
-@dataclass(slots=True, kw_only=True)
-class RecoveredLog:
-    """What was found in a directory."""
-
-    segments: list[Segment] = field(default_factory=list)
-    log_end: int = 0
-    producers: Producers = field(default_factory=Producers)
-    epochs: Epochs = field(default_factory=Epochs)
-    snapshot_end: int = -1
-    scanned_bytes: int = 0
-    cut_bytes: int = 0
-    damage: Damage | None = None
-    notes: list[str] = field(default_factory=list)
+from penstock.storage.segment.segment import Segment, segment_from_entry
+from penstock.storage.segment.segment_entry import SegmentEntry
 
 
 class LongScan(Exception):
@@ -82,7 +57,7 @@ def recover(
     try:
         names = files.list_names(directory)
     except FileNotFoundError:
-        return RecoveredLog(log_end=log_start, epochs=Epochs(epochs))
+        return RecoveredLog(log_start=log_start, log_end=log_start, epochs=Epochs(epochs))
     notes: list[str] = []
     names = clear_leftovers(files, directory, names, notes)
     snapshot, is_newest = newest_snapshot(files, directory, names)
@@ -119,7 +94,7 @@ class _Recovery:
         self.now_ms = now_ms
         self.interval = interval
         self.has_holes = has_holes
-        self.result = RecoveredLog(log_end=log_start)
+        self.result = RecoveredLog(log_start=log_start, log_end=log_start)
         self.next_offset = -1  # -1: nothing is known yet, the first segment may begin anywhere
         self.scan_bytes_max: int | None = None
         self.known_end = -1  # what lies below is in the producers of the snapshot
@@ -230,7 +205,7 @@ class _Recovery:
             verify=True,
             has_holes=self.has_holes,
             offset_limit=bounded_end(segment.base_offset),
-            room_allowed=True,
+            allows_preallocation=True,
         )
         for position, header in scanner:
             next_offset = header.next_offset
@@ -246,10 +221,10 @@ class _Recovery:
         reason = reason or scanner.reason
         if reason is None and scanner.position < size:
             file.truncate(scanner.position)  # nobody minds if it is there again
-            room = size - scanner.position
-            self.result.scanned_bytes -= room
+            zeros = size - scanner.position
+            self.result.scanned_bytes -= zeros
             self.result.notes.append(
-                f"took {room} zeros after the last batch of {segment.path} away: room, most likely"
+                f"took {zeros} zeros after the last batch of {segment.path} away: preallocated, most likely"
             )
         return reason is None or self._settle(file, segment, size, reason, later)
 
@@ -354,14 +329,3 @@ class _Recovery:
                 file.close()
         if self.scanned:
             self.files.sync_directory(self.directory)
-
-
-def segment_from_entry(directory: Path, entry: SegmentEntry, *, has_holes: bool) -> Segment:
-    segment = Segment(
-        directory, entry.base_offset, known_bytes=entry.size, known_end=entry.end_offset, has_holes=has_holes
-    )
-    segment.first_timestamp, segment.largest_timestamp, segment.largest_timestamp_offset = entry.times
-    if entry.aborted.entry_count:
-        segment.aborted = AbortedIndex(entry.aborted)
-    segment.index_written = True
-    return segment

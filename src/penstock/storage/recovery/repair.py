@@ -11,9 +11,11 @@ from pathlib import Path
 
 from penstock.runtime.files import File, Files
 from penstock.storage import layout
-from penstock.storage.recovery.crash_leftovers import clear_leftovers, record_holes
-from penstock.storage.recovery.recovery import RecoveredLog, recover
-from penstock.storage.recovery.snapshot import Snapshot, encode_snapshot, newest_snapshot
+from penstock.storage.checkpoint.marker_files import record_holes
+from penstock.storage.checkpoint.snapshot import Snapshot, encode_snapshot, newest_snapshot
+from penstock.storage.log.recovered_log import RecoveredLog
+from penstock.storage.recovery.crash_leftovers import clear_leftovers
+from penstock.storage.recovery.recovery import recover
 from penstock.storage.recovery.torn_tail import copy_region
 from penstock.storage.recovery.verify import BadRegion, Report, verify_log
 from penstock.storage.segment.batch_scanner import CHUNK_BYTES

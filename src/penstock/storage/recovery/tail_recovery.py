@@ -18,10 +18,11 @@ from penstock.model.ids import PartitionId
 from penstock.runtime.files import Files
 from penstock.runtime.worker import Worker
 from penstock.storage import layout
-from penstock.storage.log.epochs import EpochEntry
-from penstock.storage.recovery.checkpoint import write_missing_indexes, write_whole
-from penstock.storage.recovery.recovery import RecoveredLog, recover
-from penstock.storage.recovery.snapshot import encode_snapshot, newest_snapshot
+from penstock.storage.admission.epochs import EpochEntry
+from penstock.storage.checkpoint.checkpoint import write_missing_indexes, write_whole
+from penstock.storage.checkpoint.snapshot import encode_snapshot, newest_snapshot
+from penstock.storage.log.recovered_log import RecoveredLog
+from penstock.storage.recovery.recovery import recover
 
 # Batches of 100 bytes are checked at 30 MB/s, so this is at most 2 ms on the event loop, and far less as a rule.
 INLINE_SCAN_BYTES = 64 * 1024

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from penstock.runtime.files import File, Files
 from penstock.storage import layout
+from penstock.storage.checkpoint.snapshot import Snapshot, newest_snapshot
 from penstock.storage.recovery.recovery import segment_bases
-from penstock.storage.recovery.snapshot import Snapshot, newest_snapshot
 from penstock.storage.segment.aborted_index import AbortedIndex
 from penstock.storage.segment.batch_scanner import BatchScanner, bounded_end, find_batch
 from penstock.storage.segment.segment_index import SMALL_BYTES, read_index_files
@@ -136,7 +136,7 @@ def _verify_segment(files: Files, report: Report, base: int, end_offset: int | N
                 has_holes=holes,
                 end_offset=end_offset,
                 offset_limit=bounded_end(base, end_offset),
-                room_allowed=end_offset is None or not holes,
+                allows_preallocation=end_offset is None or not holes,
             )
             for _, header in scanner:
                 found.records += header.record_count

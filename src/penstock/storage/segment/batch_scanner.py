@@ -15,8 +15,8 @@ from crc32c import crc32c
 from penstock.model.batch import CRC_START, HEADER_BYTES, LOG_OVERHEAD_BYTES, BatchHeader, read_header
 from penstock.model.control_record import Marker, parse_marker
 from penstock.runtime.files import File
-from penstock.storage.log.preallocation import is_room
 from penstock.storage.segment.offset_index import RELATIVE_OFFSET_MAX
+from penstock.storage.segment.preallocation import is_preallocated
 
 CHUNK_BYTES = 1 << 20
 # No frame is larger than 100 MiB; a length above this is noise and must not cost memory.
@@ -45,8 +45,19 @@ class BatchScanner:
     """
 
     __slots__ = (
-        "_end", "_end_offset", "_file", "_has_holes", "_offset_limit", "_room_allowed", "_verify", "batch_count",
-        "chunk", "chunk_start", "next_offset", "position", "reason",
+        "_allows_preallocation",
+        "_end",
+        "_end_offset",
+        "_file",
+        "_has_holes",
+        "_offset_limit",
+        "_verify",
+        "batch_count",
+        "chunk",
+        "chunk_start",
+        "next_offset",
+        "position",
+        "reason",
     )  # fmt: skip
 
     def __init__(
@@ -60,9 +71,9 @@ class BatchScanner:
         has_holes: bool = True,
         end_offset: int | None = None,
         offset_limit: int | None = None,
-        room_allowed: bool = False,
+        allows_preallocation: bool = False,
     ) -> None:
-        self._room_allowed = room_allowed
+        self._allows_preallocation = allows_preallocation
         self._file = file
         self._end = end
         self._verify = verify
@@ -103,7 +114,7 @@ class BatchScanner:
             self.batch_count += 1
             yield position, header
         if self.reason is not None:
-            if not (self._room_allowed and is_room(self._file, self.position, end)):
+            if not (self._allows_preallocation and is_preallocated(self._file, self.position, end)):
                 return
             self.reason = None
         if not self._has_holes and self._end_offset is not None and self.next_offset != self._end_offset:

@@ -14,11 +14,11 @@ from penstock.model.batch import HEADER_BYTES, LOG_OVERHEAD_BYTES
 from penstock.runtime.files import File, Files
 from penstock.storage import layout
 from penstock.storage.interface import ReadSlice
-from penstock.storage.recovery.snapshot import SegmentEntry
 from penstock.storage.segment.aborted_index import NONE_ABORTED, AbortedEntry, AbortedIndex, AbortedSummary
 from penstock.storage.segment.batch_scanner import CorruptBatch
 from penstock.storage.segment.checked_regions import VerifiedRegions
 from penstock.storage.segment.read_window import Chain, Window
+from penstock.storage.segment.segment_entry import SegmentEntry
 from penstock.storage.segment.segment_index import SegmentIndex
 from penstock.storage.segment.time_index import NO_TIMESTAMP, Times
 
@@ -201,3 +201,15 @@ class Segment:
                 break
             position, next_offset = after, base_offset + delta + 1
         return position, next_offset
+
+
+def segment_from_entry(directory: Path, entry: SegmentEntry, *, has_holes: bool) -> Segment:
+    """A sealed segment whose index files are written, from the numbers in a recovery point."""
+    segment = Segment(
+        directory, entry.base_offset, known_bytes=entry.size, known_end=entry.end_offset, has_holes=has_holes
+    )
+    segment.first_timestamp, segment.largest_timestamp, segment.largest_timestamp_offset = entry.times
+    if entry.aborted.entry_count:
+        segment.aborted = AbortedIndex(entry.aborted)
+    segment.index_written = True
+    return segment

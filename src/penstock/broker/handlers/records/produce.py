@@ -52,8 +52,8 @@ from penstock.protocol.kafka.produce import (
     encode_response,
 )
 from penstock.protocol.kafka.repeated_produce import RepeatedProduce
+from penstock.storage.admission.append_rules import check_stamped_batch
 from penstock.storage.interface import LogConfig
-from penstock.storage.log.append_rules import check_stamped_batch
 
 UNUSUAL_BITS = TRANSACTIONAL_BIT | LOG_APPEND_TIME_BIT
 

@@ -11,9 +11,9 @@ from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
 from penstock.runtime.files import RealFiles
+from penstock.storage.admission.write_gate import WriteGate
 from penstock.storage.data_directory import DataDirectory
-from penstock.storage.engine.free_space import DiskWatch
-from penstock.storage.flush.group_commit import GroupCommit
+from penstock.storage.engine.free_space import FreeSpace
 from penstock.testing.inline_worker import InlineWorker
 from tests.support.engine_bench import TOPIC, EngineBench
 
@@ -35,33 +35,33 @@ def files() -> ScarceFiles:
     return ScarceFiles()
 
 
-def watch_over(root: Path, files: ScarceFiles, reserve: int = 2 * MIB) -> tuple[DiskWatch, GroupCommit]:
-    commit = GroupCommit(files, root)
+def watch_over(root: Path, files: ScarceFiles, reserve: int = 2 * MIB) -> tuple[FreeSpace, WriteGate]:
+    gate = WriteGate("the disk is nearly full")
     data = DataDirectory(files, root)
-    watch = DiskWatch(files, data, commit, InlineWorker(), min_free_bytes=20 * MIB, reserve_bytes=reserve)
+    watch = FreeSpace(files, data, gate, InlineWorker(), min_free_bytes=20 * MIB, reserve_bytes=reserve)
     watch.start()
-    return watch, commit
+    return watch, gate
 
 
 @pytest.mark.feature("F-13")
 @pytest.mark.feature("F-06")
 def test_refuses_below_the_limit_and_recovers_by_itself(tmp_path: Path, files: ScarceFiles) -> None:
-    watch, commit = watch_over(tmp_path, files)
+    watch, gate = watch_over(tmp_path, files)
 
     def accepts(room: int) -> bool:
         files.room = room
         watch.look()
-        return commit.accepts_writes
+        return gate.accepts_writes
 
     assert [accepts(room * MIB) for room in (100, 19, 21, 100)] == [True, False, False, True]
 
 
 def test_the_reserve_counts_as_room_and_is_given_back(tmp_path: Path, files: ScarceFiles) -> None:
-    watch, commit = watch_over(tmp_path, files)
+    watch, gate = watch_over(tmp_path, files)
     assert (tmp_path / "reserve").stat().st_blocks * 512 >= 2 * MIB
     files.room = 20 * MIB
     watch.look()
-    assert commit.accepts_writes
+    assert gate.accepts_writes
     files.room = 2 * MIB
     watch.look()
     assert not (tmp_path / "reserve").exists()
@@ -89,7 +89,7 @@ def test_reads_and_the_brokers_own_records_go_on(tmp_path: Path) -> None:
     bench.start()
     bench.append("before")
     bench.settle()
-    bench.engine.commit.accepts_writes = False
+    bench.engine.gate.accepts_writes = False
     assert not bench.engine.accepts_writes()
     with pytest.raises(KafkaError) as caught:
         bench.append("refused")

@@ -7,8 +7,8 @@ import pytest
 from penstock.model.errors import KafkaError
 from penstock.runtime.files import RealFiles
 from penstock.storage.interface import LogConfig, LogState
-from penstock.storage.log import preallocation
 from penstock.storage.recovery.verify import verify_log
+from penstock.storage.segment import preallocation
 from tests.unit.storage.log_rig import Rig, put, read_all
 
 STEP = 4096

@@ -18,8 +18,8 @@ from penstock.model.batch import TRANSACTIONAL_BIT, BatchHeader
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.runtime.files import Buffer
+from penstock.storage.admission.undecided import Transactions
 from penstock.storage.interface import OpenTransaction, ProducerView
-from penstock.storage.log.undecided import Transactions
 from penstock.storage.segment.aborted_index import AbortedEntry
 
 BATCHES_KEPT = 5
@@ -77,6 +77,11 @@ class Producers:
 
     def __len__(self) -> int:
         return len(self._by_id)
+
+    def forget_all(self) -> None:
+        """The log begins again without records."""
+        self._by_id.clear()
+        self.transactions = Transactions()
 
     def check(self, header: BatchHeader) -> SeenBatch | None:
         """None: may be written. A SeenBatch: was written before. KafkaError 45, 47 or 48: neither."""

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 from penstock.model.batch import BatchHeader
 from penstock.model.control_record import Marker
 from penstock.model.errors import KafkaError
-from penstock.storage.log.undecided import Transactions
+from penstock.storage.admission.undecided import Transactions
 from penstock.storage.segment.aborted_index import UNKNOWN_STABLE, AbortedEntry, AbortedIndex
 from penstock.storage.segment.batch_scanner import BatchScanner
 

@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from penstock.storage.checkpoint.checkpoint import Checkpoint
 from penstock.storage.interface import LogConfig, LogState
 from penstock.storage.log.log import DiskLog
-from penstock.storage.recovery.checkpoint import Checkpoint
 from penstock.storage.segment.segment import Segment
 
 
@@ -121,7 +121,7 @@ def plan_retention(log: DiskLog, now_ms: int) -> RetentionPlan | None:
         return None
     if count == len(segments):
         try:
-            log.roll(log.log_end)
+            log.roll()
         except OSError:
             count -= 1  # a full disk: the active segment goes another time
     if count == 0:

@@ -29,9 +29,10 @@ from crc32c import crc32c
 
 from penstock.runtime.files import Buffer, Files
 from penstock.storage import layout
-from penstock.storage.log.epochs import EpochEntry
-from penstock.storage.log.producer_state import Producers, decode_producers
+from penstock.storage.admission.epochs import EpochEntry
+from penstock.storage.admission.producer_state import Producers, decode_producers
 from penstock.storage.segment.aborted_index import NONE_ABORTED, AbortedSummary
+from penstock.storage.segment.segment_entry import SegmentEntry
 from penstock.storage.segment.time_index import Times
 
 _PREFIX = Struct("<4sHHI")
@@ -43,16 +44,6 @@ _EPOCH = Struct("<iq")
 _MAGIC = b"PSSN"
 _VERSION = 2
 _WITHOUT_TRANSACTIONS = 1
-
-
-class SegmentEntry(NamedTuple):
-    """A segment as it was: offsets [base_offset, end_offset), bytes, times, aborted transactions."""
-
-    base_offset: int
-    end_offset: int
-    size: int
-    times: Times
-    aborted: AbortedSummary = NONE_ABORTED
 
 
 class Snapshot(NamedTuple):

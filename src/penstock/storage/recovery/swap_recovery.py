@@ -20,9 +20,10 @@ from pathlib import Path
 
 from penstock.runtime.files import Files
 from penstock.storage import layout
-from penstock.storage.recovery.snapshot import SegmentEntry, newest_snapshot, rewrite_segments
+from penstock.storage.checkpoint.snapshot import newest_snapshot, rewrite_segments
 from penstock.storage.segment.aborted_index import NONE_ABORTED, UNKNOWN_ABORTED
 from penstock.storage.segment.batch_scanner import BatchScanner
+from penstock.storage.segment.segment_entry import SegmentEntry
 from penstock.storage.segment.time_index import Times
 
 
@@ -120,7 +121,13 @@ class _Found:
         try:
             size = file.size()
             scanner = BatchScanner(
-                file, 0, size, min_offset=base_offset, verify=verify, end_offset=end_offset, room_allowed=not verify
+                file,
+                0,
+                size,
+                min_offset=base_offset,
+                verify=verify,
+                end_offset=end_offset,
+                allows_preallocation=not verify,
             )
             for _, header in scanner:
                 if first < 0:

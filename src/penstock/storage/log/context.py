@@ -1,0 +1,63 @@
+"""What a log is opened with besides its content: the engine's parts that all logs share, and which log it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from penstock.model.ids import PartitionId
+from penstock.runtime.files import Files
+from penstock.storage.admission.write_gate import WriteGate
+from penstock.storage.flush.flushable import FileCache, FlushQueue, LogJournal
+from penstock.storage.observer import EngineObserver
+
+
+class LogIdentity(NamedTuple):
+    """A partition, its topic's name, and where its files are.
+
+    `root` is an ancestor of `directory` that surely exists; the directories between are made with the first file.
+    """
+
+    topic: str
+    partition: PartitionId
+    directory: Path
+    root: Path
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return f"{self.topic}-{self.partition.partition}"
+
+    def path_directories(self) -> list[Path]:
+        """The log's directory and those above it, up to and with the root.
+
+        All of them, even those another log made: that log's flush, which would have synced them, may have failed.
+        """
+        directories = [self.directory]
+        for _ in range(len(self.directory.parts) - len(self.root.parts)):
+            directories.append(directories[-1].parent)
+        return directories
+
+
+OnDamage = Callable[[LogIdentity, int, str], None]
+"""Any thread: a log is damaged at this byte position, for this reason."""
+
+
+def _ignore_damage(log: LogIdentity, position: int, reason: str) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogContext:
+    """The parts of an engine that its logs use. One object for all of them."""
+
+    files: Files
+    cache: FileCache
+    commit: FlushQueue
+    gate: WriteGate
+    journal: LogJournal
+    observer: EngineObserver
+    verify_on_read: str = "first"
+    on_damage: OnDamage = _ignore_damage

@@ -1,0 +1,35 @@
+"""What happens when bytes are not what was written: no more writes, no reads from there on, and the engine is told."""
+
+from __future__ import annotations
+
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.storage.admission.condition import LogCondition
+from penstock.storage.interface import LogState
+from penstock.storage.log.context import LogIdentity, OnDamage
+from penstock.storage.log.segment_list import SegmentList
+from penstock.storage.segment.segment import Segment
+
+
+class DamageReporter:
+    """Used by reads, look-ups, compaction and the scrub. Any thread."""
+
+    __slots__ = ("_condition", "_identity", "_on_damage", "_segments")
+
+    def __init__(
+        self, identity: LogIdentity, segments: SegmentList, condition: LogCondition, on_damage: OnDamage
+    ) -> None:
+        self._identity = identity
+        self._segments = segments
+        self._condition = condition
+        self._on_damage = on_damage
+
+    def found(self, segment: Segment, position: int, offset: int, reason: str) -> KafkaError:
+        """The batch at `position`, where `offset` should be, is wrong. Returns what to raise.
+
+        A segment that retention or compaction took away meanwhile damages nothing.
+        """
+        if segment in self._segments.all and self._condition.state is not LogState.OFFLINE:
+            is_inside = segment.base_offset <= offset <= segment.end_offset
+            self._condition.damage(offset if is_inside else segment.base_offset)
+            self._on_damage(self._identity, position, f"{segment.path.name}: {reason}")
+        return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{segment.path.name}: {reason} at byte {position}")
