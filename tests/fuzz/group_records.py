@@ -15,9 +15,23 @@ from collections.abc import Iterator
 from typing import Final
 
 from penstock.broker.coordination.record_primitives import MalformedRecord
-from penstock.broker.groups import records
+from penstock.broker.groups.classic.records import (
+    CLASSIC_GROUP,
+    GroupKey,
+    GroupValue,
+    MemberValue,
+    decode_group,
+    encode_group,
+)
 from penstock.broker.groups.coordinator import GroupCoordinator
-from penstock.broker.groups.records import CommittedOffset, GroupKey, GroupValue, MemberValue, OffsetKey
+from penstock.broker.groups.log.record_table import decode_key
+from penstock.broker.groups.offsets.records import (
+    OFFSET_COMMIT,
+    CommittedOffset,
+    OffsetKey,
+    decode_offset,
+    encode_offset,
+)
 from penstock.model.batch import check_batch
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.ids import NO_TOPIC_ID
@@ -49,21 +63,21 @@ def run(data: bytes) -> None:
 
 def _check_pair(key: bytes, value: bytes) -> None:
     try:
-        what = records.decode_key(key)
+        found = decode_key(key)
     except MalformedRecord:
         return
+    what = None if found is None else found[1]
     try:
         if isinstance(what, OffsetKey):
-            committed = records.decode_offset(value)
+            committed = decode_offset(value)
             if committed.expire_ms != -1:  # of the old version that has them, and no epoch or topic id
                 committed = committed._replace(leader_epoch=-1, topic_id=NO_TOPIC_ID)
-            _check_same(committed, records.decode_offset(records.encode_offset(committed)))
-            prefix = records.offset_key_prefix(what.group_id, what.topic)
-            _check_same(what, records.decode_key(records.offset_key(prefix, what.partition)))
+            _check_same(committed, decode_offset(encode_offset(committed)))
+            _check_same(found, decode_key(OFFSET_COMMIT.encode_key(what)))
         elif isinstance(what, GroupKey):
-            group = records.decode_group(value)
-            _check_same(group, records.decode_group(records.encode_group(group)))
-            _check_same(what, records.decode_key(records.group_key(what.group_id)))
+            group = decode_group(value)
+            _check_same(group, decode_group(encode_group(group)))
+            _check_same(found, decode_key(CLASSIC_GROUP.encode_key(GroupKey(what.group_id))))
     except MalformedRecord:
         pass
     except struct.error:
@@ -93,7 +107,7 @@ async def _load(world: World, pairs: list[Pair]) -> None:
     )
     await groups.start()
     await groups.loaded()
-    await groups.shards.sweep()
+    await groups.shards.expiry.sweep()
     for group in groups.all_groups():
         groups.committed(group.group_id)
     await asyncio.sleep(3_600)
@@ -120,17 +134,24 @@ def _samples() -> dict[str, Pair]:
     member = MemberValue("m", "i", "c", "/127.0.0.1", 1_000, 10_000, b"\0\1\0\0\0\1\0\1t\0\0\0\0", b"\0\0")
     plain = member._replace(member_id="n", instance_id=None)
     group = GroupValue("consumer", 3, "range", "m", TIME, (member, plain))
-    key = records.offset_key(records.offset_key_prefix("g", "t"), 0)
+    key = OFFSET_COMMIT.encode_key(OffsetKey("g", "t", 0))
+    group_key = CLASSIC_GROUP.encode_key(GroupKey("g"))
     old_member = b"\0\1m\0\1c\0\1h" + struct.pack(">ii", 10_000, 0) + bytes(4)
     return {
-        "offset": (key, records.encode_offset(CommittedOffset(5, 0, "note", TIME, -1, TOPICS["t"][0]))),
-        "expiring": (key, records.encode_offset(CommittedOffset(5, -1, "", TIME, TIME + 1_000))),
+        "offset": (key, encode_offset(CommittedOffset(5, 0, "note", TIME, -1, TOPICS["t"][0]))),
+        "expiring": (key, encode_offset(CommittedOffset(5, -1, "", TIME, TIME + 1_000))),
         "offset-v0": (b"\0\0" + key[2:], struct.pack(">hq", 0, 5) + b"\0\0" + struct.pack(">q", TIME)),
         "offset-v3": (key, struct.pack(">hqi", 3, 5, 0) + b"\0\0" + struct.pack(">q", TIME)),
-        "group": (records.group_key("g"), records.encode_group(group)),
-        "empty-group": (records.group_key("h"), records.encode_group(GroupValue("", 0, None, None, TIME, ()))),
-        "group-v0": (records.group_key("g"), b"\0\0\0\1c\0\0\0\1\xff\xff\xff\xff\0\0\0\1" + old_member),
-        "group-v4": (records.group_key("g"), b"\0\4\2c\0\0\0\1\0\0" + struct.pack(">q", TIME) + b"\1\0"),
+        "group": (group_key, encode_group(group)),
+        "empty-group": (CLASSIC_GROUP.encode_key(GroupKey("h")), encode_group(GroupValue("", 0, None, None, TIME, ()))),
+        "group-v0": (
+            CLASSIC_GROUP.encode_key(GroupKey("g")),
+            b"\0\0\0\1c\0\0\0\1\xff\xff\xff\xff\0\0\0\1" + old_member,
+        ),
+        "group-v4": (
+            CLASSIC_GROUP.encode_key(GroupKey("g")),
+            b"\0\4\2c\0\0\0\1\0\0" + struct.pack(">q", TIME) + b"\1\0",
+        ),
         "unknown": (b"\0\x03\0\1g", b"\0\0"),
     }
 

@@ -2,20 +2,26 @@
 
 Whatever happens: generations never fall, one leader is in the group while it has members, nobody is answered twice,
 in a Stable group every member that was told an assignment was told the same generation, and in the end, when nobody
-speaks any more, everybody has been answered and the group is empty.
+speaks any more, everybody has been answered and the group is empty. Then all inputs are replayed on a second group,
+which must have the same effects.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from penstock.broker.groups.exchange import Effects, GroupRecord, GroupState, JoinAnswer, JoinRequest, Now, SyncAnswer
-from penstock.broker.groups.group import Group, GroupLimits, Identity
+from penstock.broker.groups.claim import Identity
+from penstock.broker.groups.classic.exchange import JoinAnswer, JoinRequest, LeaveAnswer, SyncAnswer, SyncRequest
+from penstock.broker.groups.classic.group import ClassicGroup
+from penstock.broker.groups.classic.limits import GroupLimits
+from penstock.broker.groups.effects import Effects, Event, Now, Refused, Stored
+from penstock.broker.groups.group_state import GroupState
 from penstock.model.errors import ErrorCode
 
 SESSION_MS, REBALANCE_MS = 1_000, 3_000
@@ -32,24 +38,36 @@ class GroupOrders(RuleBasedStateMachine):
         self.ids = itertools.count(1)
         self.tickets = itertools.count(1)
         self.asked: set[int] = set()
-        self.answers: dict[int, JoinAnswer | SyncAnswer] = {}
+        self.answers: dict[int, object] = {}
         self.asking: dict[int, str] = {}
         self.known: list[tuple[str, str | None]] = []  # members that clients believe to be
-        self.unstored: list[GroupRecord] = []
+        self.unstored: list[Event] = []
         self.last_generation = 0
         self.synced: dict[str, int] = {}
+        self.inputs: list[tuple[str, tuple[Any, ...], Effects | ErrorCode]] = []
+        self.group = self.new_group(self.ids)
+
+    @staticmethod
+    def new_group(ids: Iterator[int]) -> ClassicGroup:
         limits = GroupLimits(
-            initial_rebalance_delay_ms=500, members_max=4, new_member_id=lambda name: f"{name}-{next(self.ids)}"
+            initial_rebalance_delay_ms=500, members_max=4, new_member_id=lambda name: f"{name}-{next(ids)}"
         )
-        self.group = Group("g", limits, self.now)
+        return ClassicGroup("g", limits, Now(0, 0))
+
+    def give(self, method: str, *arguments: Any) -> None:
+        """Give the group an input, and take its effects."""
+        effects = getattr(self.group, method)(*arguments)
+        self.inputs.append((method, arguments, effects))
+        if isinstance(effects, Effects):
+            self.take(effects)
 
     @property
     def now(self) -> Now:
         return Now(self.time_ms, self.time_ms)
 
     def take(self, effects: Effects) -> None:
-        self.unstored += effects.records
-        for ticket, answer in effects.deliveries:
+        self.unstored += effects.then
+        for ticket, answer in effects.replies:
             assert isinstance(ticket, int)
             assert ticket in self.asked
             assert ticket not in self.answers, "answered twice"
@@ -60,7 +78,7 @@ class GroupOrders(RuleBasedStateMachine):
                 if answer.error is ErrorCode.NONE:
                     assert answer.generation == self.group.generation
                     assert (answer.leader == answer.member_id) >= bool(answer.members)
-            elif answer.error is ErrorCode.NONE:
+            elif isinstance(answer, SyncAnswer) and answer.error is ErrorCode.NONE:
                 assert self.group.state is GroupState.STABLE
                 self.synced[self.asking[ticket]] = self.group.generation
 
@@ -99,7 +117,7 @@ class GroupOrders(RuleBasedStateMachine):
             needs_member_id=needs_id,
             can_skip_assignment=can_skip,
         )
-        self.take(self.group.join(request, self.ticket(member_id), self.now))
+        self.give("join", request, self.ticket(member_id), self.now)
 
     @rule(data=st.data(), off=st.sampled_from([0, 0, 0, 1]))
     def sync(self, data: Any, off: int) -> None:
@@ -107,31 +125,32 @@ class GroupOrders(RuleBasedStateMachine):
         assignments = {member.member_id: b"generation %d" % self.group.generation for member in self.group.members}
         who = Identity(member_id, instance)
         generation = self.group.generation - off
-        self.take(self.group.sync(who, generation, (None, None), assignments, self.ticket(member_id)))
+        request = SyncRequest(who=who, generation=generation, assignments=assignments)
+        self.give("sync", request, self.ticket(member_id), self.now)
 
     @rule(data=st.data())
     def heartbeat(self, data: Any) -> None:
-        self.group.heartbeat(Identity(*self.pick(data)), self.group.generation, self.now)
+        self.give("heartbeat", Identity(*self.pick(data)), self.group.generation, self.now)
 
     @rule(data=st.data())
     def leave(self, data: Any) -> None:
-        codes, effects = self.group.leave([Identity(*self.pick(data))], self.now)
-        assert len(codes) == 1
-        self.take(effects)
+        ticket = self.ticket("")
+        self.give("leave", [Identity(*self.pick(data))], ticket, self.now)
+        answer = self.answers[ticket]
+        assert isinstance(answer, LeaveAnswer)
+        assert len(answer.codes) == 1
 
     @rule(span_ms=st.sampled_from([0, 100, 500, 999, 1000, 3000]))
     def pass_time(self, span_ms: int) -> None:
         self.time_ms += span_ms
-        self.take(self.group.advance(self.now))
+        self.give("advance", self.now)
 
     @rule(is_refused=st.sampled_from([False, False, False, True]))
     def store_next(self, is_refused: bool) -> None:
         if self.unstored:
-            record = self.unstored.pop(0)
-            if is_refused and record.refused is not None:
-                self.take(record.refused(ErrorCode.UNKNOWN_SERVER_ERROR, self.now))
-            elif record.stored is not None:
-                self.take(record.stored(self.now))
+            event = self.unstored.pop(0)
+            outcome = Refused(event, ErrorCode.UNKNOWN_SERVER_ERROR) if is_refused else Stored(event)
+            self.give("resume", outcome, self.now)
 
     @invariant()
     def generations_never_fall(self) -> None:
@@ -172,15 +191,21 @@ class GroupOrders(RuleBasedStateMachine):
         """Everybody falls silent: time alone must answer all and empty the group."""
         for _ in range(2_000):
             while self.unstored:
-                record = self.unstored.pop(0)
-                if record.stored is not None:
-                    self.take(record.stored(self.now))
+                self.give("resume", Stored(self.unstored.pop(0)), self.now)
             if self.group.wake_ms is None:
                 break
             self.time_ms = max(self.time_ms, self.group.wake_ms)
-            self.take(self.group.advance(self.now))
+            self.give("advance", self.now)
         assert self.group.state is GroupState.EMPTY
         assert self.asked == self.answers.keys()
+        self.replay()
+
+    def replay(self) -> None:
+        """Effects are values: the same inputs have equal effects, in another group and at another time."""
+        group = self.new_group(itertools.count(1))
+        for method, arguments, effects in self.inputs:
+            assert getattr(group, method)(*arguments) == effects
+        assert group.describe() == self.group.describe()
 
 
 TestGroupOrders = GroupOrders.TestCase

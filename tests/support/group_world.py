@@ -243,7 +243,7 @@ class World:
 
     async def pass_time(self, span_ms: int) -> None:
         self.clock.time_ms += span_ms
-        self.groups.shards.tick()
+        self.groups.shards.timer.tick()
         await asyncio.sleep(0)
 
 

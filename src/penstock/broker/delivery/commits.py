@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable
 from penstock.broker.delivery.core.position import Position, encode_position
 from penstock.broker.delivery.live_subscription import LiveSubscription
 from penstock.broker.groups.coordinator import GroupCoordinator
-from penstock.broker.groups.offsets import OffsetChange
-from penstock.broker.groups.records import CommittedOffset
+from penstock.broker.groups.offsets.records import CommittedOffset, OffsetChange
 from penstock.cluster.topics import TopicTable
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH

@@ -18,7 +18,7 @@ from penstock.broker.delivery.outgoing import Outgoing
 from penstock.broker.delivery.redelivery_reader import Again
 from penstock.broker.delivery.surroundings import Sink, Surroundings
 from penstock.broker.delivery.topic_feed import Supply
-from penstock.broker.groups import members as group_members
+from penstock.broker.groups.description import MemberDescription
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.push.data import AckRange
@@ -136,7 +136,7 @@ class LiveSubscription:
         for sink in tuple(self._sinks.values()):
             sink.evict(reason)
 
-    def group_members(self) -> Iterable[group_members.Member]:
+    def group_members(self) -> list[MemberDescription]:
         return described(self._sinks, self.topic, self._supply.partitions)
 
     # --- the pump ----------------------------------------------------------------------------------------------------

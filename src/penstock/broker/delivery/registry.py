@@ -18,7 +18,7 @@ from penstock.broker.delivery.live_subscription import LiveSubscription
 from penstock.broker.delivery.locks import Locks
 from penstock.broker.delivery.start_positions import missing_offset
 from penstock.broker.delivery.surroundings import Surroundings
-from penstock.broker.groups.records import CommittedOffset
+from penstock.broker.groups.offsets.records import CommittedOffset
 from penstock.cluster.partition import Partition
 from penstock.cluster.topics import Topic, TopicChange
 from penstock.model.errors import ErrorCode, KafkaError

@@ -24,6 +24,7 @@ from penstock.broker.delivery.registry import Lives
 from penstock.broker.delivery.scheduler import Pumps
 from penstock.broker.delivery.start_positions import commit_starts
 from penstock.broker.delivery.surroundings import Sink, Surroundings
+from penstock.broker.groups.held import check_hold
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.net.outbox import Outbox
 from penstock.observability.timings import Timings
@@ -87,7 +88,7 @@ class Subscriptions:
 
     def load(self) -> None:
         self._definitions.load()
-        self._broker.groups.shards.is_kept = self._definitions.__contains__
+        self._broker.groups.keep_offsets(self._definitions.__contains__)
         self._broker.topics.subscribe(self._lives.topic_changed)
 
     def stop(self) -> None:
@@ -128,11 +129,8 @@ class Subscriptions:
             if self._definitions.is_known(name, topic):
                 return False
             group = self._broker.groups.find(name)
-            if group is not None and group.holder is None and len(group.members):
-                raise KafkaError(
-                    ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
-                    f"{name} is a consumer group with Kafka members; stop them, or choose another name",
-                )
+            if group is not None:
+                check_hold(group)
             await commit_starts(self._broker, self.commits, name, self._definitions.topic(topic), start)
             await self._definitions.put(SubscriptionRow(name, topic, by_key, start.kind, start.value))
             return True

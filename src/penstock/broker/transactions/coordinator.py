@@ -31,7 +31,7 @@ from penstock.broker.transactions.transaction import (
 )
 from penstock.cluster.controller.controller import Controller
 from penstock.cluster.partitions import PartitionTable
-from penstock.cluster.topics import TopicChange, TopicTable
+from penstock.cluster.topics import TopicTable
 from penstock.config.settings import TransactionSettings
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import TRANSACTION_STATE
@@ -61,44 +61,26 @@ class TransactionCoordinator:
     ) -> None:
         self._settings = settings
         self._partitions = partitions
-        self._topics = topics
         self._clock = clock
         self._producer_ids = producer_ids
         self.markers = MarkerWriter(partitions, clock, on_offsets_ended)
         self.endings = Endings(self.markers, clock)
-        self._shards = CoordinatorShards(TRANSACTION_STATE, partitions, controller, TransactionShard)
+        self._shards = CoordinatorShards(TRANSACTION_STATE, partitions, topics, controller, TransactionShard)
         self.hanging = HangingTransactions(partitions, self.markers, self._shards, self.open)
-        self._loading: asyncio.Task[None] | None = None
-        self._sweeping: asyncio.Task[None] | None = None
 
     # --- life --------------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Begin to serve. Loading goes on in the background; `loaded` waits for it."""
-        self._shards.running = True
-        self._topics.subscribe(self._topic_changed)
-        topic = self._topics.get(TRANSACTION_STATE)
-        if topic is not None:
-            self._shards.open(topic)
-        self._loading = asyncio.create_task(self._load(), name="transactions: load")
-        self._sweeping = asyncio.create_task(self._sweep_for_ever(), name="transactions: timeouts")
+        self._shards.start("transactions", self._load, self._sweep_forever)
 
     async def loaded(self) -> None:
-        if self._loading is not None:
-            await asyncio.shield(self._loading)
+        await self._shards.loaded()
 
     async def stop(self) -> None:
-        """Those who wait are told to look for the coordinator again; transactions live on in the log."""
-        self._shards.running = False
-        self._topics.unsubscribe(self._topic_changed)
-        tasks = [task for task in (self._loading, self._sweeping) if task is not None]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        """Requests that wait are told to look for the coordinator again; transactions live on in the log."""
+        await self._shards.stop()
         self.endings.give_up()
-
-    def _topic_changed(self, change: TopicChange) -> None:
-        self._shards.created(change.created)
 
     async def _load(self) -> None:
         for shard in self._shards.loading():
@@ -331,7 +313,7 @@ class TransactionCoordinator:
 
     # --- what nobody asks for ----------------------------------------------------------------------------------------
 
-    async def _sweep_for_ever(self) -> None:
+    async def _sweep_forever(self) -> None:
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             try:

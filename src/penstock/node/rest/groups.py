@@ -14,8 +14,9 @@ from fastapi import APIRouter, Query, Response
 
 from penstock.broker.broker import Broker
 from penstock.broker.delivery.subscriptions import Subscriptions
-from penstock.broker.groups.group import PUSH, Group, GroupState
-from penstock.broker.groups.subscription import assigned_partitions
+from penstock.broker.groups.group import CoordinatedGroup
+from penstock.broker.groups.group_state import GroupState
+from penstock.broker.groups.held import PUSH
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.node.rest.documented import CONFLICT, NOT_FOUND
 from penstock.node.rest.group_bodies import GroupBody, GroupDetailsBody, GroupsBody, MemberBody, SubscriptionBody
@@ -44,7 +45,7 @@ class KnownGroups:
             if not states or self.state(self._groups.find(row.name)) in states:
                 yield row.name
 
-    def get(self, name: str) -> tuple[Group | None, SubscriptionRow | None]:
+    def get(self, name: str) -> tuple[CoordinatedGroup | None, SubscriptionRow | None]:
         """GROUP_ID_NOT_FOUND if it is neither."""
         group, row = self._groups.find(name), self.row(name)
         if group is None and row is None:
@@ -60,7 +61,7 @@ class KnownGroups:
             return None
 
     @staticmethod
-    def state(group: Group | None) -> GroupState:
+    def state(group: CoordinatedGroup | None) -> GroupState:
         return GroupState.EMPTY if group is None else group.state
 
 
@@ -91,22 +92,23 @@ class GroupRoutes:
     async def describe_group(self, group: GroupName) -> GroupDetailsBody:
         """State and members; GET …/offsets shows how far it is in each partition."""
         found, row = self._known.get(group)
-        members = [] if found is None else list(found.shown_members)
-        protocol_type = None if found is None else found.protocol_type
+        described = None if found is None else found.describe()
         return GroupDetailsBody(
             **self._body(group, found, row).model_dump(),
-            generation=-1 if found is None else found.generation,
-            protocol=None if found is None else found.protocol_name,
+            generation=-1 if described is None else described.generation,
+            protocol=None if described is None else described.protocol_name,
             subscription=None if row is None else self._subscription(row),
-            member_list=[
+            member_list=[]
+            if described is None
+            else [
                 MemberBody(
                     member_id=member.member_id,
                     client_id=member.client_id,
                     host=member.client_host.removeprefix("/"),
                     instance_id=member.instance_id,
-                    assignment=assigned_partitions(protocol_type, member.assignment),
+                    assignment=described.assigned(member),
                 )
-                for member in members
+                for member in described.members
             ],
         )
 
@@ -120,13 +122,13 @@ class GroupRoutes:
         else:
             await self._broker.groups.delete_group(group)
 
-    def _body(self, name: str, group: Group | None, row: SubscriptionRow | None) -> GroupBody:
+    def _body(self, name: str, group: CoordinatedGroup | None, row: SubscriptionRow | None) -> GroupBody:
         protocol_type = (group.protocol_type if group is not None else None) or "consumer"
         return GroupBody(
             group=name,
             kind=PUSH if row is not None else protocol_type,
             state=self._known.state(group).value,
-            members=0 if group is None else len(list(group.shown_members)),
+            members=0 if group is None else group.member_count,
             lag=sum(sample.lag or 0 for sample in self._broker.groups.lags_of(name)),
         )
 

@@ -11,9 +11,8 @@ from fastapi import APIRouter
 from penstock.broker.broker import Broker
 from penstock.broker.delivery.core.position import is_position_text
 from penstock.broker.delivery.subscriptions import Subscriptions
-from penstock.broker.groups.group import Identity
-from penstock.broker.groups.offsets import OffsetChange
-from penstock.broker.groups.records import CommittedOffset
+from penstock.broker.groups.claim import NO_MEMBER
+from penstock.broker.groups.offsets.records import CommittedOffset, OffsetChange
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH
@@ -25,9 +24,6 @@ from penstock.node.rest.parameters import LIMIT, Cursor, GroupName, Limit, milli
 from penstock.node.rest.problems import invalid, not_found
 from penstock.node.rest.topics import check_partition, existing_topic
 from penstock.runtime.turns import Turns
-
-_NOBODY = Identity("", None)
-_NO_GENERATION = -1
 
 Place = tuple[str, int]
 
@@ -117,12 +113,10 @@ class OffsetRoutes:
 
     def _check_unused(self, group: str) -> None:
         """What the commit will check, so that a dry run tells it, too."""
-        found = self._broker.groups.find(group)
-        if found is not None:
-            try:
-                found.check_commit(_NOBODY, _NO_GENERATION, self._broker.groups.shards.now())
-            except KafkaError as error:
-                raise _in_use(group, error) from error
+        try:
+            self._broker.groups.check_commit(group, NO_MEMBER)
+        except KafkaError as error:
+            raise _in_use(group, error) from error
 
     async def _move(self, topic: str, index: int, before: int | None, body: ResetBody) -> MovedBody:
         partition = self._broker.partitions.get(topic, index)
@@ -159,7 +153,7 @@ class OffsetRoutes:
             changes.append(OffsetChange(move.topic, move.partition, offset))
         await self._broker.groups.prepare()
         try:
-            await self._broker.groups.commit(group, _NOBODY, _NO_GENERATION, changes)
+            await self._broker.groups.commit(group, NO_MEMBER, changes)
         except KafkaError as error:
             raise _in_use(group, error) from error
 

@@ -66,7 +66,7 @@ def _consumers(broker: Broker, lags: list[LagSample]) -> list[ConsumerStats]:
             ConsumerStats(
                 group=name,
                 state="Dead" if group is None else group.state.value,
-                members=0 if group is None else len(list(group.shown_members)),
+                members=0 if group is None else group.member_count,
                 offsets={sample.partition: sample.committed for sample in samples},
                 lag=sum(sample.lag or 0 for sample in samples),
             )

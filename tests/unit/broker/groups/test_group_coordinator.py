@@ -3,82 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
 
 from penstock.broker.coordination.placement import partition_of
-from penstock.broker.groups import records
-from penstock.broker.groups.exchange import JoinAnswer, JoinRequest
-from penstock.broker.groups.group import Identity
-from penstock.broker.groups.offsets import OffsetChange
-from penstock.broker.groups.records import CommittedOffset
+from penstock.broker.groups.claim import NO_MEMBER, Identity
+from penstock.broker.groups.classic.exchange import JoinAnswer
+from penstock.broker.groups.classic.records import GroupKey, decode_group, encode_key
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.model.batch import read_header
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import CONSUMER_OFFSETS
-from tests.support.group_world import HandLog, World, run, settle
+from tests.support.group_requests import SESSION_MS, change, code_of, commit, committed, join, log_of, stable, sync
+from tests.support.group_world import World, run, settle
 
 pytestmark = pytest.mark.feature("K-05", "K-08")
 
-NOBODY = Identity("", None)
-SESSION_MS = 10_000
-SUBSCRIPTION = bytes.fromhex("000100000001000174ffffffff00000000")  # topic t
 MINUTE_MS = 60_000
-
-
-def change(world: World, offset: int, topic: str = "t", partition: int = 0, **values: Any) -> OffsetChange:
-    found = world.topics.get(topic)
-    assert found is not None
-    values = {"topic_id": found.topic_id, **values}
-    return OffsetChange(topic, partition, CommittedOffset(offset, -1, "", world.clock.now_ms(), **values))
-
-
-async def commit(world: World, group: str, *changes: OffsetChange, who: Identity = NOBODY, at: int = -1) -> None:
-    await world.groups.commit(group, who, at, list(changes))
-
-
-def committed(world: World, group: str, topic: str = "t", partition: int = 0) -> int | None:
-    found = world.groups.committed(group).get(topic, {}).get(partition)
-    return None if found is None else found.offset
-
-
-def log_of(world: World, group: str) -> HandLog:
-    return world.log_of(CONSUMER_OFFSETS, partition_of(group, 5))
-
-
-async def join(world: World, group: str, member_id: str = "", **changes: Any) -> JoinAnswer:
-    values: dict[str, Any] = {
-        "member_id": member_id,
-        "instance_id": None,
-        "client_id": "c",
-        "client_host": "/h",
-        "session_timeout_ms": SESSION_MS,
-        "rebalance_timeout_ms": 60_000,
-        "protocol_type": "consumer",
-        "protocols": (("range", SUBSCRIPTION),),
-        "needs_member_id": False,
-        "can_skip_assignment": True,
-    }
-    return await world.groups.join(group, JoinRequest(**values | changes))
-
-
-async def stable(world: World, group: str, **changes: Any) -> JoinAnswer:
-    """A group with one member, which has been assigned b'all'."""
-    joining = asyncio.create_task(join(world, group, **changes))
-    await settle()
-    await world.pass_time(0)
-    answer = await joining
-    who = Identity(answer.member_id, changes.get("instance_id"))
-    synced = await world.groups.sync(group, who, answer.generation, (None, None), {answer.member_id: b"all"})
-    assert (synced.error, synced.assignment) == (ErrorCode.NONE, b"all")
-    return answer
-
-
-def code_of(error: pytest.ExceptionInfo[KafkaError]) -> ErrorCode:
-    return error.value.code
 
 
 def test_an_offset_is_visible_when_it_is_on_disk() -> None:
@@ -133,11 +76,11 @@ def test_members_keep_their_generation_over_a_restart() -> None:
         async with world:
             who = Identity(answer.member_id, None)
             await world.pass_time(SESSION_MS - 1)
-            assert world.groups.heartbeat("g", who, answer.generation) is ErrorCode.NONE
-            synced = await world.groups.sync("g", who, answer.generation, (None, None), {})
+            assert world.groups.classic.heartbeat("g", who, answer.generation) is ErrorCode.NONE
+            synced = await sync(world, "g", who, answer.generation, {})
             assert synced.assignment == b"all"
             await world.pass_time(SESSION_MS)
-            assert world.groups.heartbeat("g", who, answer.generation) is ErrorCode.UNKNOWN_MEMBER_ID
+            assert world.groups.classic.heartbeat("g", who, answer.generation) is ErrorCode.UNKNOWN_MEMBER_ID
 
     world, answer = run(test())
     run(later(world.restarted(), answer))
@@ -230,7 +173,7 @@ def test_what_does_not_decode_is_left_alone() -> None:
             odd = [
                 NewRecord(b"\x00\x03\x00\x01g", b"\x00\x00"),
                 NewRecord(b"\x00", b""),
-                NewRecord(records.group_key("broken"), b"\x00\x03\x00"),
+                NewRecord(encode_key(GroupKey("broken")), b"\x00\x03\x00"),
                 NewRecord(None, b"no key"),
             ]
             batch = build_batch(odd, timestamp=0)
@@ -359,15 +302,15 @@ class TestExpiry:
                 await commit(world, "g", change(world, 1), who=who, at=answer.generation)
                 for _ in range(20):  # longer than the retention, but the group lives
                     await world.pass_time(SESSION_MS - 1)
-                    assert world.groups.heartbeat("g", who, answer.generation) is ErrorCode.NONE
-                await world.groups.shards.sweep()
+                    assert world.groups.classic.heartbeat("g", who, answer.generation) is ErrorCode.NONE
+                await world.groups.shards.expiry.sweep()
                 assert committed(world, "g") == 1
-                assert await world.groups.leave("g", [who]) == [ErrorCode.NONE]
+                assert await world.groups.classic.leave("g", [who]) == (ErrorCode.NONE,)
                 await world.pass_time(MINUTE_MS - 1)
-                await world.groups.shards.sweep()
+                await world.groups.shards.expiry.sweep()
                 assert committed(world, "g") == 1
                 await world.pass_time(1)
-                await world.groups.shards.sweep()
+                await world.groups.shards.expiry.sweep()
                 assert committed(world, "g") is None
                 assert world.groups.find("g") is None
 
@@ -381,11 +324,11 @@ class TestExpiry:
                 await world.pass_time(MINUTE_MS // 2)
                 await commit(world, "g", change(world, 2, partition=1))
                 await world.pass_time(MINUTE_MS // 2)
-                await world.groups.shards.sweep()
+                await world.groups.shards.expiry.sweep()
                 assert committed(world, "g") is None
                 assert committed(world, "g", partition=1) == 2
                 await world.pass_time(MINUTE_MS)
-                await world.groups.shards.sweep()
+                await world.groups.shards.expiry.sweep()
                 assert world.groups.find("g") is None
 
         run(test())
@@ -400,7 +343,7 @@ class TestExpiry:
                 both = change(world, 1), change(world, 2, "u")
                 await commit(world, "g", *both, who=who, at=answer.generation)
                 await world.pass_time(MINUTE_MS)
-                await world.groups.shards.sweep()
+                await world.groups.shards.expiry.sweep()
                 assert committed(world, "g") == 1
                 assert committed(world, "g", "u") is None
 
@@ -412,7 +355,7 @@ class TestExpiry:
                 await world.create_topic("t")
                 await commit(world, "g", change(world, 1, expire_ms=world.clock.now_ms() + 5))
                 await world.pass_time(5)
-                await world.groups.shards.sweep()
+                await world.groups.shards.expiry.sweep()
                 assert committed(world, "g") is None
 
         run(test())
@@ -421,7 +364,7 @@ class TestExpiry:
         async def test() -> None:
             async with self.world() as world:
                 answer = await join(world, "g", needs_member_id=True)
-                await world.groups.shards.sweep()
+                await world.groups.shards.expiry.sweep()
                 joining = asyncio.create_task(join(world, "g", answer.member_id))
                 await settle()
                 await world.pass_time(0)
@@ -442,7 +385,7 @@ def test_a_new_group_is_stored_before_its_first_answer() -> None:
             assert (await joining).error is ErrorCode.MEMBER_ID_REQUIRED
             (record,) = log_of(world, "g").records()
             assert record.value is not None
-            assert records.decode_group(record.value).members == ()
+            assert decode_group(record.value).members == ()
 
     run(test())
 
@@ -525,7 +468,7 @@ def test_a_transaction_that_ends_while_its_group_is_being_loaded(is_commit: bool
         async with World() as world:
             await world.create_topic("t")
             await commit(world, "g", change(world, 1))
-            await world.groups.commit_in_transaction("g", NOBODY, -1, [change(world, 5)], producer)
+            await world.groups.commit_in_transaction("g", NO_MEMBER, [change(world, 5)], producer)
             assert world.groups.is_pending("g", "t", 0)
         world = world.restarted()
         await world.groups.start()

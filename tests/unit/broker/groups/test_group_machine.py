@@ -7,14 +7,31 @@ from typing import Any
 
 import pytest
 
-from penstock.broker.groups.exchange import Effects, JoinAnswer, JoinRequest, Now, SyncAnswer, Ticket
-from penstock.broker.groups.group import NEW_MEMBER_JOIN_TIMEOUT_MS, Group, GroupLimits, Identity
+from penstock.broker.groups.claim import NO_MEMBER, CommitClaim, Identity
+from penstock.broker.groups.classic.exchange import JoinAnswer, JoinRequest, LeaveAnswer, SyncAnswer, SyncRequest
+from penstock.broker.groups.classic.group import ClassicGroup
+from penstock.broker.groups.classic.joining import NEW_MEMBER_JOIN_TIMEOUT_MS
+from penstock.broker.groups.classic.limits import GroupLimits
+from penstock.broker.groups.classic.records import GroupValue, decode_group
+from penstock.broker.groups.effects import Effects, Now, Refused, Stored, Ticket
 from penstock.model.errors import ErrorCode, KafkaError
 
 pytestmark = pytest.mark.feature("K-05")
 
 SESSION_MS, REBALANCE_MS = 10_000, 60_000
 SUBSCRIPTION = bytes.fromhex("000100000001000174ffffffff00000000")
+
+
+def sync_request(
+    member_id: str, generation: int, assignments: dict[str, bytes], protocol_name: str | None = None
+) -> SyncRequest:
+    return SyncRequest(
+        who=Identity(member_id, None),
+        generation=generation,
+        protocol_type="consumer",
+        protocol_name=protocol_name,
+        assignments=assignments,
+    )
 
 
 class Scene:
@@ -28,11 +45,11 @@ class Scene:
             members_max=members_max,
             new_member_id=lambda name: f"{name}-{next(self.numbers)}",
         )
-        self.group = Group("g", self.limits, self.now)
+        self.group = ClassicGroup("g", self.limits, self.now)
         self.answers: dict[Ticket, JoinAnswer | SyncAnswer] = {}
-        self.held: list[Any] = []
+        self.held: list[Effects] = []
         self.hold = False
-        self.stored: list[Any] = []
+        self.stored: list[GroupValue] = []
 
     @property
     def now(self) -> Now:
@@ -44,20 +61,26 @@ class Scene:
 
     def take(self, effects: Effects) -> None:
         for record in effects.records:
-            self.stored.append(record.value)
-            if self.hold:
-                self.held.append(record)
-            elif record.stored is not None:
-                self.take(record.stored(self.now))
-        for ticket, answer in effects.deliveries:
+            assert record.value is not None
+            self.stored.append(decode_group(record.value))
+        if self.hold:
+            self.held.append(effects)
+        else:
+            self.resume(effects)
+        for ticket, answer in effects.replies:
             assert ticket not in self.answers, "answered twice"
+            assert isinstance(answer, JoinAnswer | SyncAnswer)
             self.answers[ticket] = answer
+
+    def resume(self, effects: Effects) -> None:
+        """The records of the effects are on disk."""
+        for event in effects.then:
+            self.take(self.group.resume(Stored(event), self.now))
 
     def release(self) -> None:
         held, self.held = self.held, []
-        for record in held:
-            if record.stored is not None:
-                self.take(record.stored(self.now))
+        for effects in held:
+            self.resume(effects)
 
     def join(self, ticket: str, member_id: str = "", **changes: Any) -> JoinAnswer | None:
         values: dict[str, Any] = {
@@ -81,8 +104,7 @@ class Scene:
     def sync(self, ticket: str, member_id: str, generation: int = -1, **assignments: bytes) -> SyncAnswer | None:
         generation = self.group.generation if generation < 0 else generation
         by_id = {name.replace("_", "-"): value for name, value in assignments.items()}
-        who = Identity(member_id, None)
-        self.take(self.group.sync(who, generation, ("consumer", None), by_id, ticket))
+        self.take(self.group.sync(sync_request(member_id, generation, by_id), ticket, self.now))
         answer = self.answers.get(ticket)
         assert answer is None or isinstance(answer, SyncAnswer)
         return answer
@@ -92,9 +114,15 @@ class Scene:
         return self.group.heartbeat(Identity(member_id, instance_id), generation, self.now)
 
     def leave(self, *member_ids: str) -> list[ErrorCode]:
-        codes, effects = self.group.leave([Identity(item, None) for item in member_ids], self.now)
+        return self.leave_as([Identity(item, None) for item in member_ids])
+
+    def leave_as(self, leaving: list[Identity]) -> list[ErrorCode]:
+        effects = self.group.leave(leaving, "leave", self.now)
+        (answer,) = [reply.answer for reply in effects.replies if reply.ticket == "leave"]
+        assert isinstance(answer, LeaveAnswer)
+        effects.replies = [reply for reply in effects.replies if reply.ticket != "leave"]
         self.take(effects)
-        return codes
+        return list(answer.codes)
 
     def run_due(self) -> None:
         while self.group.wake_ms is not None and self.group.wake_ms <= self.time_ms:
@@ -165,8 +193,9 @@ def test_a_refused_assignment_starts_the_rebalance_again() -> None:
     scene.join("j1")
     scene.hold = True
     scene.sync("s1", "c-1", c_1=b"all")
-    (record,) = scene.held
-    scene.take(record.refused(ErrorCode.UNKNOWN_SERVER_ERROR, scene.now))
+    (effects,) = scene.held
+    (event,) = effects.then
+    scene.take(scene.group.resume(Refused(event, ErrorCode.UNKNOWN_SERVER_ERROR), scene.now))
     assert scene.answers["s1"].error is ErrorCode.UNKNOWN_SERVER_ERROR
     assert scene.state == "PreparingRebalance"
 
@@ -185,7 +214,8 @@ def test_an_id_that_is_never_used_lapses() -> None:
     scene = Scene()
     scene.join("j1", needs_member_id=True)
     scene.pass_time(SESSION_MS)
-    assert not scene.group.pending
+    assert scene.group.is_vacant
+    assert not scene.group.rebalance.deadlines.pending
     assert scene.join("j2", "c-1").error is ErrorCode.UNKNOWN_MEMBER_ID  # type: ignore[union-attr]
 
 
@@ -259,8 +289,8 @@ def test_the_last_one_out_leaves_an_empty_group() -> None:
     assert scene.leave("c-1", "c-1", "c-2") == [0, ErrorCode.UNKNOWN_MEMBER_ID, 0]
     assert scene.state == "Empty"
     assert scene.group.generation == 3
-    assert scene.stored[-1] == scene.group.value()
-    assert scene.stored[-1].members == ()
+    assert scene.stored[-1] == scene.group.rebalance.value()
+    assert scene.stored[-1] == GroupValue("consumer", 3, None, None, scene.now.wall_ms, ())
     assert scene.group.protocol_type == "consumer"
     assert not scene.group.reads("t")
 
@@ -328,7 +358,7 @@ def test_errors_of_a_sync() -> None:
     scene.stable_pair()
     assert scene.sync("a", "c-1", 7).error is ErrorCode.ILLEGAL_GENERATION  # type: ignore[union-attr]
     assert scene.sync("b", "c-9").error is ErrorCode.UNKNOWN_MEMBER_ID  # type: ignore[union-attr]
-    scene.take(scene.group.sync(Identity("c-1", None), 2, ("consumer", "sticky"), {}, "c"))
+    scene.take(scene.group.sync(sync_request("c-1", 2, {}, "sticky"), "c", scene.now))
     assert scene.answers["c"].error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     assert scene.sync("d", "c-2").assignment == b"two"  # type: ignore[union-attr]
     scene.join("j", "c-1")
@@ -369,25 +399,24 @@ def test_a_full_group_takes_nobody() -> None:
 
 def test_commits_are_checked() -> None:
     scene = Scene()
-    nobody = Identity("", None)
-    scene.group.check_commit(nobody, -1, scene.now)
+    scene.group.check_commit(NO_MEMBER, scene.now)
     scene.join("j1")
 
-    def code(who: Identity, generation: int) -> ErrorCode:
+    def code(member_id: str, generation: int, instance_id: str | None = None) -> ErrorCode:
         try:
-            scene.group.check_commit(who, generation, scene.now)
+            scene.group.check_commit(CommitClaim(member_id, instance_id, generation), scene.now)
         except KafkaError as error:
             return error.code
         return ErrorCode.NONE
 
-    me = Identity("c-1", None)
+    me = "c-1"
     assert code(me, 1) is ErrorCode.REBALANCE_IN_PROGRESS
     scene.sync("s1", "c-1")
     assert code(me, 1) is ErrorCode.NONE
     assert code(me, 2) is ErrorCode.ILLEGAL_GENERATION
     assert code(me, -1) is ErrorCode.ILLEGAL_GENERATION
-    assert code(nobody, -1) is ErrorCode.UNKNOWN_MEMBER_ID
-    assert code(Identity("c-1", "i"), 1) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert code("", -1) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert code("c-1", 1, "i") is ErrorCode.UNKNOWN_MEMBER_ID
     scene.join("j2")
     assert code(me, 1) is ErrorCode.NONE  # while others join, what was read may still be committed
 
@@ -398,7 +427,7 @@ def test_a_commit_is_a_sign_of_life() -> None:
     scene.sync("s1", "c-1")
     for _ in range(5):
         scene.pass_time(SESSION_MS - 1)
-        scene.group.check_commit(Identity("c-1", None), 1, scene.now)
+        scene.group.check_commit(CommitClaim("c-1", None, 1), scene.now)
     assert scene.state == "Stable"
 
 
@@ -471,8 +500,7 @@ class TestStaticMembers:
 
     def test_it_leaves_by_its_instance(self) -> None:
         scene = self.joined()
-        codes, effects = scene.group.leave([Identity("", "none"), Identity("", "one")], scene.now)
-        scene.take(effects)
+        codes = scene.leave_as([Identity("", "none"), Identity("", "one")])
         assert codes == [ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.NONE]
         assert scene.state == "Empty"
 
@@ -487,11 +515,13 @@ def test_a_restored_group_goes_on_in_its_generation() -> None:
     scene = Scene()
     scene.stable_pair()
     later = Now(50, 5_000_000)
-    restored = Group.restored("g", scene.stored[-1], scene.limits, later)
+    restored = ClassicGroup("g", scene.limits, later)
+    restored.restore(scene.stored[-1], later)
     assert restored.state.value == "Stable"
     assert restored.members.leader_id == "c-1"
     assert restored.heartbeat(Identity("c-2", None), 2, later) is ErrorCode.NONE
-    assert restored.value() == scene.stored[-1]
+    assert restored.rebalance.value() == scene.stored[-1]
+    assert restored.describe() == scene.group.describe()
     assert restored.reads("t")
     assert restored.wake_ms == 50 + SESSION_MS
     restored.advance(Now(50 + SESSION_MS, 0))
@@ -502,8 +532,9 @@ def test_a_restored_group_above_the_limit_rebalances() -> None:
     scene = Scene()
     scene.stable_pair()
     limits = GroupLimits(initial_rebalance_delay_ms=0, members_max=1, new_member_id=lambda name: name)
-    restored = Group.restored("g", scene.stored[-1], limits, scene.now)
-    restored.trim(scene.now)
+    restored = ClassicGroup("g", limits, scene.now)
+    restored.restore(scene.stored[-1], scene.now)
+    restored.loaded(scene.now)
     assert restored.state.value == "PreparingRebalance"
 
 
@@ -511,8 +542,9 @@ def test_an_abandoned_group_answers_everybody() -> None:
     scene = Scene()
     scene.stable_pair()
     scene.join("waits", "c-1")
-    for delivery in scene.group.abandon(ErrorCode.COORDINATOR_NOT_AVAILABLE):
-        scene.answers[delivery.ticket] = delivery.answer
+    for ticket, answer in scene.group.abandon(ErrorCode.COORDINATOR_NOT_AVAILABLE):
+        assert isinstance(answer, JoinAnswer | SyncAnswer)
+        scene.answers[ticket] = answer
     assert scene.answers["waits"].error is ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert scene.heartbeat("c-1") is ErrorCode.COORDINATOR_NOT_AVAILABLE
 

@@ -8,9 +8,25 @@ from hypothesis import strategies as st
 
 from penstock.broker.coordination.placement import java_hash, partition_of
 from penstock.broker.coordination.record_primitives import MalformedRecord
-from penstock.broker.groups import records
-from penstock.broker.groups.records import CommittedOffset, GroupKey, GroupValue, MemberValue, OffsetKey
-from penstock.broker.groups.subscription import subscribed_topics
+from penstock.broker.groups.classic.records import (
+    CLASSIC_GROUP,
+    GroupKey,
+    GroupValue,
+    MemberValue,
+    decode_group,
+    encode_group,
+)
+from penstock.broker.groups.consumer_protocol import subscribed_topics
+from penstock.broker.groups.log.record_table import decode_key
+from penstock.broker.groups.offsets.records import (
+    OFFSET_COMMIT,
+    CommittedOffset,
+    OffsetChange,
+    OffsetKey,
+    decode_offset,
+    encode_offset,
+    offset_records,
+)
 
 TOPIC_ID = uuid.UUID("74f6baa7-d001-4aea-914d-11b7bcd3a05e")
 SUBSCRIPTION = bytes.fromhex("000100000001000174ffffffff00000000")
@@ -77,49 +93,57 @@ GROUPS = [
 ]
 
 
+def decoded(key: bytes) -> tuple[object, object]:
+    """The kind that a key is of, and the key."""
+    found = decode_key(key)
+    assert found is not None
+    return found[0].kind, found[1]
+
+
 @pytest.mark.feature("F-01")
 @pytest.mark.parametrize(("key", "committed", "key_bytes", "value_bytes"), OFFSETS)
 def test_offset_records_are_kafkas(
     key: OffsetKey, committed: CommittedOffset, key_bytes: str, value_bytes: str
 ) -> None:
-    prefix = records.offset_key_prefix(key.group_id, key.topic)
-    assert records.offset_key(prefix, key.partition).hex() == key_bytes
-    assert records.encode_offset(committed).hex() == value_bytes
-    assert records.decode_key(bytes.fromhex(key_bytes)) == key
-    assert records.decode_offset(bytes.fromhex(value_bytes)) == committed
+    assert OFFSET_COMMIT.encode_key(key).hex() == key_bytes
+    (record,) = offset_records(key.group_id, [OffsetChange(key.topic, key.partition, committed)])
+    assert record == OFFSET_COMMIT.record(key, committed)
+    assert encode_offset(committed).hex() == value_bytes
+    assert decoded(bytes.fromhex(key_bytes)) == (OFFSET_COMMIT, key)
+    assert decode_offset(bytes.fromhex(value_bytes)) == committed
 
 
 @pytest.mark.feature("F-01")
 @pytest.mark.parametrize(("group_id", "value", "value_bytes"), GROUPS)
 def test_group_records_are_kafkas(group_id: str, value: GroupValue, value_bytes: str) -> None:
-    assert records.decode_key(records.group_key(group_id)) == GroupKey(group_id)
-    assert records.group_key("simple2").hex() == "0002000773696d706c6532"
-    assert records.encode_group(value).hex() == value_bytes
-    assert records.decode_group(bytes.fromhex(value_bytes)) == value
+    assert decoded(CLASSIC_GROUP.encode_key(GroupKey(group_id))) == (CLASSIC_GROUP, GroupKey(group_id))
+    assert CLASSIC_GROUP.encode_key(GroupKey("simple2")).hex() == "0002000773696d706c6532"
+    assert encode_group(value).hex() == value_bytes
+    assert decode_group(bytes.fromhex(value_bytes)) == value
 
 
 def test_older_and_newer_versions_are_read() -> None:
     v0 = "0000" + "0000000000000007" + "000178" + "0000000000000009"
-    assert records.decode_offset(bytes.fromhex(v0)) == CommittedOffset(7, -1, "x", 9)
+    assert decode_offset(bytes.fromhex(v0)) == CommittedOffset(7, -1, "x", 9)
     v3 = "0003" + "0000000000000007" + "00000002" + "000178" + "0000000000000009"
-    assert records.decode_offset(bytes.fromhex(v3)) == CommittedOffset(7, 2, "x", 9)
+    assert decode_offset(bytes.fromhex(v3)) == CommittedOffset(7, 2, "x", 9)
     group_v0 = "0000" + "0001" + "63" + "00000003" + "ffff" + "ffff" + "00000001"
     group_v0 += "000161" + "000162" + "000163" + "00001770" + "00000000" + "00000001" + "64"
     member = MemberValue("a", None, "b", "c", 6000, 6000, b"", b"d")
-    assert records.decode_group(bytes.fromhex(group_v0)) == GroupValue("c", 3, None, None, -1, (member,))
+    assert decode_group(bytes.fromhex(group_v0)) == GroupValue("c", 3, None, None, -1, (member,))
     group_v4 = "0004" + "0263" + "00000003" + "00" + "0261" + "0000000000000005" + "02"
     group_v4 += "0261" + "00" + "0262" + "0263" + "00000001" + "00001770" + "01" + "0264" + "00" + "00"
     member = MemberValue("a", None, "b", "c", 1, 6000, b"", b"d")
-    assert records.decode_group(bytes.fromhex(group_v4)) == GroupValue("c", 3, None, "a", 5, (member,))
+    assert decode_group(bytes.fromhex(group_v4)) == GroupValue("c", 3, None, "a", 5, (member,))
 
 
-def test_keys_of_other_kinds_are_nobodys_business() -> None:
-    assert records.decode_key(b"\x00\x03\x00\x01g") is None
+def test_keys_of_unknown_kinds_are_not_decoded() -> None:
+    assert decode_key(b"\x00\x03\x00\x01g") is None
 
 
 @given(st.binary(max_size=200))
 def test_garbage_never_does_more_than_raise(data: bytes) -> None:
-    for decode in (records.decode_key, records.decode_offset, records.decode_group):
+    for decode in (decode_key, decode_offset, decode_group):
         try:
             decode(data)
         except MalformedRecord:
@@ -134,7 +158,7 @@ int32 = st.integers(-(1 << 31), (1 << 31) - 1)
 @given(int64, int32, text, int64, st.uuids())
 def test_offsets_round_trip(offset: int, epoch: int, metadata: str, commit_ms: int, topic_id: uuid.UUID) -> None:
     committed = CommittedOffset(offset, epoch, metadata, commit_ms, topic_id=topic_id)
-    assert records.decode_offset(records.encode_offset(committed)) == committed
+    assert decode_offset(encode_offset(committed)) == committed
 
 
 members = st.builds(
@@ -158,7 +182,7 @@ def test_groups_round_trip(
     kind: str, generation: int, protocol: str | None, leader: str | None, at: int, joined: list[MemberValue]
 ) -> None:
     value = GroupValue(kind, generation, protocol, leader, at, tuple(joined))
-    assert records.decode_group(records.encode_group(value)) == value
+    assert decode_group(encode_group(value)) == value
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.broker.groups.offsets import OffsetChange
-from penstock.broker.groups.pending_offsets import PendingOffset, PendingOffsets
-from penstock.broker.groups.records import CommittedOffset
+from penstock.broker.groups.offsets.pending import PendingOffset, PendingOffsets
+from penstock.broker.groups.offsets.records import CommittedOffset, OffsetChange
 
 pytestmark = pytest.mark.feature("K-07")
 

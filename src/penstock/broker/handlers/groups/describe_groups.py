@@ -10,7 +10,8 @@ between they are those of the last generation.
 from __future__ import annotations
 
 from penstock.broker.broker import Broker
-from penstock.broker.groups.group import Group, GroupState
+from penstock.broker.groups.description import GroupDescription
+from penstock.broker.groups.group_state import GroupState
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity
@@ -32,7 +33,7 @@ def _describe(broker: Broker, request: Request[Entity], group_id: str) -> Entity
     except KafkaError as error:
         return _described(request, group_id, error_code=error.code, group_state="")
     if group is not None:
-        return _found(request, group)
+        return _found(request, group.describe())
     if request.version >= 6:
         return _described(
             request,
@@ -44,7 +45,7 @@ def _describe(broker: Broker, request: Request[Entity], group_id: str) -> Entity
     return _described(request, group_id)
 
 
-def _found(request: Request[Entity], group: Group) -> Entity:
+def _found(request: Request[Entity], group: GroupDescription) -> Entity:
     is_stable = group.state is GroupState.STABLE
     members = [
         request.reply.DescribedGroupMember(
@@ -52,10 +53,10 @@ def _found(request: Request[Entity], group: Group) -> Entity:
             group_instance_id=member.instance_id,
             client_id=member.client_id,
             client_host=member.client_host,
-            member_metadata=member.metadata(group.protocol_name) if is_stable else b"",
+            member_metadata=member.metadata if is_stable else b"",
             member_assignment=member.assignment,
         )
-        for member in group.shown_members
+        for member in group.members
     ]
     return _described(
         request,

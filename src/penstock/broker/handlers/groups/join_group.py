@@ -10,7 +10,7 @@ Versions:
 from __future__ import annotations
 
 from penstock.broker.broker import Broker
-from penstock.broker.groups.exchange import JoinAnswer, JoinRequest
+from penstock.broker.groups.classic.exchange import JoinAnswer, JoinRequest
 from penstock.broker.request import Request
 from penstock.model.errors import KafkaError
 from penstock.protocol.kafka.messages import Entity, milliseconds
@@ -19,7 +19,7 @@ from penstock.protocol.kafka.versioned import field
 
 async def handle(broker: Broker, request: Request[Entity]) -> Entity:
     try:
-        answer = await broker.groups.join(request.body.group_id, _request(request))
+        answer = await broker.groups.classic.join(request.body.group_id, _request(request))
     except KafkaError as error:
         answer = JoinAnswer(error=error.code)
     name = answer.protocol_name

@@ -8,7 +8,7 @@ Versions:
 from __future__ import annotations
 
 from penstock.broker.broker import Broker
-from penstock.broker.groups.group import Identity
+from penstock.broker.groups.claim import Identity
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity
@@ -21,11 +21,11 @@ async def handle(broker: Broker, request: Request[Entity]) -> Entity:
     else:
         leaving = [Identity(item.member_id, item.group_instance_id) for item in request.body.members]
     try:
-        codes = await broker.groups.leave(request.body.group_id, leaving)
+        codes = await broker.groups.classic.leave(request.body.group_id, leaving)
     except KafkaError as error:
         if error.code is not ErrorCode.UNKNOWN_MEMBER_ID:
             return reply.LeaveGroupResponse(throttle_time=0, error_code=error.code, members=())
-        codes = [error.code] * len(leaving)  # there is no such group
+        codes = (error.code,) * len(leaving)  # there is no such group
     if request.version < 3:
         return reply.LeaveGroupResponse(throttle_time=0, error_code=codes[0])
     members = [

@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.broker.broker import Broker
-from penstock.broker.groups.group import Identity
-from penstock.broker.groups.offsets import OffsetChange
-from penstock.broker.groups.records import CommittedOffset
+from penstock.broker.groups.claim import CommitClaim
+from penstock.broker.groups.offsets.records import CommittedOffset, OffsetChange
 from penstock.broker.request import Request
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
@@ -105,13 +104,13 @@ def _collect(
 
 async def _commit(broker: Broker, request: Request[Entity], codes: Codes, changes: list[OffsetChange]) -> None:
     body = request.body
+    claim = CommitClaim(
+        member_id=body.member_id,
+        instance_id=field(body, "group_instance_id"),
+        generation=body.generation_id_or_member_epoch,
+        knows_epochs=request.version >= 9,
+    )
     try:
-        await broker.groups.commit(
-            body.group_id,
-            Identity(body.member_id, field(body, "group_instance_id")),
-            body.generation_id_or_member_epoch,
-            changes,
-            unknown_group=ErrorCode.GROUP_ID_NOT_FOUND if request.version >= 9 else ErrorCode.ILLEGAL_GENERATION,
-        )
+        await broker.groups.commit(body.group_id, claim, changes)
     except KafkaError as error:
         codes.update(dict.fromkeys(codes, error.code))

@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Iterable
 
 from penstock.broker.broker import Broker
 from penstock.broker.delivery.core.position import is_position_text
-from penstock.broker.groups.offsets import Table
-from penstock.broker.groups.records import CommittedOffset
+from penstock.broker.groups.offsets.group_offsets import Table
+from penstock.broker.groups.offsets.records import CommittedOffset
 from penstock.broker.request import Request
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError

@@ -7,8 +7,8 @@ Versions:
 from __future__ import annotations
 
 from penstock.broker.broker import Broker
-from penstock.broker.groups.exchange import SyncAnswer
-from penstock.broker.groups.group import Identity
+from penstock.broker.groups.claim import Identity
+from penstock.broker.groups.classic.exchange import SyncAnswer, SyncRequest
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity
@@ -34,10 +34,11 @@ async def _sync(broker: Broker, request: Request[Entity]) -> SyncAnswer:
     protocol = (field(body, "protocol_type"), field(body, "protocol_name"))
     if request.version >= 5 and None in protocol:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-    return await broker.groups.sync(
-        body.group_id,
-        Identity(body.member_id, field(body, "group_instance_id")),
-        body.generation_id,
-        protocol,
-        {item.member_id: bytes(item.assignment) for item in body.assignments},
+    wanted = SyncRequest(
+        who=Identity(body.member_id, field(body, "group_instance_id")),
+        generation=body.generation_id,
+        protocol_type=protocol[0],
+        protocol_name=protocol[1],
+        assignments={item.member_id: bytes(item.assignment) for item in body.assignments},
     )
+    return await broker.groups.classic.sync(body.group_id, wanted)

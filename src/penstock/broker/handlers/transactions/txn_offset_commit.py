@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 
 from penstock.broker.answers.partition_codes import encode_codes
 from penstock.broker.broker import Broker
-from penstock.broker.groups.group import Identity
-from penstock.broker.groups.offsets import OffsetChange
-from penstock.broker.groups.records import CommittedOffset
+from penstock.broker.groups.claim import NO_GENERATION, CommitClaim
+from penstock.broker.groups.offsets.records import CommittedOffset, OffsetChange
 from penstock.broker.handlers.transactions.add_partitions_to_txn import SECOND_GENERATION
 from penstock.broker.produce.transactional import verify_partition
 from penstock.broker.request import Request
@@ -87,13 +86,13 @@ async def _commit(broker: Broker, request: Request[Entity], changes: list[Offset
         verify_partition(broker.transactions, body.transactional_id, sender, partition)
     else:
         await broker.transactions.add_partitions(body.transactional_id, sender, [place], SECOND_GENERATION)
-    await broker.groups.commit_in_transaction(
-        body.group_id,
-        Identity(field(body, "member_id", ""), field(body, "group_instance_id")),
-        field(body, "generation_id", -1),
-        changes,
-        sender,
+    claim = CommitClaim(
+        member_id=field(body, "member_id", ""),
+        instance_id=field(body, "group_instance_id"),
+        generation=field(body, "generation_id", NO_GENERATION),
+        in_transaction=True,
     )
+    await broker.groups.commit_in_transaction(body.group_id, claim, changes, sender)
 
 
 def _shown(code: ErrorCode, version: int) -> ErrorCode:

@@ -1,8 +1,8 @@
-"""Bringing a shard back from its log: every record of the partition is read, the last of each key counts.
+"""Loading a shard from its log: every record of the partition is read, the last of each key counts.
 
-Reading goes on in small steps between other work, because decoding is Python and the event loop has others to serve.
-Members get their generation and assignment back and only their sessions begin anew, so a restart of the broker does
-not rebalance anybody. Records of kinds that we do not know, and records that do not decode, are left alone and counted.
+Reading goes on in small steps between other work, because decoding is Python and the event loop must not wait for it.
+Members get their generation and assignment back and only their sessions start again, so a restart of the broker does
+not cause rebalances. Records of unknown kinds, and records that do not decode, are left alone and counted.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import logging
 
 from penstock.broker.coordination.coordinator_log import CoordinatorState, batch_items
 from penstock.broker.coordination.record_primitives import MalformedRecord
-from penstock.broker.groups import records
-from penstock.broker.groups.exchange import Now
-from penstock.broker.groups.group import Group, GroupLimits
-from penstock.broker.groups.offsets import GroupOffsets, OffsetChange
-from penstock.broker.groups.pending_offsets import PendingOffset
-from penstock.broker.groups.records import GroupKey, OffsetKey
-from penstock.broker.groups.shard import Shard
+from penstock.broker.groups.effects import Now
+from penstock.broker.groups.group_state import GroupType
+from penstock.broker.groups.kinds import GroupFactories
+from penstock.broker.groups.log.record_table import Loaded, decode_key
+from penstock.broker.groups.log.shard import Shard
+from penstock.broker.groups.offsets.offset_table import OffsetTable
+from penstock.broker.groups.offsets.pending import PendingOffset
+from penstock.broker.groups.offsets.records import OffsetChange, OffsetKey
 from penstock.model.batch import BatchHeader, iter_headers
 from penstock.model.control_record import Marker, parse_marker
 from penstock.model.errors import KafkaError
@@ -27,7 +28,7 @@ from penstock.runtime.turns import Turns
 log = logging.getLogger(__name__)
 
 
-async def load(shard: Shard, limits: GroupLimits, now: Now) -> None:
+async def load(shard: Shard, factories: GroupFactories, now: Now) -> None:
     """Fill the shard and make it active; it fails if its log cannot be read to the end."""
     partition = shard.partition
     turns = Turns()
@@ -37,20 +38,20 @@ async def load(shard: Shard, limits: GroupLimits, now: Now) -> None:
         log.error("%s-%d cannot be loaded: %r", partition.topic, partition.index, error)
         shard.fail()
         return
+    into = Loaded(shard.groups, shard.offsets, factories, now)
     unknown = 0
     for key, (_, value) in replay.values.items():
         if value is not None:
-            unknown += not _restore(shard, key, value, limits, now)
+            unknown += not _restore(into, key, value)
         await turns.pause()
-    unknown += _restore_pending(shard, replay)
-    for group_id in {*shard.offsets, *shard.pending.group_ids}:
-        if group_id not in shard.groups:  # offsets of a consumer that assigns partitions by itself
-            shard.groups[group_id] = Group(group_id, limits, now)
+    unknown += _restore_pending(shard.offsets, replay)
+    for group_id in shard.offsets.group_ids:
+        into.group(GroupType.CLASSIC, group_id)  # for consumers that assign partitions by themselves
     if unknown:
         log.warning("%s-%d: %d records were not understood", partition.topic, partition.index, unknown)
-    await asyncio.sleep(0)  # many small ones together are long, too
+    await asyncio.sleep(0)  # many shards that take less than a turn each are long together
     while shard.ended_meanwhile:
-        shard.end_pending(shard.ended_meanwhile.pop(0))
+        shard.offsets.end_pending(shard.ended_meanwhile.pop(0))
     shard.state = CoordinatorState.ACTIVE
 
 
@@ -89,38 +90,42 @@ async def _read(shard: Shard, turns: Turns) -> _Replay:
     return replay
 
 
-def _restore_pending(shard: Shard, replay: _Replay) -> int:
-    """What open transactions have committed so far; how many records were not understood."""
+def _restore(into: Loaded, key: bytes, value: bytes) -> bool:
+    """Load one record; False if its kind is unknown or it does not decode."""
+    try:
+        found = decode_key(key)
+        if found is None:
+            return False
+        row, decoded = found
+        row.load(into, decoded, row.kind.decode_value(value))
+    except MalformedRecord:
+        return False
+    return True
+
+
+def _restore_pending(offsets: OffsetTable, replay: _Replay) -> int:
+    """Load the commits of open transactions. Returns how many records were not understood."""
     unknown = 0
     for producer_id, items in replay.open.items():
         for offset, key, value in items:
             try:
-                what = records.decode_key(key)
-                if not isinstance(what, OffsetKey) or value is None:
-                    raise MalformedRecord("not an offset")
-                change = OffsetChange(what.topic, what.partition, records.decode_offset(value))
+                pending = _pending_offset(offset, key, value)
             except MalformedRecord:
                 unknown += 1
                 continue
             overtaken_at, by = replay.values.get(key, (-1, None))
             if overtaken_at > offset and by is None:
                 continue  # deleted meanwhile
-            shard.pending.add(producer_id, PendingOffset(offset, what.group_id, change))
+            offsets.pending.add(producer_id, pending)
             if overtaken_at > offset:
-                shard.pending.overtaken(what.group_id, [change], overtaken_at)
+                offsets.pending.overtaken(pending.group_id, [pending.change], overtaken_at)
     return unknown
 
 
-def _restore(shard: Shard, key: bytes, value: bytes, limits: GroupLimits, now: Now) -> bool:
-    """Put one record's meaning into the shard; False if it has none that we know."""
-    try:
-        what = records.decode_key(key)
-        if isinstance(what, OffsetKey):
-            change = OffsetChange(what.topic, what.partition, records.decode_offset(value))
-            shard.offsets.setdefault(what.group_id, GroupOffsets()).load(change)
-        elif isinstance(what, GroupKey):
-            group = Group.restored(what.group_id, records.decode_group(value), limits, now)
-            shard.groups[what.group_id] = group
-    except MalformedRecord:
-        return False
-    return what is not None
+def _pending_offset(offset: int, key: bytes, value: bytes | None) -> PendingOffset:
+    found = decode_key(key)
+    if found is None or not isinstance(found[1], OffsetKey) or value is None:
+        raise MalformedRecord("only offsets are committed in transactions")
+    row, decoded = found
+    change = OffsetChange(decoded.topic, decoded.partition, row.kind.decode_value(value))
+    return PendingOffset(offset, decoded.group_id, change)

@@ -1,9 +1,9 @@
-"""Which topics a consumer subscribed to, from the metadata it sent with JoinGroup, and what it was assigned.
+"""Kafka's consumer protocol: the topics in a member's metadata, and the partitions in its assignment.
 
-The coordinator does not need to understand what members tell each other, and for other protocol types it cannot. It
-looks only to refuse OffsetDelete for a topic in use and to let offsets of topics that nobody reads any more expire.
-Every version of the consumer protocol begins with: version int16, topics array of string; of an assignment with:
-version int16, array of (topic string, array of partition int32).
+The coordinator need not understand what members tell each other, and for other protocol types it cannot. It reads these
+bytes only to refuse OffsetDelete for a topic in use, to let offsets of topics that are no longer read expire, and to
+show assignments. Every version of the metadata begins with: version int16, topics array of string; every version of an
+assignment with: version int16, array of (topic string, array of partition int32).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CONSUMER = "consumer"
 
 
 def subscribed_topics(protocol_type: str | None, metadata: Iterable[bytes]) -> frozenset[str] | None:
-    """The topics that any member reads, None when that cannot be known."""
+    """The topics that any member reads, None if they cannot be known."""
     if protocol_type != CONSUMER:
         return None
     topics: set[str] = set()
@@ -32,7 +32,7 @@ def subscribed_topics(protocol_type: str | None, metadata: Iterable[bytes]) -> f
 
 
 def assigned_partitions(protocol_type: str | None, assignment: bytes) -> dict[str, list[int]] | None:
-    """What a member was given, by topic; None when that cannot be known."""
+    """The partitions of a member by topic, None if they cannot be known."""
     if protocol_type != CONSUMER or not assignment:
         return None
     try:

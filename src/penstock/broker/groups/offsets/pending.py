@@ -1,8 +1,8 @@
 """Offsets that were committed inside transactions which have not ended yet.
 
 They are in the log of their group, but count only if and when their producer's transaction commits there. Of several
-commits for one partition the one that is later in the log wins, whatever ends first. A tombstone, as it is written when
-the group, the offset or the topic is deleted, takes away what is pending, too.
+commits for one partition the one that is later in the log wins, whichever transaction ends first. A tombstone, as it is
+written when the group, the offset or the topic is deleted, removes pending offsets, too.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from penstock.broker.groups.offsets import OffsetChange, StoredOffset
+from penstock.broker.groups.offsets.group_offsets import StoredOffset
+from penstock.broker.groups.offsets.records import OffsetChange
 
 Place = tuple[str, int]
 """Topic and partition."""
@@ -27,17 +28,17 @@ class PendingOffset(NamedTuple):
 
 
 class _Waiting:
-    """What is pending in one place of a group."""
+    """Pending commits for one partition of a group."""
 
     __slots__ = ("latest", "producers")
 
     def __init__(self) -> None:
         self.producers: set[int] = set()
-        self.latest = -1  # where in the log the commit is that counts
+        self.latest = -1  # log offset of the commit that counts
 
 
 class PendingOffsets:
-    """Those of one partition of `__consumer_offsets`, by producer id."""
+    """Pending offsets of one partition of `__consumer_offsets`, by producer id."""
 
     __slots__ = ("_by_group", "_by_producer")
 
@@ -46,13 +47,13 @@ class PendingOffsets:
         self._by_group: dict[str, dict[Place, _Waiting]] = {}
 
     def add(self, producer_id: int, pending: PendingOffset) -> None:
-        """In the order of the log: a later one of the same producer replaces the one before."""
+        """Add a commit, in the order of the log: a later one of the same producer replaces the one before."""
         self._by_producer.setdefault(producer_id, {})[pending.group_id, pending.place] = pending
         places = self._by_group.setdefault(pending.group_id, {})
         places.setdefault(pending.place, _Waiting()).producers.add(producer_id)
 
     def overtaken(self, group_id: str, changes: list[OffsetChange], log_offset: int) -> None:
-        """A commit outside of any transaction, or a tombstone, came later in the log."""
+        """Note a commit outside of any transaction, or a tombstone, that is later in the log."""
         places = self._by_group.get(group_id)
         if places is None:
             return
@@ -69,7 +70,7 @@ class PendingOffsets:
             self._forget(group_id, place)
 
     def end(self, producer_id: int, *, commit: bool) -> dict[str, list[OffsetChange]]:
-        """The producer's transaction is over. What counts from now on, by group."""
+        """End the producer's transaction. Returns the changes that count from now on, by group."""
         counting: dict[str, list[OffsetChange]] = {}
         for (group_id, place), pending in self._by_producer.pop(producer_id, {}).items():
             waiting = self._by_group[group_id][place]
@@ -101,7 +102,7 @@ class PendingOffsets:
         return iter(self._by_group.get(group_id, {}))
 
     def stored(self, group_id: str) -> Iterator[StoredOffset]:
-        """All that is pending for a group."""
+        """All pending offsets of a group."""
         for place, waiting in self._by_group.get(group_id, {}).items():
             for producer_id in waiting.producers:
                 committed = self._by_producer[producer_id][group_id, place].change.committed

@@ -1,7 +1,7 @@
-"""Who is in a group: members by id and by instance, what each can speak, and who leads.
+"""The members of a group by id and by instance, the protocols that each offers, and the leader.
 
-Only bookkeeping: no states, no time, no answers. The first member to come leads until it leaves; a protocol can be
-chosen when every member offers it, and each member votes for the first of those in its own order.
+Only bookkeeping: no states, no time, no answers. The first member to join leads until it leaves. A protocol can be
+chosen if every member offers it, and each member votes for the first of those in its own order.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penstock.broker.groups.exchange import JoinedMember, Ticket
+from penstock.broker.groups.classic.exchange import JoinedMember, Protocols
+from penstock.broker.groups.classic.records import MemberValue
+from penstock.broker.groups.effects import Ticket
 from penstock.model.errors import ErrorCode, KafkaError
-
-Protocols = tuple[tuple[str, bytes], ...]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Member:
-    """One consumer in a group. `deadline_ms` is when its session ends, None while nothing is expected of it."""
+    """One consumer in a group. `deadline_ms` is when its session ends, None while no heartbeat is expected."""
 
     member_id: str
     instance_id: str | None
@@ -33,6 +33,33 @@ class Member:
     sync_ticket: Ticket | None = None
     deadline_ms: int | None = None
 
+    @classmethod
+    def restored(cls, value: MemberValue, protocol: str | None) -> Member:
+        """A member as the record of its group has it."""
+        return cls(
+            member_id=value.member_id,
+            instance_id=value.instance_id,
+            client_id=value.client_id,
+            client_host=value.client_host,
+            rebalance_timeout_ms=value.rebalance_timeout_ms,
+            session_timeout_ms=value.session_timeout_ms,
+            protocols=((protocol or "", value.subscription),),
+            assignment=value.assignment,
+        )
+
+    def value(self, protocol: str | None, assignment: bytes) -> MemberValue:
+        """The member as the record of its group has it, with the given assignment."""
+        return MemberValue(
+            self.member_id,
+            self.instance_id,
+            self.client_id,
+            self.client_host,
+            self.rebalance_timeout_ms,
+            self.session_timeout_ms,
+            self.metadata(protocol),
+            assignment,
+        )
+
     def metadata(self, protocol: str | None) -> bytes:
         for name, metadata in self.protocols:
             if name == protocol:
@@ -41,12 +68,12 @@ class Member:
 
     @property
     def is_waiting(self) -> bool:
-        """A parked request keeps a member alive, except the first join: nobody may wait for ever."""
+        """Whether a parked request keeps the member alive. The first join does not: its wait has a limit."""
         return not self.is_new and (self.join_ticket is not None or self.sync_ticket is not None)
 
 
 class Members:
-    """The members of one group, in the order in which they came."""
+    """The members of one group, in the order in which they joined."""
 
     def __init__(self) -> None:
         self._by_id: dict[str, Member] = {}
@@ -90,7 +117,7 @@ class Members:
             self.leader_id = next(iter(self._by_id), None)
 
     def rename(self, old_id: str, new_id: str) -> Member:
-        """A static member came back under a new id and takes its own place again (KIP-345)."""
+        """Give a static member that has come back its own place under its new id (KIP-345)."""
         member = self._by_id.pop(old_id)
         member.member_id = new_id
         self._by_id[new_id] = member
@@ -124,7 +151,7 @@ class Members:
         return votes.most_common(1)[0][0]
 
     def park_join(self, member: Member, ticket: Ticket) -> Ticket | None:
-        """Let a JoinGroup wait; returns the ticket that it displaces, if the member asked twice."""
+        """Let a JoinGroup wait. Returns the ticket that it displaces, if the member asked twice."""
         displaced = member.join_ticket
         if displaced is None:
             self.waiting_to_join += 1
@@ -149,7 +176,7 @@ class Members:
         return False
 
     def check(self, member_id: str, instance_id: str | None) -> Member:
-        """The member that a request speaks for; a replaced static member is fenced."""
+        """The member that a request says it is from; a static member that was replaced is fenced."""
         if instance_id is not None:
             current = self._instances.get(instance_id)
             if current is None:
@@ -162,7 +189,7 @@ class Members:
         return member
 
     def as_joined(self, protocol: str | None) -> tuple[JoinedMember, ...]:
-        """What the leader is told."""
+        """The members as the leader is told of them."""
         return tuple(JoinedMember(member.member_id, member.instance_id, member.metadata(protocol)) for member in self)
 
     @property

@@ -1,0 +1,89 @@
+"""One generation of a classic group: its number, the protocol that was chosen, and the topics that members read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.broker.groups.classic.exchange import JoinAnswer, SyncAnswer
+from penstock.broker.groups.classic.members import Member, Members
+from penstock.broker.groups.classic.records import GroupValue
+from penstock.broker.groups.consumer_protocol import subscribed_topics
+
+
+class Generation:
+    """The running generation; before the first one its number is 0."""
+
+    def __init__(self, members: Members) -> None:
+        self._members = members
+        self.number = 0
+        self.protocol_type: str | None = None
+        self.protocol_name: str | None = None
+        self.topics: frozenset[str] | None = None
+        """Topics that members subscribed to, None if they cannot be known."""
+
+    def begin(self) -> None:
+        """Begin the next generation with the members that there are."""
+        self.number += 1
+        self.protocol_name = self._members.choose_protocol() if len(self._members) else None
+        self.note_topics()
+
+    def note_topics(self) -> None:
+        self.topics = subscribed_topics(
+            self.protocol_type, (member.metadata(self.protocol_name) for member in self._members)
+        )
+
+    def clear_protocol(self) -> None:
+        """Forget the protocol: nobody speaks it any more."""
+        self.protocol_type = self.protocol_name = None
+
+    def restore(self, value: GroupValue) -> None:
+        """Go on as the record of the group tells, once its members are there."""
+        self.number = value.generation
+        self.protocol_type = value.protocol_type or None
+        self.protocol_name = value.protocol
+        self.note_topics()
+
+    def value(self, state_ms: int, assignments: Mapping[str, bytes] | None = None) -> GroupValue:
+        """The record of the group as it is, or with the assignments that it is about to get."""
+        return GroupValue(
+            protocol_type=self.protocol_type or "",
+            generation=self.number,
+            protocol=self.protocol_name,
+            leader=self._members.leader_id,
+            state_ms=state_ms,
+            members=tuple(
+                member.value(
+                    self.protocol_name,
+                    member.assignment if assignments is None else assignments.get(member.member_id, b""),
+                )
+                for member in self._members
+            ),
+        )
+
+    def join_answer(self, member: Member, *, skip_assignment: bool = False) -> JoinAnswer:
+        """The leader is told all members; it may be told to keep the assignment that there is (KIP-814)."""
+        is_leader = member.member_id == self._members.leader_id
+        return JoinAnswer(
+            member_id=member.member_id,
+            generation=self.number,
+            protocol_type=self.protocol_type,
+            protocol_name=self.protocol_name,
+            leader=self._members.leader_id or "",
+            skip_assignment=skip_assignment and is_leader,
+            members=self._members.as_joined(self.protocol_name) if is_leader else (),
+        )
+
+    def follower_answer(self, member: Member, leader: str) -> JoinAnswer:
+        """The answer to a member that must not believe that it leads."""
+        return JoinAnswer(
+            member_id=member.member_id,
+            generation=self.number,
+            protocol_type=self.protocol_type,
+            protocol_name=self.protocol_name,
+            leader=leader,
+        )
+
+    def sync_answer(self, member: Member) -> SyncAnswer:
+        return SyncAnswer(
+            protocol_type=self.protocol_type, protocol_name=self.protocol_name, assignment=member.assignment
+        )

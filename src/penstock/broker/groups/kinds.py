@@ -1,0 +1,20 @@
+"""Constructors of groups, a table by type: the only place where groups are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from penstock.broker.groups.classic.group import ClassicGroup
+from penstock.broker.groups.classic.limits import GroupLimits
+from penstock.broker.groups.effects import Now
+from penstock.broker.groups.group import CoordinatedGroup
+from penstock.broker.groups.group_state import GroupType
+from penstock.config.settings import GroupSettings
+
+GroupFactories = Mapping[GroupType, Callable[[str, Now], CoordinatedGroup]]
+"""Makes an empty group of a type, with the given id."""
+
+
+def group_factories(settings: GroupSettings) -> GroupFactories:
+    limits = GroupLimits.of(settings)
+    return {GroupType.CLASSIC: lambda group_id, now: ClassicGroup(group_id, limits, now)}

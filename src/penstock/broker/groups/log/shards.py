@@ -1,0 +1,165 @@
+"""All shards of the node: which one a group lives in, their life, and the clock of their groups.
+
+Everything runs on the event loop. While a shard is being loaded requests for its groups are answered
+COORDINATOR_LOAD_IN_PROGRESS, and if it has failed COORDINATOR_NOT_AVAILABLE (a KafkaError in both cases). The topic is
+made when the first group appears.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+
+from penstock.broker.coordination.coordinator_log import CoordinatorState
+from penstock.broker.coordination.coordinator_shards import CoordinatorShards
+from penstock.broker.groups.effects import Now, Reply
+from penstock.broker.groups.group import CoordinatedGroup
+from penstock.broker.groups.group_state import GroupState, GroupType
+from penstock.broker.groups.kinds import group_factories
+from penstock.broker.groups.log.expiry import OffsetExpiry
+from penstock.broker.groups.log.loading import load
+from penstock.broker.groups.log.shard import Shard
+from penstock.broker.groups.log.timers import GroupTimer
+from penstock.broker.groups.record_kind import KEY_STRING_BYTES_MAX
+from penstock.cluster.controller.controller import Controller
+from penstock.cluster.partition import Partition
+from penstock.cluster.partitions import PartitionTable
+from penstock.cluster.topics import TopicTable
+from penstock.config.settings import GroupSettings
+from penstock.model.control_record import Marker
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.topic_name import CONSUMER_OFFSETS
+from penstock.model.topic_partition import TopicPartition
+from penstock.runtime.clock import Clock
+
+log = logging.getLogger(__name__)
+
+
+class Shards:
+    """The groups of the node, by the partition of `__consumer_offsets` that holds them."""
+
+    def __init__(
+        self,
+        *,
+        settings: GroupSettings,
+        partitions: PartitionTable,
+        topics: TopicTable,
+        controller: Controller,
+        clock: Clock,
+    ) -> None:
+        self._settings = settings
+        self._topics = topics
+        self._clock = clock
+        self._factories = group_factories(settings)
+        self._shards = CoordinatorShards(CONSUMER_OFFSETS, partitions, topics, controller, self._new_shard)
+        self.timer = GroupTimer(clock, self._wake)
+        self.expiry = OffsetExpiry(self, topics, settings, clock)
+
+    def __iter__(self) -> Iterator[Shard]:
+        """The shards that can be asked."""
+        return iter(self._shards)
+
+    def now(self) -> Now:
+        return Now(self._clock.monotonic_ms(), self._clock.now_ms())
+
+    # --- life --------------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Begin to serve. Loading goes on in the background; `loaded` waits for it."""
+        self.timer.start()
+        self._topics.subscribe(self.expiry.topic_changed)
+        self._shards.start("groups", self._load, self.expiry.run)
+
+    async def loaded(self) -> None:
+        await self._shards.loaded()
+
+    async def stop(self) -> None:
+        self._topics.unsubscribe(self.expiry.topic_changed)
+        await self._shards.stop()
+        self.timer.stop()
+        for shard in self._shards.present():
+            shard.forget_all()
+            shard.state = CoordinatorState.FAILED
+
+    def _new_shard(self, partition: Partition) -> Shard:
+        return Shard(partition, now=self.now, deliver=_deliver, changed=self.timer.note)
+
+    async def _load(self) -> None:
+        for shard in self._shards.loading():
+            await load(shard, self._factories, self.now())
+            for group in tuple(shard.groups.values()):
+                shard.apply(group, group.loaded(self.now()))
+            self.expiry.forget_lost_topics(shard)
+
+    def _wake(self, group: CoordinatedGroup) -> None:
+        shard = self._shards.place(group.group_id)
+        if group.state is GroupState.DEAD or shard is None:
+            return
+        try:
+            shard.apply(group, group.advance(self.now()))
+        except Exception:  # a bug in one group must not stop the clocks of all others
+            log.exception("group %s could not go on", group.group_id)
+
+    # --- finding groups ----------------------------------------------------------------------------------------------
+
+    async def prepare(self) -> None:
+        """Make sure that the topic of the groups exists. Raises KafkaError if it cannot be made."""
+        await self._shards.prepare()
+
+    async def to_write(self, group_id: str) -> Shard:
+        """The shard of a group that may be new."""
+        await self.prepare()
+        shard = self.shard(group_id)
+        if shard is None:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return shard
+
+    def find(self, group_id: str) -> tuple[Shard, CoordinatedGroup] | None:
+        shard = self.shard(group_id)
+        group = None if shard is None else shard.groups.get(group_id)
+        return None if shard is None or group is None else (shard, group)
+
+    def shard(self, group_id: str) -> Shard | None:
+        """The shard of a group; None as long as no group has lived anywhere."""
+        return self._shards.holder(group_id)
+
+    async def place_of(self, group_id: str) -> TopicPartition:
+        """The partition that a transaction must include to commit offsets of this group."""
+        shard = await self.to_write(group_id)
+        return TopicPartition(CONSUMER_OFFSETS, shard.partition.index)
+
+    def end_transaction(self, partition: int, marker: Marker) -> None:
+        """Take note of a marker that is on disk in one of the partitions."""
+        shard = self._shards.all[partition] if partition < len(self._shards.all) else None
+        if shard is None:
+            return
+        if shard.state is CoordinatorState.LOADING:
+            shard.ended_meanwhile.append(marker)
+        elif shard.state is CoordinatorState.ACTIVE:
+            shard.offsets.end_pending(marker)
+
+    def check_loaded(self) -> None:
+        """Raise as long as there may be groups that are not known yet."""
+        if self._shards.is_loading:
+            raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+
+    def create(self, shard: Shard, group_id: str, group_type: GroupType = GroupType.CLASSIC) -> CoordinatedGroup:
+        """A new, empty group; it is stored with its first record or offset."""
+        if self.group_count >= self._settings.groups_max:
+            raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, f"{self.group_count} groups are the most")
+        if len(group_id.encode()) > KEY_STRING_BYTES_MAX:
+            raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+        group = shard.groups[group_id] = self._factories[group_type](group_id, self.now())
+        return group
+
+    @property
+    def group_count(self) -> int:
+        return sum(len(shard.groups) for shard in self._shards.present())
+
+
+def _deliver(reply: Reply) -> None:
+    ticket = reply.ticket
+    assert isinstance(ticket, asyncio.Future)
+    if not ticket.done():  # the client may have gone
+        ticket.set_result(reply.answer)
