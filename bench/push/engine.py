@@ -30,7 +30,7 @@ from penstock.model.records import batch_records, record_at
 from penstock.runtime.clock import SystemClock
 from penstock.storage.engine.disk_engine import DiskEngine
 from penstock.storage.interface import Log, LogConfig
-from penstock.storage.metadata.store import TopicRow
+from penstock.storage.metadata.topics import TopicRow
 
 CALLERS: Final = 4000
 MESSAGE: Final = NewRecord(None, b"m" * 100)
@@ -47,7 +47,7 @@ class Engine:
         self._engine = DiskEngine.open(root, StorageSettings(flush=flush))
         partition = PartitionId(uuid.uuid4(), 0)
         row = TopicRow("bench", partition.topic_id, 1, self._engine.metadata.boot, False, 1)
-        self._engine.metadata.create_topics([(row, {})])
+        self._engine.metadata.topics.create([(row, {})])
         self._engine.declare("bench", partition, LogConfig(segment_bytes=SEGMENT_BYTES), 0)
         self.log: Log = self._engine.log(partition)
         self.partition = Partition("bench", partition, self.log, 0)

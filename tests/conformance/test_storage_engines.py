@@ -18,7 +18,7 @@ from penstock.model.ids import PartitionId
 from penstock.node.storage import ENGINES
 from penstock.runtime.plugins import load_implementation
 from penstock.storage.interface import Log, LogConfig, OpenStorage, StorageEngine
-from penstock.storage.metadata.store import TopicRow
+from penstock.storage.metadata.topics import TopicRow
 from penstock.storage.observer import SilentObserver
 from tests.support.waiting import wait_until
 from tests.unit.storage.log_rig import NOW, make_batch, put, put_idempotent, values_of
@@ -38,8 +38,8 @@ class Bench:
         self.engine: StorageEngine = open_engine(directory, settings, SilentObserver())
         self._calls: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
         self.told: list[Log] = []
-        if TOPIC not in {row.topic_id for row in self.engine.metadata.topics()}:
-            self.engine.metadata.create_topics([(TopicRow("t", TOPIC, 1, 0, False, 1), {})])
+        if TOPIC not in {row.topic_id for row in self.engine.metadata.topics.all()}:
+            self.engine.metadata.topics.create([(TopicRow("t", TOPIC, 1, 0, False, 1), {})])
         self.engine.declare("t", PARTITION, LogConfig(), 0)
         self.engine.recover()
         self.engine.start(self._flushed, lambda call, *args: self._calls.append((call, args)))
@@ -142,7 +142,7 @@ def test_a_removed_partition_is_gone(bench: Bench) -> None:
     put(bench.log, b"a")
     bench.flush()
     old = bench.log
-    bench.engine.metadata.delete_topic(TOPIC)
+    bench.engine.metadata.topics.delete(TOPIC)
     bench.engine.remove(PARTITION)
     with pytest.raises(KafkaError):
         put(old, b"b")

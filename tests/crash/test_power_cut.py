@@ -101,7 +101,7 @@ def check_image(image: Path, workload: Workload, count: int) -> int:
     if not (image / "meta.db").exists():
         return 0  # the power failed before the first promise could be given
     bench = EngineBench(image, clock=workload.bench.clock)
-    known = {row.topic_id: row for row in bench.engine.metadata.topics()}
+    known = {row.topic_id: row for row in bench.engine.metadata.topics.all()}
     for row in known.values():
         bench.declare(row.name, row.topic_id, row.partitions, **CONFIGS[row.name])
     bench.start()

@@ -7,9 +7,7 @@ checks compare what a power cut leaves with the promises that were given before 
 
 from __future__ import annotations
 
-import contextlib
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -53,14 +51,9 @@ class RecordedMetadata(MetadataStore):
     """A metadata store whose every commit is a change of the recorded disk."""
 
     def __init__(self, files: FaultyFiles) -> None:
-        self._recorder = files
-        super().__init__(None)
-
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[Any]:
-        with super()._writing() as database:
-            yield database
-        self._recorder.record_durable(self._recorder.root / "meta.db", self._database.serialize())
+        super().__init__(
+            None, on_commit=lambda database: files.record_durable(files.root / "meta.db", database.serialize())
+        )
 
 
 @dataclass(slots=True)
@@ -225,6 +218,6 @@ class Workload:
         topic_id = self.topics["passing"]
         partition = PartitionId(topic_id, 0)
         self.diaries[partition].deleted = len(self.files.changes)
-        self.bench.engine.metadata.delete_topic(topic_id)
+        self.bench.engine.metadata.topics.delete(topic_id)
         self.bench.engine.remove(partition)
         self.topics["passing"] = self._create("passing", 1)

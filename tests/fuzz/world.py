@@ -23,7 +23,8 @@ from penstock.node.node import Node
 from penstock.node.storage import Storage
 from penstock.storage.memory.engine import MemoryEngine
 from penstock.storage.memory.log import MemoryLog
-from penstock.storage.metadata.store import MetadataStore, TopicRow
+from penstock.storage.metadata.store import MetadataStore
+from penstock.storage.metadata.topics import TopicRow
 from penstock.testing.inline_worker import InlineWorker
 from tests.fuzz.finding import Finding
 from tests.fuzz.virtual_loop import LoopClock, VirtualLoop
@@ -76,7 +77,7 @@ class World:
         self.broker = self.loop.run_until_complete(self._build())
 
     async def _build(self) -> Broker:
-        self._store.create_topics(
+        self._store.topics.create(
             [
                 (TopicRow(name, topic_id, 2, self._store.boot, False, 1), configs)
                 for name, (topic_id, configs) in TOPICS.items()

@@ -59,7 +59,9 @@ class AdminBroker:
         self.partitions = PartitionTable(engine=self.logs, topics=self.topics, boot=self.store.boot)
         parts |= {"controller": controller, "partitions": self.partitions, "clock": SystemClock()}
         metrics = BrokerMetrics()
-        quotas = Quotas(store=self.store, commands=controller.commands, clock=SystemClock(), probe=metrics.quotas)
+        quotas = Quotas(
+            store=self.store.quotas, commands=controller.commands, clock=SystemClock(), probe=metrics.quotas
+        )
         quotas.load()
         groups = GroupCoordinator(**parts)
         producer_ids = ProducerIds(_no_block)

@@ -21,7 +21,8 @@ from penstock.storage.engine.disk_engine import DiskEngine
 from penstock.storage.flush.sync_cost import SyncCost
 from penstock.storage.interface import Appended, Log, LogConfig
 from penstock.storage.memory.engine import MemoryEngine
-from penstock.storage.metadata.store import MetadataStore, TopicRow
+from penstock.storage.metadata.store import MetadataStore
+from penstock.storage.metadata.topics import TopicRow
 from penstock.testing.clock import ManualClock
 from penstock.testing.inline_worker import InlineWorker
 
@@ -121,7 +122,7 @@ class EngineBench(LogBench):
 
     def create(self, topic: str, topic_id: uuid.UUID, partitions: int = 1, **config: Any) -> None:
         row = TopicRow(topic, topic_id, partitions, self.engine.metadata.boot, False, 1)
-        self.engine.metadata.create_topics([(row, {})])
+        self.engine.metadata.topics.create([(row, {})])
         self.declare(topic, topic_id, partitions, **config)
 
     def declare(self, topic: str, topic_id: uuid.UUID, partitions: int = 1, **config: Any) -> None:

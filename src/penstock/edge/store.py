@@ -34,7 +34,7 @@ from penstock.runtime.pauses import pause_at
 from penstock.storage.data_directory import DataDirectoryError
 from penstock.storage.engine.disk_engine import DiskEngine
 from penstock.storage.interface import Log, LogConfig
-from penstock.storage.metadata.store import TopicRow
+from penstock.storage.metadata.topics import TopicRow
 from penstock.storage.observer import EngineObserver
 
 logger = logging.getLogger(__name__)
@@ -148,7 +148,7 @@ class Store:
         try:
             await self._save(replace(self.state, refresh=refresh))
         except Unstorable:
-            await _durably(self.engine.metadata.delete_topic, generation.id)
+            await _durably(self.engine.metadata.topics.delete, generation.id)
             raise
         pause_at("edge-begun")
         self.engine.declare(generation.topic, generation.partition, self._config, 0)
@@ -190,7 +190,7 @@ class Store:
         generation = self._generations.pop(identity.number)
         await generation.close()
         try:
-            await _durably(self.engine.metadata.delete_topic, identity.id)
+            await _durably(self.engine.metadata.topics.delete, identity.id)
         except Unstorable as error:  # the next start does it: no state names it any more
             logger.warning("generation %d stays on the disk for now: %s", identity.number, error)
         else:
@@ -229,7 +229,7 @@ def take_over(engine: DiskEngine, files: Files, topic: str, config: LogConfig) -
     """What the directory holds, or the beginning of it; generations that no state names are removed."""
     root = engine.data.root
     state = load_state(files, root)
-    known = engine.metadata.topics()
+    known = engine.metadata.topics.all()
     is_foreign = any(not is_generation(row.name) for row in known)
     if state is None or is_foreign:
         if is_foreign or engine.data.has_records():
@@ -240,7 +240,7 @@ def take_over(engine: DiskEngine, files: Files, topic: str, config: LogConfig) -
         state = State(topic=topic, active=first_generation())
         _create(engine, state.active)
         save_state(files, root, state)
-        known = engine.metadata.topics()
+        known = engine.metadata.topics.all()
     if state.topic != topic:
         raise DataDirectoryError(
             f"{root} holds the messages of topic {state.topic}, not of {topic}; choose another directory for {topic}"
@@ -248,7 +248,7 @@ def take_over(engine: DiskEngine, files: Files, topic: str, config: LogConfig) -
     wanted = {identity.id: identity for identity in state.generations}
     for row in known:
         if row.topic_id not in wanted:
-            engine.metadata.delete_topic(row.topic_id)
+            engine.metadata.topics.delete(row.topic_id)
     if missing := wanted.keys() - {row.topic_id for row in known}:
         for topic_id in missing:
             _create(engine, wanted[topic_id])
@@ -260,4 +260,4 @@ def take_over(engine: DiskEngine, files: Files, topic: str, config: LogConfig) -
 def _create(engine: DiskEngine, identity: GenerationId) -> None:
     """Any thread. Known to the engine's metadata, so that its tools find it."""
     row = TopicRow(identity.topic, identity.id, 1, engine.metadata.boot, internal=False, replication_factor=1)
-    engine.metadata.create_topics([(row, {})])
+    engine.metadata.topics.create([(row, {})])

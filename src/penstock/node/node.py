@@ -190,11 +190,13 @@ class Node:
             settings=settings, partitions=partitions, topics=topics, controller=controller, clock=clock
         )
 
-        quotas = Quotas(store=storage.metadata, commands=controller.commands, clock=clock, probe=self.metrics.quotas)
+        quotas = Quotas(
+            store=storage.metadata.quotas, commands=controller.commands, clock=clock, probe=self.metrics.quotas
+        )
         quotas.load()
 
         async def next_block(size: int) -> int:
-            return await asyncio.to_thread(storage.metadata.next_producer_id_block, size)
+            return await asyncio.to_thread(storage.metadata.producer_ids.next_block, size)
 
         producer_ids = ProducerIds(next_block)
         transactions = TransactionCoordinator(

@@ -41,7 +41,7 @@ class Door:
 
     def __init__(self, world: World) -> None:
         async def next_block(size: int) -> int:
-            return world.store.next_producer_id_block(size)
+            return world.store.producer_ids.next_block(size)
 
         self.world = world
         metrics = BrokerMetrics()
@@ -68,7 +68,7 @@ class Door:
             ),
             fetch_sessions=FetchSessions(),
             quotas=Quotas(
-                store=world.store, commands=world.controller.commands, clock=world.clock, probe=metrics.quotas
+                store=world.store.quotas, commands=world.controller.commands, clock=world.clock, probe=metrics.quotas
             ),
             telemetry=ClientTelemetry(
                 configs=world.controller.configs,

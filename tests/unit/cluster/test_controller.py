@@ -36,7 +36,7 @@ def create(node: AdminBroker, name: str, partitions: int = 1, **configs: str) ->
 
 def stop_writes(store: MetadataStore) -> None:
     """From now on the disk takes nothing more."""
-    store._database.execute("PRAGMA query_only = 1")
+    store.database.connection.execute("PRAGMA query_only = 1")
 
 
 def setting(**values: str) -> ConfigUpdate:
@@ -50,9 +50,9 @@ def setting(**values: str) -> ConfigUpdate:
 
 def test_a_topic_is_stored_declared_and_shown(node: AdminBroker) -> None:
     topic = create(node, "orders", 2, retention_ms="5")
-    (row,) = node.store.topics()
+    (row,) = node.store.topics.all()
     assert (row.name, row.topic_id, row.partitions, row.internal) == ("orders", topic.topic_id, 2, False)
-    assert node.store.configs("topic", "orders") == {"retention.ms": "5"}
+    assert node.store.configs.get("topic", "orders") == {"retention.ms": "5"}
     assert node.topics.get("orders") is topic
     assert {partition.partition for partition in node.engine.declared} == {0, 1}
     _, config, leader_epoch = node.engine.declared[PartitionId(topic.topic_id, 0)]
@@ -98,7 +98,7 @@ def test_a_client_that_goes_away_does_not_stop_what_has_begun(node: AdminBroker)
 
     node.run(give_up())
     assert node.topics.get("t") is not None
-    assert {row.name for row in node.store.topics()} == {"t", "__consumer_offsets"}
+    assert {row.name for row in node.store.topics.all()} == {"t", "__consumer_offsets"}
 
 
 def test_nothing_shows_that_could_not_be_stored(node: AdminBroker) -> None:
@@ -124,7 +124,7 @@ def test_validate_only_changes_nothing(node: AdminBroker) -> None:
     assert result.partition_count == 3
     create(node, "u")
     node.run(node.controller.topics.create_partitions("u", 9, validate_only=True))
-    assert [(row.name, row.partitions) for row in node.store.topics()] == [("u", 1)]
+    assert [(row.name, row.partitions) for row in node.store.topics.all()] == [("u", 1)]
     assert [topic.name for topic in node.topics.all()] == ["u"]
 
 
@@ -134,7 +134,7 @@ def test_deletion(node: AdminBroker) -> None:
     assert deleted is topic
     assert isinstance(unknown, KafkaError)
     assert unknown.code is ErrorCode.UNKNOWN_TOPIC_ID
-    assert node.store.topics() == []
+    assert node.store.topics.all() == []
     assert node.topics.get("t") is None
     assert {partition.partition for partition in node.engine.removed} == {0, 1}
     assert create(node, "t").topic_id != topic.topic_id
@@ -146,7 +146,7 @@ def test_growing(node: AdminBroker) -> None:
     node.run(node.controller.topics.create_partitions("t", 3))
     assert node.partitions.get("t", 0) is first
     assert node.partitions.get_by_id(topic.topic_id, 2).index == 2
-    assert node.store.topics()[0].partitions == 3
+    assert node.store.topics.all()[0].partitions == 3
 
 
 def test_configs_reach_open_logs(node: AdminBroker) -> None:
@@ -154,10 +154,10 @@ def test_configs_reach_open_logs(node: AdminBroker) -> None:
     log = node.partitions.get("t", 0).log
     node.run(node.controller.configs.alter_topic("t", setting(max_message_bytes="99")))
     assert log.config.max_message_bytes == 99
-    assert node.store.configs("topic", "t") == {"max.message.bytes": "99"}
+    assert node.store.configs.get("topic", "t") == {"max.message.bytes": "99"}
     node.run(node.controller.configs.alter_topic("t", lambda _: {}))
     assert log.config.max_message_bytes == 1_048_588
-    assert node.store.configs("topic", "t") == {}
+    assert node.store.configs.get("topic", "t") == {}
 
 
 def test_broker_defaults_reach_topics_that_set_nothing(node: AdminBroker) -> None:
@@ -177,7 +177,7 @@ def test_broker_defaults_reach_topics_that_set_nothing(node: AdminBroker) -> Non
 def test_other_scopes_are_kept_too(node: AdminBroker) -> None:
     node.run(node.controller.configs.alter(GROUP, "g", lambda _: {"consumer.session.timeout.ms": "50000"}))
     assert node.controller.configs.configured(GROUP) == ["g"]
-    assert node.store.configs("group", "g") == {"consumer.session.timeout.ms": "50000"}
+    assert node.store.configs.get("group", "g") == {"consumer.session.timeout.ms": "50000"}
     node.run(node.controller.configs.alter(GROUP, "g", lambda _: {}))
     assert node.controller.configs.configured(GROUP) == []
 

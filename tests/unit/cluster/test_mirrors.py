@@ -72,9 +72,9 @@ def test_a_topic_of_that_name_is_in_the_way_if_it_has_records(node: AdminBroker)
 
 def test_an_empty_topic_stays_if_its_deletion_cannot_be_stored(node: AdminBroker) -> None:
     (made,) = node.run(node.controller.topics.create([NewTopic(name="prices")]))
-    node.store._database.execute("PRAGMA query_only = 1")
+    node.store.database.connection.execute("PRAGMA query_only = 1")
     assert refusal(node, node.controller.mirrors.put(new_mirror())) is ErrorCode.KAFKA_STORAGE_ERROR
-    node.store._database.execute("PRAGMA query_only = 0")
+    node.store.database.connection.execute("PRAGMA query_only = 0")
     assert node.topics.get("prices") is made
 
 

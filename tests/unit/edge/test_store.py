@@ -18,7 +18,7 @@ from penstock.edge.reading import Reader
 from penstock.edge.store import Store
 from penstock.storage.data_directory import DataDirectoryError, DirectoryLocked
 from penstock.storage.engine.disk_engine import DiskEngine
-from penstock.storage.metadata.store import TopicRow
+from penstock.storage.metadata.topics import TopicRow
 from penstock.testing.faulty_files import FaultyFiles, Kind
 from tests.support.edge_store import SMALL, TOPIC, contents, message, messages, opened, places
 
@@ -289,10 +289,10 @@ def test_what_a_failed_flush_leaves_is_neither_promised_nor_stored_twice(tmp_pat
 def test_the_directory_of_a_broker_is_left_alone(tmp_path: Path) -> None:
     engine = DiskEngine.open(tmp_path, SMALL)
     row = TopicRow("orders", uuid.uuid4(), 1, engine.metadata.boot, internal=False, replication_factor=1)
-    engine.metadata.create_topics([(row, {})])
+    engine.metadata.topics.create([(row, {})])
     engine.close()
     with pytest.raises(DataDirectoryError, match="a broker's"):
         Store.open(tmp_path, TOPIC, settings=SMALL)
     engine = DiskEngine.open(tmp_path, SMALL)
-    assert [each.name for each in engine.metadata.topics()] == ["orders"]
+    assert [each.name for each in engine.metadata.topics.all()] == ["orders"]
     engine.close()

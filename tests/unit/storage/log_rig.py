@@ -36,9 +36,6 @@ class Journal:
     def set_log_start(self, partition: PartitionId, offset: int) -> None:
         self.log_start = offset
 
-    def add_epoch(self, partition: PartitionId, epoch: int, start_offset: int) -> None:
-        self.epochs.append((epoch, start_offset))
-
     def replace_epochs(self, partition: PartitionId, epochs: Sequence[tuple[int, int]]) -> None:
         self.epochs = list(epochs)
 

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from penstock.model.errors import ErrorCode
 from penstock.model.ids import PartitionId
 from penstock.storage.metadata.schema import SCHEMA_VERSION, MetadataError
-from penstock.storage.metadata.store import MetadataStore, TopicRow
+from penstock.storage.metadata.store import MetadataStore
+from penstock.storage.metadata.topics import TopicRow, UnknownTopic
 
 
 def row(name: str, *, partitions: int = 3, first_boot: int = 0, internal: bool = False) -> TopicRow:
@@ -38,100 +40,115 @@ def test_cluster_id_stays_and_boot_rises(path: Path) -> None:
 
 def test_in_memory() -> None:
     store = MetadataStore(None)
-    store.create_topics([(row("a"), {"retention.ms": "5"})])
-    assert [topic.name for topic in store.topics()] == ["a"]
-    assert store.configs("topic", "a") == {"retention.ms": "5"}
+    store.topics.create([(row("a"), {"retention.ms": "5"})])
+    assert [topic.name for topic in store.topics.all()] == ["a"]
+    assert store.configs.get("topic", "a") == {"retention.ms": "5"}
 
 
 def test_topics_survive_reopening(path: Path) -> None:
     store = MetadataStore(path)
     rows = [row("b", internal=True), row("a", partitions=7, first_boot=4)]
-    store.create_topics([(item, {}) for item in rows])
-    store.set_partitions(rows[0].topic_id, 9)
+    store.topics.create([(item, {}) for item in rows])
+    store.topics.set_partitions(rows[0].topic_id, 9)
     store.close()
     store = MetadataStore(path)
-    assert store.topics() == [rows[1], rows[0]._replace(partitions=9)]
+    assert store.topics.all() == [rows[1], rows[0]._replace(partitions=9)]
     store.close()
 
 
 def test_creation_is_all_or_nothing(path: Path) -> None:
     store = MetadataStore(path)
-    store.create_topics([(row("a"), {})])
+    store.topics.create([(row("a"), {})])
     with pytest.raises(sqlite3.IntegrityError):
-        store.create_topics([(row("b"), {"x": "1"}), (row("a"), {})])
-    assert [topic.name for topic in store.topics()] == ["a"]
-    assert store.configs("topic", "b") == {}
+        store.topics.create([(row("b"), {"x": "1"}), (row("a"), {})])
+    assert [topic.name for topic in store.topics.all()] == ["a"]
+    assert store.configs.get("topic", "b") == {}
     store.close()
 
 
 def test_deleting_a_topic_takes_what_is_its_own(path: Path) -> None:
     store = MetadataStore(path)
     gone, stays = row("gone"), row("stays")
-    store.create_topics([(gone, {"k": "v"}), (stays, {"k": "w"})])
+    store.topics.create([(gone, {"k": "v"}), (stays, {"k": "w"})])
     for topic in (gone, stays):
-        store.set_log_start(PartitionId(topic.topic_id, 1), 10)
-        store.add_epoch(PartitionId(topic.topic_id, 1), 0, 0)
-    store.delete_topic(gone.topic_id)
-    store.delete_topic(gone.topic_id)
-    assert store.topics() == [stays]
-    assert store.all_configs() == {("topic", "stays"): {"k": "w"}}
-    assert store.log_starts() == {PartitionId(stays.topic_id, 1): 10}
-    assert store.epochs(PartitionId(gone.topic_id, 1)) == []
-    # A log of the deleted topic may still be at work: what it writes is not kept.
-    store.set_log_start(PartitionId(gone.topic_id, 1), 99)
-    store.add_epoch(PartitionId(gone.topic_id, 1), 7, 99)
-    assert store.epochs(PartitionId(gone.topic_id, 1)) == []
-    assert PartitionId(gone.topic_id, 1) not in store.log_starts()
+        store.logs.set_log_start(PartitionId(topic.topic_id, 1), 10)
+        store.logs.replace_epochs(PartitionId(topic.topic_id, 1), [(0, 0)])
+    store.topics.delete(gone.topic_id)
+    store.topics.delete(gone.topic_id)
+    assert store.topics.all() == [stays]
+    assert store.configs.all() == {("topic", "stays"): {"k": "w"}}
+    assert store.logs.log_starts() == {PartitionId(stays.topic_id, 1): 10}
+    assert store.logs.epochs(PartitionId(gone.topic_id, 1)) == []
+    assert store.logs.all_epochs() == {PartitionId(stays.topic_id, 1): [(0, 0)]}
+    store.close()
+
+
+def test_nothing_is_stored_for_a_topic_without_a_row(path: Path) -> None:
+    """A log of a deleted topic may still be at work. It must be told: files that went would be missed at a start."""
+    store = MetadataStore(path)
+    gone = row("gone")
+    store.topics.create([(gone, {})])
+    store.topics.delete(gone.topic_id)
+    partition = PartitionId(gone.topic_id, 1)
+    for change in (
+        lambda: store.logs.set_log_start(partition, 99),
+        lambda: store.logs.replace_epochs(partition, [(7, 99)]),
+        lambda: store.topics.set_partitions(gone.topic_id, 5),
+        lambda: store.topics.set_diverged(gone.topic_id, "its parent went on without it"),
+    ):
+        with pytest.raises(UnknownTopic) as raised:
+            change()
+        assert raised.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert (store.topics.all(), store.logs.log_starts(), store.logs.all_epochs()) == ([], {}, {})
     store.close()
 
 
 def test_configs_are_changed_key_by_key() -> None:
     store = MetadataStore(None)
-    store.set_configs("broker", "1", {"a": "1", "b": "2"})
-    store.set_configs("broker", "1", {"a": None, "b": "3", "c": "4"})
-    store.set_configs("group", "1", {"a": "x"})
-    assert store.configs("broker", "1") == {"b": "3", "c": "4"}
-    assert store.all_configs() == {("broker", "1"): {"b": "3", "c": "4"}, ("group", "1"): {"a": "x"}}
+    store.configs.change("broker", "1", {"a": "1", "b": "2"})
+    store.configs.change("broker", "1", {"a": None, "b": "3", "c": "4"})
+    store.configs.change("group", "1", {"a": "x"})
+    assert store.configs.get("broker", "1") == {"b": "3", "c": "4"}
+    assert store.configs.all() == {("broker", "1"): {"b": "3", "c": "4"}, ("group", "1"): {"a": "x"}}
 
 
 @pytest.mark.feature("X-02")
 def test_producer_id_blocks_are_never_given_twice(path: Path) -> None:
     store = MetadataStore(path)
-    assert [store.next_producer_id_block(), store.next_producer_id_block()] == [0, 1000]
+    assert [store.producer_ids.next_block(), store.producer_ids.next_block()] == [0, 1000]
     store.close()
     store = MetadataStore(path)
-    assert store.next_producer_id_block(10) == 2000
-    assert store.next_producer_id_block() == 2010
+    assert store.producer_ids.next_block(10) == 2000
+    assert store.producer_ids.next_block() == 2010
     store.close()
 
 
 def test_quotas_are_durable_and_removable(path: Path) -> None:
     store = MetadataStore(path)
-    store.set_quotas([("a", "rate", "5.0"), ("a", "share", "nan"), ("b", "rate", "7.0")])
-    store.set_quotas([("a", "rate", "6.0"), ("b", "rate", None), ("c", "rate", None)])
+    store.quotas.change([("a", "rate", "5.0"), ("a", "share", "nan"), ("b", "rate", "7.0")])
+    store.quotas.change([("a", "rate", "6.0"), ("b", "rate", None), ("c", "rate", None)])
     store.close()
     store = MetadataStore(path)
-    assert store.quotas() == [("a", "rate", "6.0"), ("a", "share", "nan")]
+    assert store.quotas.all() == [("a", "rate", "6.0"), ("a", "share", "nan")]
     store.close()
 
 
 def test_epochs_are_sorted_and_replaceable() -> None:
     store = MetadataStore(None)
     topic = row("a")
-    store.create_topics([(topic, {})])
+    store.topics.create([(topic, {})])
     partition = PartitionId(topic.topic_id, 0)
-    store.add_epoch(partition, 5, 100)
-    store.add_epoch(partition, 2, 40)
-    assert store.epochs(partition) == [(2, 40), (5, 100)]
-    store.replace_epochs(partition, [(5, 60)])
-    assert store.epochs(partition) == [(5, 60)]
+    store.logs.replace_epochs(partition, [(5, 100), (2, 40)])
+    assert store.logs.epochs(partition) == [(2, 40), (5, 100)]
+    store.logs.replace_epochs(partition, [(5, 60)])
+    assert store.logs.epochs(partition) == [(5, 60)]
 
 
 def test_any_thread_may_write(path: Path) -> None:
     store = MetadataStore(path)
     blocks: list[int] = []
     threads = [
-        threading.Thread(target=lambda: blocks.extend(store.next_producer_id_block() for _ in range(10)))
+        threading.Thread(target=lambda: blocks.extend(store.producer_ids.next_block() for _ in range(10)))
         for _ in range(4)
     ]
     for thread in threads:
@@ -154,7 +171,7 @@ def test_a_newer_schema_is_refused(path: Path) -> None:
 @pytest.mark.parametrize("position", [0, 4096])
 def test_a_damaged_file_is_refused(path: Path, position: int) -> None:
     store = MetadataStore(path)
-    store.create_topics([(row(f"topic-{index}"), {"k": "v" * 50}) for index in range(200)])
+    store.topics.create([(row(f"topic-{index}"), {"k": "v" * 50}) for index in range(200)])
     store.close()
     data = bytearray(path.read_bytes())
     data[position : position + 3000] = b"\xa5" * 3000

@@ -17,7 +17,7 @@ from penstock.model.ids import PartitionId
 from penstock.storage.engine.disk_engine import DiskEngine
 from penstock.storage.interface import LogConfig
 from penstock.storage.log.log import DiskLog
-from penstock.storage.metadata.store import TopicRow
+from penstock.storage.metadata.topics import TopicRow
 from tests.support.waiting import wait_until
 
 PARTITION = PartitionId(uuid.UUID(int=9), 0)
@@ -48,8 +48,8 @@ class Loop:
 def open_engine(root: Path, loop: Loop) -> DiskEngine:
     settings = StorageSettings(min_free_bytes=0, reserve_bytes=0, compaction_check_interval_ms=10)
     engine = DiskEngine.open(root, settings)
-    if not engine.metadata.topics():
-        engine.metadata.create_topics([(TopicRow("keyed", PARTITION.topic_id, 1, 0, False, 1), {})])
+    if not engine.metadata.topics.all():
+        engine.metadata.topics.create([(TopicRow("keyed", PARTITION.topic_id, 1, 0, False, 1), {})])
     engine.declare("keyed", PARTITION, KEYED, engine.metadata.boot)
     engine.start(lambda log: None, loop.call_soon)
     return engine

@@ -103,31 +103,31 @@ def test_older_metadata_deletes_nothing(tmp_path: Path, caplog: pytest.LogCaptur
 def test_a_deletion_that_was_recorded_is_finished_by_the_next_start(tmp_path: Path) -> None:
     """The process dies between the record and the removal of the directory."""
     bench = written(tmp_path)
-    bench.engine.metadata.delete_topic(TOPIC)
+    bench.engine.metadata.topics.delete(TOPIC)
     bench.engine.metadata.close()
     again = reopened(tmp_path)
     assert again.engine.orphans == []
     assert not topic_directory(tmp_path).exists()
     assert list((tmp_path / "trash").iterdir()) == []
-    assert again.engine.metadata.deleted_topics() == {}
+    assert again.engine.metadata.topics.deleted() == {}
     again.engine.close()
 
 
 def test_a_record_of_deletion_stays_until_the_directory_is_gone(tmp_path: Path) -> None:
     bench = written(tmp_path)
     bench.create("other", uuid.UUID(int=2))
-    bench.engine.metadata.delete_topic(TOPIC)
+    bench.engine.metadata.topics.delete(TOPIC)
     bench.engine.remove(PARTITION)
-    assert bench.engine.metadata.deleted_topics() == {TOPIC: "prices"}
+    assert bench.engine.metadata.topics.deleted() == {TOPIC: "prices"}
     bench.engine.tick()
     bench.settle()
-    assert bench.engine.metadata.deleted_topics() == {}
+    assert bench.engine.metadata.topics.deleted() == {}
     # A topic without records has no directory; its record goes as well.
-    bench.engine.metadata.delete_topic(uuid.UUID(int=2))
+    bench.engine.metadata.topics.delete(uuid.UUID(int=2))
     bench.engine.remove(PartitionId(uuid.UUID(int=2), 0))
     bench.engine.tick()
     bench.settle()
-    assert bench.engine.metadata.deleted_topics() == {}
+    assert bench.engine.metadata.topics.deleted() == {}
     bench.engine.close()
 
 
@@ -141,12 +141,12 @@ def test_metadata_of_the_first_schema_is_migrated(tmp_path: Path) -> None:
     database.execute("PRAGMA user_version = 1")
     database.close()
     looked_at = MetadataStore(tmp_path / "meta.db", read_only=True)
-    assert [row.mirror for row in looked_at.topics()] == [False]
+    assert [row.mirror for row in looked_at.topics.all()] == [False]
     looked_at.close()
     bench = reopened(tmp_path, declare=True)
     assert bench.values() == ["precious"]
-    bench.engine.metadata.delete_topic(TOPIC)
-    assert bench.engine.metadata.deleted_topics() == {TOPIC: "prices"}
-    assert bench.engine.metadata.quotas() == []
+    bench.engine.metadata.topics.delete(TOPIC)
+    assert bench.engine.metadata.topics.deleted() == {TOPIC: "prices"}
+    assert bench.engine.metadata.quotas.all() == []
     bench.engine.close()
     assert SCHEMA_VERSION == 5

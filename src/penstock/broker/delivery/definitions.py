@@ -10,21 +10,20 @@ from penstock.broker.delivery.dead_letter_topics import dead_letter_topic
 from penstock.cluster.topics import Topic, TopicTable
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import TOPIC_NAME_LENGTH_MAX
-from penstock.storage.metadata.push_tables import SubscriptionRow
-from penstock.storage.metadata.store import MetadataStore
+from penstock.storage.metadata.subscriptions import StoredSubscriptions, SubscriptionRow
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,200}")
 
 
 class Definitions:
-    def __init__(self, store: MetadataStore, topics: TopicTable, most: int) -> None:
+    def __init__(self, store: StoredSubscriptions, topics: TopicTable, most: int) -> None:
         self._store = store
         self._topics = topics
         self._most = most
         self._rows: dict[str, SubscriptionRow] = {}
 
     def load(self) -> None:
-        self._rows.update({row.name: row for row in self._store.subscriptions()})
+        self._rows.update({row.name: row for row in self._store.all()})
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -93,9 +92,9 @@ class Definitions:
 
     async def put(self, row: SubscriptionRow) -> None:
         """A new one, or a change; durable when this returns."""
-        await asyncio.to_thread(self._store.put_subscription, row)
+        await asyncio.to_thread(self._store.put, row)
         self._rows[row.name] = row
 
     async def remove(self, name: str) -> None:
-        await asyncio.to_thread(self._store.delete_subscription, name)
+        await asyncio.to_thread(self._store.delete, name)
         self._rows.pop(name, None)

@@ -23,7 +23,7 @@ from penstock.cluster.partition import Partition
 from penstock.cluster.topics import Topic, TopicChange
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.push.values import Start, StartKind
-from penstock.storage.metadata.push_tables import SubscriptionRow
+from penstock.storage.metadata.subscriptions import SubscriptionRow
 
 log = logging.getLogger(__name__)
 

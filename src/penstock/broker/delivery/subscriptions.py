@@ -29,8 +29,8 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.net.outbox import Outbox
 from penstock.observability.timings import Timings
 from penstock.protocol.push.values import Start
-from penstock.storage.metadata.push_tables import SubscriptionRow
 from penstock.storage.metadata.store import MetadataStore
+from penstock.storage.metadata.subscriptions import SubscriptionRow
 
 
 class Subscriptions:
@@ -42,7 +42,7 @@ class Subscriptions:
         self.latency = Timings()
         settings = broker.settings.push
         self._locks = Locks()
-        self._definitions = Definitions(store, broker.topics, settings.subscriptions_max)
+        self._definitions = Definitions(store.subscriptions, broker.topics, settings.subscriptions_max)
         self.commits = Commits(
             groups=broker.groups,
             topics=broker.topics,

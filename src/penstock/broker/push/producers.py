@@ -13,8 +13,7 @@ from typing import Final
 from penstock.broker.transactions.producer_ids import ProducerIds
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.runtime.clock import Clock
-from penstock.storage.metadata.push_tables import PushProducerRow
-from penstock.storage.metadata.store import MetadataStore
+from penstock.storage.metadata.push_producers import PushProducerRow, StoredPushProducers
 
 CACHED_MAX: Final = 20_000
 UNUSED_MS: Final = 7 * 24 * 3600 * 1000
@@ -24,7 +23,7 @@ TOUCH_MS: Final = 24 * 3600 * 1000
 class PushProducers:
     """Of all push clients. Those in use are in memory; the rest is in meta.db."""
 
-    def __init__(self, store: MetadataStore, producer_ids: ProducerIds, clock: Clock) -> None:
+    def __init__(self, store: StoredPushProducers, producer_ids: ProducerIds, clock: Clock) -> None:
         self._store = store
         self._producer_ids = producer_ids
         self._clock = clock
@@ -52,11 +51,11 @@ class PushProducers:
         if not client_id:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "a PUBLISH with a sequence needs a client id")
         async with self._lock:
-            row = self._known.get(client_id) or await asyncio.to_thread(self._store.push_producer, client_id)
+            row = self._known.get(client_id) or await asyncio.to_thread(self._store.get, client_id)
             known = None if row is None else self._check(row, epoch)
             producer_id = await self._producer_ids.next() if known is None else known
             changed = PushProducerRow(client_id, epoch, producer_id, self._clock.now_ms())
-            await asyncio.to_thread(self._store.put_push_producer, changed)
+            await asyncio.to_thread(self._store.put, changed)
             self._known[client_id] = changed
             self._known.move_to_end(client_id)
             if len(self._known) > CACHED_MAX:
@@ -65,4 +64,4 @@ class PushProducers:
 
     async def forget_unused(self) -> int:
         """Clients that have not published for long; how many."""
-        return await asyncio.to_thread(self._store.forget_push_producers, self._clock.now_ms() - UNUSED_MS)
+        return await asyncio.to_thread(self._store.forget, self._clock.now_ms() - UNUSED_MS)

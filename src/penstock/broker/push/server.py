@@ -37,7 +37,7 @@ class PushDoor:
         loop = asyncio.get_running_loop()
         self.settings = broker.settings.push
         self.subscriptions = Subscriptions(broker, store, outbox)
-        self.producers = PushProducers(store, broker.producer_ids, broker.clock)
+        self.producers = PushProducers(store.push_producers, broker.producer_ids, broker.clock)
         self.publisher = Publisher(broker, loop.call_soon)
         self.requests = Requests(broker, self.subscriptions, self.settings)
         self.outbox = outbox

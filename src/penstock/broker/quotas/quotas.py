@@ -30,13 +30,13 @@ from penstock.cluster.controller.commands import Commands
 from penstock.model.errors import KafkaError
 from penstock.observability.quota_probe import QuotaProbe
 from penstock.runtime.clock import Clock
-from penstock.storage.metadata.store import MetadataStore
+from penstock.storage.metadata.quotas import StoredQuotas
 
 
 class Quotas:
     """Single writer of the quota table, and the one place that knows who is over which limit."""
 
-    def __init__(self, *, store: MetadataStore, commands: Commands, clock: Clock, probe: QuotaProbe) -> None:
+    def __init__(self, *, store: StoredQuotas, commands: Commands, clock: Clock, probe: QuotaProbe) -> None:
         self.probe = probe
         self.produce: ClientMeters[Rate] = ClientMeters(Rate)
         self.fetch: ClientMeters[Rate] = ClientMeters(Rate)
@@ -74,7 +74,7 @@ class Quotas:
 
     def load(self) -> None:
         """From the store, without a loop."""
-        self._apply([Change(entity_of_text(text), key, float(value)) for text, key, value in self._store.quotas()])
+        self._apply([Change(entity_of_text(text), key, float(value)) for text, key, value in self._store.all()])
 
     async def resolve_names(self) -> None:
         """Find the addresses of hosts that have quotas by name: after `load`, when it may take its time."""
@@ -99,7 +99,7 @@ class Quotas:
                 self._resolved |= hosts
                 self._apply(changes)
 
-            await self._commands.change_store(lambda: self._store.set_quotas(rows), then=show)
+            await self._commands.change_store(lambda: self._store.change(rows), then=show)
         return results
 
     def matching(self, components: Sequence[Component], *, strict: bool) -> Iterator[Entity]:

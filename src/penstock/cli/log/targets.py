@@ -109,7 +109,7 @@ def _with_metadata(targets: list[Target], root: Path | None) -> list[Target]:
     except MetadataError as error:
         raise CommandError(str(error)) from error
     try:
-        starts, configs = store.log_starts(), store.all_configs()
+        starts, configs = store.logs.log_starts(), store.configs.all()
     finally:
         store.close()
     known = []

@@ -78,7 +78,7 @@ class ConfigsFrontend:
         changes = difference(topic.configs, configs)
         if not changes:
             return topic
-        await self._commands.durably(self._store.set_configs, TOPIC, topic.name, changes)
+        await self._commands.durably(self._store.configs.change, TOPIC, topic.name, changes)
         changed = replace(topic, configs=configs, encodings={})
         await self._backend.configure(changed, Turns())
         self._topics.put(changed)
@@ -102,7 +102,7 @@ class ConfigsFrontend:
         changes = difference(before, configs)
         if validate_only or not changes:
             return
-        await self._commands.durably(self._store.set_configs, scope, name, changes)
+        await self._commands.durably(self._store.configs.change, scope, name, changes)
         self._others[scope, name] = configs
         self.changes[scope] += 1
         if scope == BROKER:

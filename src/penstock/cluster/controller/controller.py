@@ -47,9 +47,9 @@ class Controller:
 
     def load(self) -> None:
         """Fill the tables from the store and declare every partition. Before anything else, without a loop."""
-        configs = self._store.all_configs()
+        configs = self._store.configs.all()
         self.configs.load(configs)
-        for row in self._store.topics():
+        for row in self._store.topics.all():
             self.backend.load(to_topic(row, configs.get((TOPIC, row.name), {})))
 
     async def close(self) -> None:

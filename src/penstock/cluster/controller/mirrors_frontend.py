@@ -60,7 +60,7 @@ class MirrorsFrontend:
         before = topic
         if new.partition_count > topic.partition_count:
             self._topics_frontend.checks().check_growth(topic, new.partition_count, None)
-            await self._commands.durably(self._store.set_partitions, topic.topic_id, new.partition_count)
+            await self._commands.durably(self._store.topics.set_partitions, topic.topic_id, new.partition_count)
             topic = replace(topic, partition_count=new.partition_count, encodings={})
             await self._backend.show(topic, Turns(), first=before.partition_count)
         return await self._configs.set_topic(topic, configs)
@@ -74,7 +74,7 @@ class MirrorsFrontend:
             return False
         self._topics.remove(topic.topic_id)
         try:
-            await self._commands.durably(self._store.delete_topic, topic.topic_id)
+            await self._commands.durably(self._store.topics.delete, topic.topic_id)
         except KafkaError:
             self._topics.put(topic)
             raise
@@ -87,7 +87,7 @@ class MirrorsFrontend:
         wanted = NewTopic(name=new.name, partition_count=new.partition_count, configs=list(configs.items()))
         checked = self._topics_frontend.checks().check(wanted)
         row = new_row(checked, boot=self._store.boot)._replace(topic_id=new.topic_id, mirror=True)
-        await self._commands.durably(self._store.create_topics, [(row, checked.configs)])
+        await self._commands.durably(self._store.topics.create, [(row, checked.configs)])
         topic = to_topic(row, checked.configs)
         await self._backend.show(topic, Turns())
         return topic
@@ -95,11 +95,11 @@ class MirrorsFrontend:
     async def _drop(self, topic: Topic) -> None:
         if self._topics.get_by_id(topic.topic_id) is None:
             return
-        await self._commands.durably(self._store.delete_topic, topic.topic_id)
+        await self._commands.durably(self._store.topics.delete, topic.topic_id)
         await self._backend.remove(topic, Turns())
 
     async def _set_diverged(self, topic: Topic, reason: str) -> None:
         current = self._topics.get_by_id(topic.topic_id)
         if current is not None and current.diverged != reason:
-            await self._commands.durably(self._store.set_diverged, topic.topic_id, reason)
+            await self._commands.durably(self._store.topics.set_diverged, topic.topic_id, reason)
             self._topics.put(replace(current, diverged=reason, encodings={}))

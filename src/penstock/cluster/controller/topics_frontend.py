@@ -17,7 +17,8 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import TopicId
 from penstock.model.topic_name import CONSUMER_OFFSETS, INTERNAL_NAMES, TRANSACTION_STATE
 from penstock.runtime.turns import Turns
-from penstock.storage.metadata.store import MetadataStore, TopicRow
+from penstock.storage.metadata.store import MetadataStore
+from penstock.storage.metadata.topics import TopicRow
 
 Admit = Callable[[int], None]
 """Told how many partitions are about to be created or deleted; raises KafkaError if the client may not."""
@@ -115,7 +116,7 @@ class TopicsFrontend:
             results.append(to_topic(*rows[-1]))
         if rows and not validate_only:
             try:
-                await self._commands.durably(self._store.create_topics, rows)
+                await self._commands.durably(self._store.topics.create, rows)
             except KafkaError as error:
                 return [error if isinstance(result, Topic) else result for result in results]
             for result in results:
@@ -134,7 +135,7 @@ class TopicsFrontend:
         configs = _INTERNAL_CONFIGS[name]
         checked = CheckedTopic(name=name, partition_count=counts[name], replication_factor=1, configs=configs)
         row = new_row(checked, boot=self._store.boot, internal=True)
-        await self._commands.durably(self._store.create_topics, [(row, checked.configs)])
+        await self._commands.durably(self._store.topics.create, [(row, checked.configs)])
         topic = to_topic(row, checked.configs)
         await self._backend.show(topic, Turns())
         return topic
@@ -159,7 +160,7 @@ class TopicsFrontend:
         try:
             if admit is not None:
                 admit(topic.partition_count)
-            await self._commands.durably(self._store.delete_topic, topic.topic_id)
+            await self._commands.durably(self._store.topics.delete, topic.topic_id)
         except KafkaError as error:
             return error
         await self._backend.remove(topic, turns)
@@ -182,7 +183,7 @@ class TopicsFrontend:
             admit(count - topic.partition_count)
         grown = replace(topic, partition_count=count, encodings={})
         if not validate_only:
-            await self._commands.durably(self._store.set_partitions, topic.topic_id, count)
+            await self._commands.durably(self._store.topics.set_partitions, topic.topic_id, count)
             await self._backend.show(grown, Turns(), first=topic.partition_count)
         return grown
 

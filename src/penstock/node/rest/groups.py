@@ -24,7 +24,7 @@ from penstock.node.rest.paging import first_names, name_after, to_cursor
 from penstock.node.rest.parameters import LIMIT, Cursor, GroupName, Limit
 from penstock.node.rest.problems import not_found
 from penstock.runtime.turns import Turns
-from penstock.storage.metadata.push_tables import SubscriptionRow
+from penstock.storage.metadata.subscriptions import SubscriptionRow
 
 States = Annotated[list[GroupState] | None, Query(description="Only in one of these states.")]
 

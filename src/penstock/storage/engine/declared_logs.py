@@ -23,7 +23,7 @@ from penstock.storage.admission.epochs import EpochEntry
 from penstock.storage.data_directory import DataDirectory
 from penstock.storage.interface import LogConfig
 from penstock.storage.log.recovered_log import RecoveredLog
-from penstock.storage.metadata.store import MetadataStore
+from penstock.storage.metadata.log_journal import StoredLogs
 from penstock.storage.observer import EngineObserver
 from penstock.storage.recovery.tail_recovery import (
     INLINE_SCAN_BYTES,
@@ -48,14 +48,14 @@ class UnopenedLogs:
     """`declared` has all partitions, open or not."""
 
     def __init__(
-        self, files: Files, data: DataDirectory, metadata: MetadataStore, clock: Clock, observer: EngineObserver
+        self, files: Files, data: DataDirectory, stored: StoredLogs, clock: Clock, observer: EngineObserver
     ) -> None:
         self._files = files
         self._data = data
         self._clock = clock
         self._observer = observer
-        self._log_starts = metadata.log_starts()
-        self._epochs = metadata.all_epochs()
+        self._log_starts = stored.log_starts()
+        self._epochs = stored.all_epochs()
         self._tails: list[TailAnswer] = []
         self._recovered: dict[PartitionId, RecoveredLog] = {}
         self.declared: dict[PartitionId, Declared] = {}

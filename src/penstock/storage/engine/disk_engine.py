@@ -89,17 +89,17 @@ class DiskEngine:
             cache=self.file_cache,
             commit=self.commit,
             gate=self.gate,
-            journal=metadata,
+            journal=metadata.logs,
             observer=self.observer,
             verify_on_read=settings.verify_on_read.value,
             on_damage=self._found_damage,
         )
         self.catalog = catalog or Catalog(None)
         self.damaged: dict[PartitionId, str] = {}
-        self.trash = Trash(files, data, metadata)
+        self.trash = Trash(files, data, metadata.topics)
         self.orphans: Sequence[Path] = []  # directories below topics/ that no topic and no deletion explains
         self._lock: DirectoryLock | None = None
-        self._unopened = UnopenedLogs(files, data, metadata, clock, self.observer)
+        self._unopened = UnopenedLogs(files, data, metadata.logs, clock, self.observer)
         self._declared = self._unopened.declared
         self._logs: dict[PartitionId, DiskLog] = {}
         self._is_recovered = False

@@ -21,6 +21,7 @@ from penstock.storage.engine.opener import Opener
 from penstock.storage.interface import LogState
 from penstock.storage.log.log import DiskLog
 from penstock.storage.log.retention import RetentionPlan, plan_retention, remove_file
+from penstock.storage.metadata.topics import UnknownTopic
 from penstock.storage.recovery.scrub import Scrubber
 
 if TYPE_CHECKING:
@@ -223,6 +224,8 @@ class Upkeep:
     def _retention_done(self, log: DiskLog, plan: RetentionPlan) -> Done:
         def done(error: BaseException | None) -> None:
             self._busy.discard(log)
+            if isinstance(error, UnknownTopic):
+                return  # deleted meanwhile: the files go with the topic
             if error is not None:
                 _log.warning("%s-%d: retention: %s", log.topic, log.partition.partition, error)
                 if plan.sync_failed:

@@ -18,16 +18,16 @@ from pathlib import Path
 from penstock.model.ids import PartitionId, TopicId
 from penstock.runtime.files import Files
 from penstock.storage.data_directory import DataDirectory
-from penstock.storage.metadata.store import MetadataStore
+from penstock.storage.metadata.topics import StoredTopics
 
 
 class Trash:
     """Owned by the log engine."""
 
-    def __init__(self, files: Files, data: DataDirectory, metadata: MetadataStore) -> None:
+    def __init__(self, files: Files, data: DataDirectory, topics: StoredTopics) -> None:
         self._files = files
         self._data = data
-        self._metadata = metadata
+        self._topics = topics
         self._leaving: dict[TopicId, Path] = {}  # recorded as deleted; where the directory was
         self.is_full = True  # what a crash left
 
@@ -48,7 +48,7 @@ class Trash:
 
     def sort_out(self, known: Collection[PartitionId]) -> list[Path]:
         """Discard what was recorded as deleted; returns the directories that nothing explains."""
-        deleted = self._metadata.deleted_topics()
+        deleted = self._topics.deleted()
         for topic_id, name in deleted.items():
             self.discard(name, topic_id)
         expected = {partition.topic_id.hex for partition in known}
@@ -64,6 +64,6 @@ class Trash:
             if self._files.exists(parent):
                 self._files.sync_directory(parent)
         if gone:
-            self._metadata.forget_deleted(list(gone))
+            self._topics.forget_deleted(list(gone))
         for topic_id in gone:
             self._leaving.pop(topic_id, None)

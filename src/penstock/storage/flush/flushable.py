@@ -1,7 +1,7 @@
 """What a log needs from the engine around it, and what the engine needs from a log: small protocols, no code.
 
-`GroupCommit` is the flush queue, `MetadataStore` the journal, `FileCache` the cache of descriptors, and `DiskLog` the
-flushable thing. The order of one write:
+`GroupCommit` is the flush queue, `metadata.log_journal` the journal, `LruFileCache` the cache of descriptors, and
+`DiskLog` is flushable. The order of one write:
 
     append        file is in flush_targets, bytes are written, log_end rises, mark(log)
     flush round   targets = flush_targets() of each marked log; one sync; on the loop flush_completed(end)
@@ -59,7 +59,6 @@ class LogJournal(Protocol):
     """What segments cannot give back. Every call is durable on return and may come from any thread."""
 
     def set_log_start(self, partition: PartitionId, offset: int) -> None: ...
-    def add_epoch(self, partition: PartitionId, epoch: int, start_offset: int) -> None: ...
     def replace_epochs(self, partition: PartitionId, epochs: Sequence[tuple[int, int]]) -> None: ...
 
 

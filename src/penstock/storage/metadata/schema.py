@@ -1,4 +1,4 @@
-"""The tables of meta.db and their version. `metadata.store` is the only user.
+"""The tables of meta.db and their version. `metadata.database` is the only user.
 
     identity    cluster_id, boot, by name
     topics      one row a topic; everything of a topic goes with its row (foreign keys); a mirror of a parent's topic

@@ -188,14 +188,14 @@ def test_changes_that_are_refused(
     node: AdminBroker, kind: int, name: str, changes: list[tuple[str, int, str | None]], code: int
 ) -> None:
     assert alter(node, kind, name, *changes) == code
-    assert node.store.all_configs() == {}
+    assert node.store.configs.all() == {}
 
 
 def test_changes_that_are_only_tried(node: AdminBroker) -> None:
     assert alter(node, TOPIC, "t", ("retention.ms", SET, "5"), validate_only=True) == 0
     assert alter(node, BROKER, "1", ("log.retention.ms", SET, "5"), validate_only=True) == 0
     assert replace(node, TOPIC, "t", ("retention.ms", "5"), validate_only=True) == 0
-    assert node.store.all_configs() == {}
+    assert node.store.configs.all() == {}
 
 
 def test_a_resource_that_comes_twice(node: AdminBroker) -> None:
@@ -220,7 +220,7 @@ def test_replace_at_every_version(node: AdminBroker, version: int) -> None:
     assert replace(node, TOPIC, "t", ("retention.ms", None), version=version) == ErrorCode.INVALID_REQUEST
     assert replace(node, TOPIC, "none", version=version) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert replace(node, TOPIC, "t", version=version) == 0
-    assert node.store.configs("topic", "t") == {}
+    assert node.store.configs.get("topic", "t") == {}
 
 
 # --------------------------------------------------------------------------------------------- ListConfigResources

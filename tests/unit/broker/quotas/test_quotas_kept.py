@@ -26,7 +26,7 @@ def node() -> Iterator[AdminBroker]:
 def loaded(node: AdminBroker) -> Quotas:
     """What another start of the same node would know."""
     quotas = node.broker.quotas
-    again = Quotas(store=node.store, commands=node.controller.commands, clock=ManualClock(), probe=quotas.probe)
+    again = Quotas(store=node.store.quotas, commands=node.controller.commands, clock=ManualClock(), probe=quotas.probe)
     again.load()
     return again
 
@@ -63,7 +63,7 @@ def test_whoever_watches_is_told(node: AdminBroker) -> None:
 
 
 def test_what_cannot_be_stored_does_not_count(node: AdminBroker) -> None:
-    node.store._database.execute("PRAGMA query_only = ON")
+    node.store.database.connection.execute("PRAGMA query_only = ON")
     entry = {
         "entity": [{"entity_type": "client-id", "entity_name": "app"}],
         "ops": [{"key": PRODUCER_BYTE_RATE, "value": 5.0, "remove": False}],

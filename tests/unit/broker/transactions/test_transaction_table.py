@@ -93,7 +93,7 @@ class Watched(Transaction):
 
 def coordinator_of(world: World) -> TransactionCoordinator:
     async def next_block(size: int) -> int:
-        return world.store.next_producer_id_block(size)
+        return world.store.producer_ids.next_block(size)
 
     return TransactionCoordinator(
         settings=world.settings.transactions,

@@ -76,7 +76,7 @@ def test_a_deleted_topic_goes_and_its_name_may_come_back(tmp_path: Path) -> None
     for index in range(2):
         bench.engine.remove(PartitionId(TOPIC, index))
     other = uuid.UUID(int=2)
-    bench.engine.metadata.delete_topic(TOPIC)
+    bench.engine.metadata.topics.delete(TOPIC)
     bench.create("prices", other, 2)
     assert bench.values(0, other) == []
     bench.append("new", 0, other)
@@ -191,6 +191,28 @@ def test_retention_removes_old_segments(tmp_path: Path) -> None:
     again.start()
     assert again.engine.log(PartitionId(TOPIC, 0)).log_start == 2
     again.engine.close()
+
+
+def test_retention_of_a_topic_that_is_being_deleted_removes_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its row is gone, so that no log start can be stored: what is there goes with the directory."""
+    bench = EngineBench(tmp_path)
+    bench.create("prices", TOPIC, segment_bytes=200, retention_ms=1000)
+    bench.start()
+    for index in range(5):
+        bench.append(f"{index}" * 100)
+        bench.settle()
+    bench.clock.advance(10_000)
+    bench.engine.metadata.topics.delete(TOPIC)
+    bench.engine.run_retention(bench.clock.now_ms())
+    bench.settle()
+    log = bench.engine.log(PartitionId(TOPIC, 0))
+    assert (log.log_start, len(bench.values())) == (0, 5)
+    assert len(list(log.directory.glob("*.log"))) == log.segment_count
+    assert not caplog.records
+    bench.engine.remove(PartitionId(TOPIC, 0))
+    bench.engine.close()
 
 
 def test_the_real_engine_opens_locks_and_closes(tmp_path: Path) -> None:
