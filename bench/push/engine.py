@@ -21,6 +21,8 @@ from crc32c import crc32c
 from bench.spread import Figures
 from penstock.cluster.gatherer import Gatherer
 from penstock.cluster.partition import Partition
+from penstock.cluster.role import Leader
+from penstock.cluster.visibility import visibility_of
 from penstock.config.settings import Flush, StorageSettings
 from penstock.model.batch import CRC_START, iter_headers
 from penstock.model.batch_builder import NewRecord, build_batch
@@ -50,7 +52,7 @@ class Engine:
         self._engine.metadata.topics.create([(row, {})])
         self._engine.declare("bench", partition, LogConfig(segment_bytes=SEGMENT_BYTES), 0)
         self.log: Log = self._engine.log(partition)
-        self.partition = Partition("bench", partition, self.log, 0)
+        self.partition = Partition("bench", partition, self.log, Leader(0), visibility_of(flush))
 
     async def __aenter__(self) -> Engine:
         loop = asyncio.get_running_loop()
@@ -62,7 +64,7 @@ class Engine:
         self._engine.metadata.close()
 
     def _flushed(self, log: Log) -> None:
-        self.partition.flush_advanced()
+        self.partition.log_advanced()
 
     async def fill(self, batches: int) -> None:
         """Batches as an ordinary producer sends them."""
@@ -70,9 +72,9 @@ class Engine:
             batch = build_batch([MESSAGE] * BATCH_MESSAGES, timestamp=SystemClock().now_ms())
             header = next(iter_headers(batch))[1]
             self.log.append(batch, header, SystemClock().now_ms())
-        flushed = asyncio.Event()
-        if not self.partition.when_flushed(self.log.log_end - 1, flushed.set):
-            await flushed.wait()
+        visible = asyncio.Event()
+        self.partition.when_visible(self.log.log_end - 1, lambda code: visible.set())
+        await visible.wait()
 
 
 async def _append(engine: Engine, seconds: float) -> Figures:

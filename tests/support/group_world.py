@@ -42,6 +42,10 @@ class HandClock:
         return self.time_ms
 
 
+def _nobody(log: object) -> None:
+    """Before the engine is started."""
+
+
 class HandLog(NoTransactions):
     """A log in memory whose flushes are made by hand, or at once."""
 
@@ -53,6 +57,7 @@ class HandLog(NoTransactions):
         self.flushed = 0
         self.log_end = 0
         self.flushes_at_once = True
+        self.on_flushed: Callable[[Any], None] = _nobody
         self.refusal: ErrorCode | None = None
         self.batches: list[bytes] = []
         self._config = config
@@ -84,6 +89,7 @@ class HandLog(NoTransactions):
         self.log_end = base + header.record_count
         if self.flushes_at_once:
             self.flushed = self.log_end
+            self.on_flushed(self)
         return Appended(base, self.log_end - 1, -1, False)
 
     append_trusted = append
@@ -140,10 +146,12 @@ class HandEngine(NoMirrors):
     def __init__(self) -> None:
         self.logs: dict[PartitionId, HandLog] = {}
         self.flushes_at_once = True
+        self._on_flushed: Callable[[Any], None] = _nobody
 
     def declare(self, topic: str, partition: PartitionId, config: LogConfig, leader_epoch: int) -> None:
         log = self.logs.setdefault(partition, HandLog(topic, partition, config))
         log.flushes_at_once = self.flushes_at_once
+        log.on_flushed = self._on_flushed
 
     def log(self, partition: PartitionId) -> HandLog:
         return self.logs[partition]
@@ -164,7 +172,9 @@ class HandEngine(NoMirrors):
         return 0
 
     def start(self, on_flushed: Any, call_soon: Callable[..., object], **options: Any) -> None:
-        pass
+        self._on_flushed = on_flushed
+        for log in self.logs.values():
+            log.on_flushed = on_flushed
 
     def close(self) -> None:
         pass
@@ -196,6 +206,7 @@ class World:
         self.controller = Controller(store=self.store, engine=self.engine, topics=self.topics, settings=self.settings)
         self.controller.load()
         self.partitions = PartitionTable(engine=self.engine, topics=self.topics, boot=self.store.boot)
+        self.engine.start(self.partitions.on_flushed, lambda *_: None)
         self.groups = GroupCoordinator(
             settings=self.settings,
             partitions=self.partitions,

@@ -9,8 +9,8 @@ from __future__ import annotations
 import uuid
 from random import Random
 
-from penstock.cluster.mirrors import MirrorPartition
 from penstock.cluster.partition import Partition
+from penstock.cluster.role import Leader, Mirror
 from penstock.config.settings import PipeSettings
 from penstock.model.batch import iter_headers, read_header
 from penstock.model.batch_builder import NewRecord, build_batch
@@ -66,8 +66,7 @@ class Node:
 
     @property
     def partition(self) -> Partition:
-        kind = MirrorPartition if self.is_mirror else Partition
-        return kind("t", PARTITION, self.log, -1, mirror=self.is_mirror)
+        return Partition("t", PARTITION, self.log, Mirror() if self.is_mirror else Leader(-1))
 
     def flush(self) -> None:
         self.log.show_all()

@@ -8,6 +8,7 @@ Doors whose clients send message by message use it; Kafka's clients gather for t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from penstock.cluster.partition import Partition
@@ -36,7 +37,7 @@ class Gatherer:
 
     def add(self, record: NewRecord, done: Done) -> None:
         """`done` is called before this returns if the message cannot be stored whatever happens."""
-        config = self._partition.log.config
+        config = self._partition.config
         if record.key is None and config.cleanup_compact:
             done(-1, KafkaError(ErrorCode.INVALID_RECORD, "Compacted topic cannot accept message without key."))
             return
@@ -56,22 +57,21 @@ class Gatherer:
             return
         self._records, self._done, self._bytes = [], [], 0
         now_ms = self._clock.now_ms()
-        batch = build_batch(records, timestamp=now_ms, codec=self._partition.log.config.codec or 0)
+        batch = build_batch(records, timestamp=now_ms, codec=self._partition.config.codec or 0)
         try:
             appended = self._partition.append(batch, read_header(batch), now_ms)
         except KafkaError as error:
             _refuse(done, error)
             return
-        if self._partition.when_flushed(appended.last_offset, lambda: self._flushed(appended.base_offset, done)):
-            self._flushed(appended.base_offset, done)
+        self._partition.when_visible(appended.last_offset, partial(_answer, appended.base_offset, done))
 
-    def _flushed(self, base_offset: int, done: Sequence[Done]) -> None:
-        code = self._partition.failure
-        if code is not ErrorCode.NONE:
-            _refuse(done, KafkaError(code))
-            return
-        for offset, one in enumerate(done, base_offset):
-            one(offset, None)
+
+def _answer(base_offset: int, done: Sequence[Done], code: ErrorCode) -> None:
+    if code is not ErrorCode.NONE:
+        _refuse(done, KafkaError(code))
+        return
+    for offset, one in enumerate(done, base_offset):
+        one(offset, None)
 
 
 def _refuse(done: Sequence[Done], error: KafkaError) -> None:

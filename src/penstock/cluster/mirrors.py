@@ -1,18 +1,14 @@
-"""Mirrors: topics that are copies of a parent's. Everybody reads them, and only the pipe writes or changes them."""
+"""Mirrors: topics that are copies of a parent's. Clients read them; only the pipe writes or changes them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from penstock.cluster.partition import Partition
 from penstock.cluster.topics import Topic
 from penstock.config.topic_configs import TOPIC_CONFIGS, normalize
-from penstock.model.batch import BatchHeader
-from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import TopicId
-from penstock.storage.interface import Appended
 
 REMOTE = "remote."
 
@@ -36,27 +32,6 @@ class NewMirror:
                 except KafkaError:
                     continue
         return known
-
-
-class MirrorPartition(Partition):
-    """Read-only for everybody but the pipe. It has no leader epoch of its own: those in its batches are the root's."""
-
-    __slots__ = ()
-
-    def append(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
-        raise read_only(self.topic)
-
-    def append_trusted(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
-        raise read_only(self.topic)
-
-    def append_marker(self, marker: Marker, now_ms: int) -> Appended:
-        raise read_only(self.topic)
-
-    def append_mirrored(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> None:
-        self.log.append_mirrored(batch, header, now_ms)
-
-    def check_epoch(self, current_leader_epoch: int) -> None:
-        """Nobody is told an epoch, so whatever a client believes in is of another time."""
 
 
 def read_only(name: str) -> KafkaError:

@@ -1,27 +1,59 @@
-"""A partition is a log and a role. On a single node the role is always leader, and what is flushed is visible.
+"""A partition: a log, a role, and two marks, the high watermark and the last stable offset.
 
-Handlers talk to partitions, never to logs: when replication joins, the high watermark comes from the followers
-and nothing above this file changes. Waiters are called on the event loop, by the flush that raised the watermark.
+Other packages talk to partitions, never to logs; a test holds them to it. So replication can change who writes to a log
+and what raises the high watermark, and nothing above this package has to know.
+
+    append > log > flush round > PartitionTable.on_flushed > log_advanced
+                                                             raises the marks by the visibility rule,
+                                                             then tells waiters in the order of their offsets
+
+Waiters are called on the event loop, with their outcome. Everything is loop thread unless a docstring says otherwise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import enum
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
+from penstock.cluster.role import Follower, Leader, Mirror, Role
+from penstock.cluster.visibility import ON_DISK, Visibility
+from penstock.cluster.waits import Done, OffsetWaits
 from penstock.model.batch import BatchHeader
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, PartitionId, TopicId
-from penstock.storage.interface import AbortedTransaction, Appended, Log, LogState, ReadSlice
+from penstock.storage.admission.append_rules import check_stamped_batch
+from penstock.storage.interface import (
+    AbortedTransaction,
+    Appended,
+    Log,
+    LogConfig,
+    LogState,
+    OpenTransaction,
+    ProducerView,
+    ReadSlice,
+    Scan,
+    TimestampOffset,
+)
 from penstock.storage.log.multi_segment_read import read_stretch
+from penstock.storage.segment.time_search import scan_here
 
-Waiter = Callable[[], None]
+DataWaiter = Callable[[], None]
 TAIL_BYTES_MAX: Final = 1024
 
 
+class OffsetSpec(enum.Enum):
+    """Marked places of a log, for who looks for an offset and not for a time."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+    MAX_TIMESTAMP = "max timestamp"
+
+
 class Tail(NamedTuple):
-    """The last batch of a log, kept in memory because somebody waits for it: readable once its offset is."""
+    """The last batch of a log, kept in memory while readers wait for it; readable once the marks have passed it."""
 
     offset: int
     next_offset: int
@@ -29,99 +61,215 @@ class Tail(NamedTuple):
 
 
 class Partition:
-    """One partition that this node leads."""
+    """One partition of a topic on this node."""
 
     __slots__ = (
-        "_data_waiters",
-        "_flush_waiters",
-        "deleted",
-        "id",
-        "index",
-        "internal",
-        "leader_epoch",
-        "log",
-        "mirror",
-        "tail",
-        "topic",
-    )
+        "_data_waiters", "_last_stable", "_log", "_refusal", "_stored_waits", "_takes_appends", "_visibility",
+        "_visible_waits", "deleted", "high_watermark", "id", "index", "internal", "role", "tail", "topic",
+    )  # fmt: skip
 
     def __init__(
         self,
         topic: str,
         partition: PartitionId,
         log: Log,
-        leader_epoch: int,
+        role: Role,
+        visibility: Visibility = ON_DISK,
         *,
         internal: bool = False,
-        mirror: bool = False,
     ) -> None:
         self.topic = topic
         self.internal = internal
-        self.mirror = mirror
         self.id = partition
         self.index = partition.partition
-        self.log = log
-        self.leader_epoch = leader_epoch
+        self.role = role
         self.deleted = False
-        self._flush_waiters: list[tuple[int, Waiter]] = []
-        self._data_waiters: set[Waiter] = set()
         self.tail: Tail | None = None
+        self._log = log
+        self._visibility = visibility
+        self._takes_appends = role.takes_appends
+        self._refusal = role.refusal
+        self._stored_waits = OffsetWaits()
+        self._visible_waits = OffsetWaits()
+        self._data_waiters: set[DataWaiter] = set()
+        self.high_watermark = self._last_stable = 0
+        self.restarted()
+
+    # --- what it is --------------------------------------------------------------------------------------------------
 
     @property
     def topic_id(self) -> TopicId:
         return self.id.topic_id
 
     @property
-    def log_start(self) -> int:
-        return self.log.log_start
+    def leader_epoch(self) -> int:
+        return self.role.epoch
 
     @property
-    def high_watermark(self) -> int:
-        return self.log.flushed
+    def mirror(self) -> bool:
+        """Whether it is a copy of a parent's partition."""
+        return isinstance(self.role, Mirror)
 
     @property
-    def last_stable(self) -> int:
-        """Where readers of committed records stop."""
-        return self.log.last_stable
+    def config(self) -> LogConfig:
+        """The topic's configs, resolved. Another object after every change, so identity tells whether it changed."""
+        return self._log.config
+
+    @property
+    def state(self) -> LogState:
+        return self._log.state
+
+    @property
+    def size_bytes(self) -> int:
+        return self._log.size_bytes
+
+    @property
+    def segment_count(self) -> int:
+        return self._log.segment_count
 
     @property
     def failed(self) -> bool:
-        """Nothing more can be appended, flushed or read here; `failure` says why."""
-        return self.deleted or self.log.state is LogState.OFFLINE
+        """Whether clients are refused whatever they ask; `failure` says why."""
+        return self.deleted or self._log.state is LogState.OFFLINE or self._refusal is not ErrorCode.NONE
 
     @property
     def failure(self) -> ErrorCode:
-        """What a request that waits here, or comes now, is answered."""
+        """The answer to a request that waits here, or comes now; NONE if it can be served."""
         if self.deleted:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return ErrorCode.KAFKA_STORAGE_ERROR if self.log.state is LogState.OFFLINE else ErrorCode.NONE
+        return ErrorCode.KAFKA_STORAGE_ERROR if self._log.state is LogState.OFFLINE else self._refusal
 
-    def mark_deleted(self) -> None:
-        """The topic is gone: wake everybody who waits here, they look at `failure`."""
-        self.deleted = True
-        self.flush_advanced()
+    # --- offsets -----------------------------------------------------------------------------------------------------
+
+    @property
+    def log_start(self) -> int:
+        return self._log.log_start
+
+    @property
+    def log_end(self) -> int:
+        """Offset of the next record, behind those that nobody sees yet."""
+        return self._log.log_end
+
+    @property
+    def last_stable(self) -> int:
+        """Where readers of committed records stop. Deleting the front of the log may overtake an open transaction."""
+        stable, start = self._last_stable, self._log.log_start
+        return stable if stable > start else start
+
+    def visible_end(self, *, committed_only: bool) -> int:
+        """Where readers of an isolation level stop."""
+        return self.last_stable if committed_only else self.high_watermark
+
+    def find_offset(self, wanted: OffsetSpec | int, *, end: int, scan: Scan = scan_here) -> TimestampOffset | None:
+        """The marked place, or the first record below `end` with at least the timestamp `wanted`; any thread.
+
+        LATEST and EARLIEST are known at once; the others read segments and wait for the disk. `scan` may take a batch
+        to another process. The largest timestamp is looked for among all visible records, as in Kafka: while it lies
+        at or above `end`, because a transaction is open, nothing is found.
+        """
+        if isinstance(wanted, int):
+            return self._log.find_timestamp(wanted, end=end, scan=scan)
+        if wanted is OffsetSpec.LATEST:
+            return TimestampOffset(-1, end, self.leader_epoch)
+        if wanted is OffsetSpec.EARLIEST:
+            start = self._log.log_start
+            return TimestampOffset(-1, start, self._log.epoch_at(start))
+        found = self._log.find_max_timestamp(end=self.high_watermark, scan=scan)
+        return None if found is None or found.offset >= end else found
+
+    def check_epoch(self, current_leader_epoch: int) -> None:
+        """KafkaError if a client believes in another leader epoch; NO_EPOCH means that it names none."""
+        if current_leader_epoch not in (NO_EPOCH, self.role.epoch):
+            self.role.check_epoch(current_leader_epoch)
+
+    def epoch_end(self, leader_epoch: int) -> tuple[int, int]:
+        """The largest epoch that is not above the given one, and the visible offset where it ends, or (-1, -1)."""
+        epoch, end = self._log.epoch_end(leader_epoch)
+        return epoch, min(end, self.high_watermark)
+
+    def epoch_at(self, offset: int) -> int:
+        """Leader epoch of the record at `offset`, -1 if unknown."""
+        return self._log.epoch_at(offset)
+
+    # --- append ------------------------------------------------------------------------------------------------------
 
     def append(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
-        appended = self.log.append(batch, header, now_ms)
+        """Append a client's batch. KafkaError as `Log.append` raises it, or because of the role."""
+        if not self._takes_appends:
+            raise self.role.append_refusal(self.topic)
+        appended = self._log.append(batch, header, now_ms)
         if self._data_waiters and len(batch) <= TAIL_BYTES_MAX:
             self._keep(batch, header, appended)
         return appended
 
     def _keep(self, batch: bytearray | memoryview, header: BatchHeader, appended: Appended) -> None:
-        """A batch of a transaction is not kept: whether it counts is known to the log alone."""
+        # A batch of a transaction is not kept: only the log can tell whether it was aborted.
         if not appended.duplicate and not header.is_transactional:
             self.tail = Tail(appended.base_offset, appended.last_offset + 1, bytes(batch))
 
+    def check_stamped(self, header: BatchHeader, now_ms: int) -> None:
+        """KafkaError unless a client's batch may bring the stamp of LogAppendTime with it."""
+        check_stamped_batch(self._log.config, header, now_ms)
+
     def append_trusted(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
-        return self.log.append_trusted(batch, header, now_ms)
+        """Append records of the broker's own; they may use the disk reserve."""
+        if not self._takes_appends:
+            raise self.role.append_refusal(self.topic)
+        return self._log.append_trusted(batch, header, now_ms)
 
     def append_marker(self, marker: Marker, now_ms: int) -> Appended:
-        return self.log.append_marker(marker, now_ms)
+        """End a producer's transaction in this partition."""
+        if not self._takes_appends:
+            raise self.role.append_refusal(self.topic)
+        return self._log.append_marker(marker, now_ms)
 
-    def read(self, offset: int, max_bytes: int, *, one_batch_at_least: bool, wait: bool) -> ReadSlice:
-        """Up to the high watermark, in one segment."""
-        end = self.high_watermark
-        return self.log.read(offset, max_bytes, end=end, one_batch_at_least=one_batch_at_least, wait=wait)
+    def append_replica(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> None:
+        """Append a batch of the log that this one is a copy of, with the offsets and leader epoch it has there."""
+        if not self.role.takes_replica_appends:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{self.topic}-{self.index} is led here and copies nobody")
+        self._log.append_mirrored(batch, header, now_ms)
+
+    async def delete_records(self, before: int) -> None:
+        """Raise the log start to `before`, durably; a thread waits for the disk. KafkaError, OSError."""
+        await asyncio.to_thread(self._log.save_log_start, before)
+        if self.failed:
+            raise KafkaError(self.failure)
+        self._log.delete_records(before, saved=True)
+
+    # --- producers and transactions ----------------------------------------------------------------------------------
+
+    def producers(self) -> Sequence[ProducerView]:
+        """The idempotent producers that the log remembers."""
+        return self._log.producers()
+
+    def producer(self, producer_id: int) -> ProducerView | None:
+        """None if the log does not know it, or not any more."""
+        return self._log.producer(producer_id)
+
+    def find_sequence(self, producer_id: int, sequence: int) -> tuple[int, int] | None:
+        """Offset of a record among a producer's last batches, and the largest timestamp of its batch."""
+        return self._log.find_sequence(producer_id, sequence)
+
+    def open_transactions(self) -> list[OpenTransaction]:
+        """Transactions that no marker has ended, by first offset."""
+        return self._log.open_transactions()
+
+    def aborted_transactions(self, start: int, end: int, *, wait: bool) -> list[AbortedTransaction]:
+        """Transactions that readers of committed records leave out of offsets [start, end); any thread."""
+        return self._log.aborted_transactions(start, end, wait=wait)
+
+    # --- read --------------------------------------------------------------------------------------------------------
+
+    def read(
+        self, offset: int, max_bytes: int, *, one_batch_at_least: bool, wait: bool, end: int | None = None
+    ) -> ReadSlice:
+        """Batches of one segment up to the high watermark, or up to a lower `end`; any thread.
+
+        BlockingIOError with wait=False if the disk would be waited for. KafkaError as `Log.read` raises it.
+        """
+        if end is None:
+            end = self.high_watermark
+        return self._log.read(offset, max_bytes, end=end, one_batch_at_least=one_batch_at_least, wait=wait)
 
     def read_stretch(
         self,
@@ -133,63 +281,116 @@ class Partition:
         committed_only: bool,
         slices_max: int,
     ) -> list[ReadSlice]:
-        """Up to the high watermark, or up to the last stable offset; what was aborted below that is still in it."""
+        """Batches of up to `slices_max` segments, to where the isolation level ends; any thread.
+
+        What was aborted below the last stable offset is still in them.
+        """
         return read_stretch(
-            self.log,
+            self._log,
             offset,
             max_bytes,
-            end=self.log.last_stable if committed_only else self.log.flushed,
+            end=self.last_stable if committed_only else self.high_watermark,
             one_batch_at_least=one_batch_at_least,
             wait=wait,
             slices_max=slices_max,
         )
 
-    def aborted_transactions(self, start: int, end: int, *, wait: bool) -> list[AbortedTransaction]:
-        """Those that readers of committed records must leave out of offsets [start, end), which they have read."""
-        return self.log.aborted_transactions(start, end, wait=wait)
+    # --- role --------------------------------------------------------------------------------------------------------
 
-    def check_epoch(self, current_leader_epoch: int) -> None:
-        """Fencing by the epoch a client believes in; -1 means it does not say."""
-        if current_leader_epoch in (NO_EPOCH, self.leader_epoch):
-            return
-        if current_leader_epoch < self.leader_epoch:
-            raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH)
-        raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH)
+    def become_leader(self, epoch: int) -> None:
+        """Serve clients from now on, and stamp `epoch` into their batches. KafkaError for an older epoch."""
+        self._take_role(Leader(epoch))
+        self._log.begin_epoch(epoch)
+        self.log_advanced()
 
-    def when_flushed(self, last_offset: int, waiter: Waiter) -> bool:
-        """Call `waiter` once everything up to `last_offset` is on disk or the log has failed (see `failed`).
+    def become_follower(self, epoch: int) -> None:
+        """Copy another node's log from now on. Clients that wait here are told NOT_LEADER_OR_FOLLOWER."""
+        self._take_role(Follower(epoch))
+        self.tail = None
+        self._end_waits(self._refusal)
 
-        Returns True, without calling, if that is so already.
+    def _take_role(self, role: Role) -> None:
+        if role.epoch < self.role.epoch:
+            raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH, f"epoch {role.epoch} after {self.role.epoch}")
+        self.role = role
+        self._takes_appends = role.takes_appends
+        self._refusal = role.refusal
+
+    # --- waits -------------------------------------------------------------------------------------------------------
+
+    def when_stored(self, last_offset: int, done: Done) -> None:
+        """Call `done` once this node has stored everything up to `last_offset`, or with why that will not be.
+
+        Stored means on disk, unless `storage.flush` says that nobody waits for the disk. `done` is called at once if
+        the outcome is known.
         """
-        if self.log.flushed > last_offset or self.failed:
-            return True
-        self._flush_waiters.append((last_offset, waiter))
-        return False
+        if self._visibility.stored(self._log) > last_offset:
+            done(ErrorCode.NONE)
+        elif self.deleted or self._log.state is LogState.OFFLINE:
+            done(self.failure)
+        else:
+            self._stored_waits.add(last_offset, done)
 
-    def add_data_waiter(self, waiter: Waiter) -> None:
-        """Call `waiter` at every rise of the high watermark, until it is removed."""
+    def when_visible(self, last_offset: int, done: Done) -> None:
+        """Call `done` once readers see everything up to `last_offset`, or with why that will not be.
+
+        `done` is called at once if the outcome is known.
+        """
+        if self.high_watermark > last_offset:
+            done(ErrorCode.NONE)
+        elif self.failed:
+            done(self.failure)
+        else:
+            self._visible_waits.add(last_offset, done)
+
+    def stop_waiting(self, last_offset: int, done: Done) -> None:
+        """Forget a waiter of either kind, which is not called then."""
+        if not self._visible_waits.cancel(last_offset, done):
+            self._stored_waits.cancel(last_offset, done)
+
+    def add_data_waiter(self, waiter: DataWaiter) -> None:
+        """Call `waiter` at every rise of the high watermark, and when the partition fails, until it is removed."""
         self._data_waiters.add(waiter)
 
-    def remove_data_waiter(self, waiter: Waiter) -> None:
+    def remove_data_waiter(self, waiter: DataWaiter) -> None:
         self._data_waiters.discard(waiter)
         if not self._data_waiters:
             self.tail = None
 
-    def flush_advanced(self) -> None:
-        """The log's `flushed` rose, or the log failed."""
-        flushed = self.log.flushed
-        if self._flush_waiters:
-            waiting = self._flush_waiters
-            if self.failed:
-                self._flush_waiters = []
-                due = waiting
-            else:
-                due = [item for item in waiting if item[0] < flushed]
-                if len(due) == len(waiting):
-                    self._flush_waiters = []
-                else:
-                    self._flush_waiters = [item for item in waiting if item[0] >= flushed]
-            for _, waiter in due:
+    # --- the log -----------------------------------------------------------------------------------------------------
+
+    def log_advanced(self) -> None:
+        """Raise the marks and tell waiters: the log was written or flushed further, or it has failed."""
+        log, visibility = self._log, self._visibility
+        if self.deleted or log.state is LogState.OFFLINE:
+            self._end_waits(self.failure)
+            return
+        is_higher = False
+        if self._refusal is ErrorCode.NONE:  # the leader tells a follower its high watermark
+            end = visibility.high_watermark(log)
+            if end > self.high_watermark:
+                is_higher = True
+                self.high_watermark = end
+                self._last_stable = log.last_stable
+        if self._stored_waits.waiting:
+            self._stored_waits.release(visibility.stored(log))
+        if is_higher:
+            self._visible_waits.release(self.high_watermark)
+            for waiter in tuple(self._data_waiters):
                 waiter()
+
+    def restarted(self) -> None:
+        """Take the marks from a log that was just opened, or that begins again at another offset."""
+        self.high_watermark = self._visibility.high_watermark(self._log)
+        self._last_stable = self._log.last_stable
+
+    def mark_deleted(self) -> None:
+        """The topic is gone: whoever waits here is told so."""
+        self.deleted = True
+        self._end_waits(self.failure)
+
+    def _end_waits(self, code: ErrorCode) -> None:
+        self._stored_waits.fail(code)
+        self._visible_waits.fail(code)
         for waiter in tuple(self._data_waiters):
             waiter()

@@ -1,17 +1,19 @@
-"""Every partition that this node leads, opened on first use.
+"""Table of all partitions of this node, opened on first use.
 
-Ten thousand partitions start fast because a topic is only a list of empty places here: the log behind a place is
-opened when somebody asks for it. Look-ups are on the path of every produce and fetch: two dictionary or list accesses.
-The table follows the topic table, and brings finished flush rounds to the partitions that wait for them.
+Ten thousand partitions start fast because a topic is only a list of empty slots here: the log behind a slot is opened
+at the first request for it. Look-ups are on the path of every produce and fetch: two dictionary or list accesses.
+The table follows the topic table, and passes finished flush rounds on to the partitions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-from penstock.cluster.mirrors import MirrorPartition
 from penstock.cluster.partition import Partition
+from penstock.cluster.role import Leader, Mirror, Role
 from penstock.cluster.topics import Topic, TopicChange, TopicTable
+from penstock.cluster.visibility import ON_DISK, Visibility
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, PartitionId, TopicId
 from penstock.storage.interface import Log, LogEngine, LogState
@@ -19,11 +21,23 @@ from penstock.storage.interface import Log, LogEngine, LogState
 Places = list[Partition | None]
 
 
+class LogSummary(NamedTuple):
+    """One open log, as the metrics show it."""
+
+    topic: str
+    partition: int
+    log_start: int
+    high_watermark: int
+    size_bytes: int
+    segment_count: int
+
+
 class PartitionTable:
     """Partitions by topic name or id, and index."""
 
-    def __init__(self, *, engine: LogEngine, topics: TopicTable, boot: int) -> None:
+    def __init__(self, *, engine: LogEngine, topics: TopicTable, boot: int, visibility: Visibility = ON_DISK) -> None:
         self._engine = engine
+        self._visibility = visibility
         self._topics = topics
         self._boot = boot
         self._by_name: dict[str, Places] = {}
@@ -70,8 +84,21 @@ class PartitionTable:
                 if partition is not None:
                     yield partition
 
-    def is_offline(self, partition: PartitionId) -> bool:
-        return partition in self._offline
+    def summaries(self) -> Iterator[LogSummary]:
+        """Every log that is open, whether or not it was asked for: the engine opens them by and by."""
+        for log in tuple(self._engine.open_logs()):
+            partition = self._peek(log.partition)
+            # Nobody has written to a log without a partition: all of it is visible.
+            end = log.flushed if partition is None else partition.high_watermark
+            yield LogSummary(log.topic, log.partition.partition, log.log_start, end, log.size_bytes, log.segment_count)
+
+    @property
+    def damaged_count(self) -> int:
+        return sum(log.state is LogState.DAMAGED for log in self._engine.open_logs())
+
+    def _peek(self, partition: PartitionId) -> Partition | None:
+        places = self._by_id.get(partition.topic_id.int)
+        return None if places is None else places[partition.partition]
 
     def offline_in(self, topic: Topic) -> frozenset[int]:
         """Indexes of the partitions of a topic whose log has failed."""
@@ -85,8 +112,16 @@ class PartitionTable:
         self._open_again()
         return len(self._offline)
 
+    def restart_at(self, partition: Partition, offset: int) -> None:
+        """Forget all records of a copy and go on at `offset`, durably; waits for the disk.
+
+        BlockingIOError while the log is being looked after: try again a little later.
+        """
+        self._engine.restart_at(partition.id, offset)
+        partition.restarted()
+
     def on_flushed(self, log: Log) -> None:
-        """A flush round covered this log, or its log failed (a FlushListener of the log engine)."""
+        """Tell the partition that its log has advanced or failed (a FlushListener of the log engine)."""
         places = self._by_id.get(log.partition.topic_id.int)
         if places is None:
             return  # its topic was deleted during the round
@@ -94,7 +129,7 @@ class PartitionTable:
             self._went_offline(log.partition)
         partition = places[log.partition.partition]
         if partition is not None:
-            partition.flush_advanced()
+            partition.log_advanced()
 
     def _open(self, places: Places, topic: Topic | None, index: int) -> Partition:
         assert topic is not None, "the partition table has a topic that the topic table does not have"
@@ -106,16 +141,16 @@ class PartitionTable:
             self._unopened.add(partition_id)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{topic.name}-{index}: {error}") from error
         self._opened(log)
-        kind = MirrorPartition if topic.mirror else Partition
-        partition = places[index] = kind(
-            topic.name, partition_id, log, self.leader_epoch(topic), internal=topic.internal, mirror=topic.mirror
+        role: Role = Mirror() if topic.mirror else Leader(self.leader_epoch(topic))
+        partition = places[index] = Partition(
+            topic.name, partition_id, log, role, self._visibility, internal=topic.internal
         )
         if self.on_opened is not None:
             self.on_opened(partition)
         return partition
 
     def _open_again(self) -> None:
-        """Whoever asks what is offline causes another attempt: clients do not ask a partition without a leader."""
+        """Try once more whenever the offline ones are asked for: no client asks a partition without a leader."""
         for partition_id in tuple(self._unopened):
             try:
                 self._opened(self._engine.log(partition_id))

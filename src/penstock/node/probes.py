@@ -12,22 +12,15 @@ from penstock.observability.exposition import LagSample, LogSample
 from penstock.observability.health import Health
 from penstock.observability.metrics import BrokerMetrics
 from penstock.storage.engine.disk_engine import DiskEngine
-from penstock.storage.interface import LogState
 
 
 def log_samples(broker: Broker) -> Iterator[LogSample]:
     """One line per log that is open."""
-    for log in tuple(broker.engine.open_logs()):
-        index = log.partition.partition
-        yield LogSample(log.topic, index, log.log_start, log.flushed, log.size_bytes, log.segment_count)
+    return (LogSample(*summary) for summary in broker.partitions.summaries())
 
 
 def lag_samples(broker: Broker) -> Iterator[LagSample]:
     return broker.groups.lags()
-
-
-def damaged_count(broker: Broker) -> int:
-    return sum(log.state is LogState.DAMAGED for log in broker.engine.open_logs())
 
 
 def connect_listener_probe(listener: Listener, metrics: BrokerMetrics) -> None:
@@ -72,7 +65,7 @@ def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> No
         "penstock_offline_partitions", "Partitions whose log has failed", lambda: partitions.offline_count
     )
     metrics.add_gauge(
-        "penstock_damaged_partitions", "Partitions with damaged bytes on disk", lambda: damaged_count(broker)
+        "penstock_damaged_partitions", "Partitions with damaged bytes on disk", lambda: partitions.damaged_count
     )
     metrics.add_gauge("penstock_fetch_sessions", "Fetch sessions", lambda: len(broker.fetch_sessions))
     metrics.add_gauge("penstock_waiting_fetches", "Fetches that wait for data", lambda: len(broker.parked))
@@ -107,7 +100,7 @@ def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> No
         return None if broker.engine.accepts_writes() else f"{full}: produce is refused"
 
     def damaged() -> str | None:
-        count = damaged_count(broker)
+        count = partitions.damaged_count
         return f"damaged partitions: {count}; see penstock log verify" if count else None
 
     def orphaned() -> str | None:

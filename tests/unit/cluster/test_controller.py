@@ -70,7 +70,7 @@ def test_topics_outlive_a_restart_with_a_higher_epoch(tmp_path: Path) -> None:
         assert (after.topic_id, after.partition_count) == (before.topic_id, 3)
         assert after.configs == {"cleanup.policy": "compact"}
         assert node.partitions.get("orders", 2).leader_epoch == 1
-        config = node.partitions.get("orders", 2).log.config
+        config = node.partitions.get("orders", 2).config
         assert (config.cleanup_compact, config.cleanup_delete, config.retention_ms) == (True, False, 77)
 
 
@@ -151,7 +151,7 @@ def test_growing(node: AdminBroker) -> None:
 
 def test_configs_reach_open_logs(node: AdminBroker) -> None:
     create(node, "t")
-    log = node.partitions.get("t", 0).log
+    log = node.partitions.get("t", 0)._log
     node.run(node.controller.configs.alter_topic("t", setting(max_message_bytes="99")))
     assert log.config.max_message_bytes == 99
     assert node.store.configs.get("topic", "t") == {"max.message.bytes": "99"}
@@ -164,14 +164,14 @@ def test_broker_defaults_reach_topics_that_set_nothing(node: AdminBroker) -> Non
     create(node, "plain")
     create(node, "own", retention_bytes="5")
     node.run(node.controller.configs.alter(BROKER, "", lambda _: {"log.retention.bytes": "100"}))
-    assert node.partitions.get("plain", 0).log.config.retention_bytes == 100
-    assert node.partitions.get("own", 0).log.config.retention_bytes == 5
+    assert node.partitions.get("plain", 0)._log.config.retention_bytes == 100
+    assert node.partitions.get("own", 0)._log.config.retention_bytes == 5
     node.run(node.controller.configs.alter(BROKER, "1", lambda _: {"log.retention.bytes": "200"}))
-    assert node.partitions.get("plain", 0).log.config.retention_bytes == 200
+    assert node.partitions.get("plain", 0)._log.config.retention_bytes == 200
     create(node, "later")
-    assert node.partitions.get("later", 0).log.config.retention_bytes == 200
+    assert node.partitions.get("later", 0)._log.config.retention_bytes == 200
     node.run(node.controller.configs.alter(BROKER, "1", lambda _: {}))
-    assert node.partitions.get("later", 0).log.config.retention_bytes == 100
+    assert node.partitions.get("later", 0)._log.config.retention_bytes == 100
 
 
 def test_other_scopes_are_kept_too(node: AdminBroker) -> None:
@@ -194,7 +194,7 @@ def test_internal_topics_are_made_once_in_their_own_shape() -> None:
         (topic,) = set(topics)
         assert (topic.internal, topic.partition_count) == (True, 3)
         assert topic.configs["cleanup.policy"] == "compact"
-        assert node.partitions.get("__consumer_offsets", 0).log.config.cleanup_compact
+        assert node.partitions.get("__consumer_offsets", 0).config.cleanup_compact
 
 
 def test_auto_creation_uses_the_defaults() -> None:
@@ -202,7 +202,7 @@ def test_auto_creation_uses_the_defaults() -> None:
         topic = node.run(node.controller.topics.auto_create("t"))
         assert topic.partition_count == 4
         assert node.run(node.controller.topics.auto_create("t")) is topic
-        assert node.partitions.get("t", 0).log.config.retention_ms == 9
+        assert node.partitions.get("t", 0)._log.config.retention_ms == 9
         with pytest.raises(KafkaError) as error:
             node.run(node.controller.topics.auto_create("a/b"))
         assert error.value.code is ErrorCode.INVALID_TOPIC_EXCEPTION

@@ -10,6 +10,7 @@ import pytest
 
 from penstock.cluster.gatherer import Gatherer
 from penstock.cluster.partition import Partition
+from penstock.cluster.role import Leader
 from penstock.model.batch import iter_headers
 from penstock.model.batch_builder import NewRecord
 from penstock.model.errors import ErrorCode, KafkaError
@@ -29,13 +30,13 @@ class Gathering:
         bench.start()
         bench.create("t", TOPIC, **config)
         log = bench.engine.log(PartitionId(TOPIC, 0))
-        self.partition = Partition("t", PartitionId(TOPIC, 0), log, 0)
+        self.partition = Partition("t", PartitionId(TOPIC, 0), log, Leader(0))
         self.turns: list[Callable[[], None]] = []
         self.gatherer = Gatherer(self.partition, bench.clock, self.turns.append)
         self.told: Told = {}
 
     def _on_flushed(self, log: Log) -> None:
-        self.partition.flush_advanced()
+        self.partition.log_advanced()
 
     def add(self, value: bytes, key: bytes | None = None) -> None:
         def done(offset: int, error: KafkaError | None) -> None:
@@ -55,8 +56,7 @@ class Gathering:
 
     def batches(self) -> list[int]:
         """Records of each."""
-        log = self.partition.log
-        piece = log.read(0, 1 << 20, end=log.flushed, one_batch_at_least=True, wait=True)
+        piece = self.partition.read(0, 1 << 20, one_batch_at_least=True, wait=True)
         return [header.record_count for _, header in iter_headers(piece.records)]
 
 
@@ -119,7 +119,6 @@ def test_the_codec_of_the_topic_is_used(tmp_path: Path) -> None:
     for _ in range(3):
         world.add(b"z" * 100 + b"%d" % len(world.gatherer._records))
     world.settle()
-    log = world.partition.log
-    piece = log.read(0, 1 << 20, end=log.flushed, one_batch_at_least=True, wait=True)
+    piece = world.partition.read(0, 1 << 20, one_batch_at_least=True, wait=True)
     assert [header.codec for _, header in iter_headers(piece.records)] == [4]
     assert len(world.bench.values()) == 3

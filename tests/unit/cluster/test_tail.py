@@ -8,6 +8,7 @@ import pytest
 
 from penstock.broker.delivery.reading.feed import Feed
 from penstock.cluster.partition import TAIL_BYTES_MAX, Partition
+from penstock.cluster.role import Leader
 from penstock.model.batch import read_header
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.ids import PartitionId
@@ -22,15 +23,16 @@ def nothing() -> None:
 
 @pytest.fixture
 def bench(tmp_path: Path) -> EngineBench:
-    made = EngineBench(tmp_path)
-    made.start()
-    made.create("t", TOPIC)
-    return made
+    return EngineBench(tmp_path)
 
 
 @pytest.fixture
 def partition(bench: EngineBench) -> Partition:
-    return Partition("t", PartitionId(TOPIC, 0), bench.engine.log(PartitionId(TOPIC, 0)), 3)
+    bench.create("t", TOPIC)
+    made = Partition("t", PartitionId(TOPIC, 0), bench.engine.log(PartitionId(TOPIC, 0)), Leader(3))
+    bench.on_flushed = lambda log: made.log_advanced()  # type: ignore[method-assign]
+    bench.start()
+    return made
 
 
 def append(partition: Partition, value: bytes = b"v", *, transactional: bool = False, sequence: int = -1) -> None:

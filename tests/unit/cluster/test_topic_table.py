@@ -132,30 +132,37 @@ def test_a_flush_reaches_those_who_wait() -> None:
     tables = Tables()
     tables.put(topic("t", 1))
     partition = tables.partitions.get("t", 0)
-    log = opened_log(partition.log)
-    woken: list[str] = []
+    log = opened_log(partition._log)
+    woken: list[object] = []
     log.grow(5)
-    assert not partition.when_flushed(4, lambda: woken.append("flush"))
+    partition.when_stored(4, lambda code: woken.append(("stored", code)))
+    partition.when_visible(4, lambda code: woken.append(("visible", code)))
     partition.add_data_waiter(lambda: woken.append("data"))
+    assert woken == []
     log.flush()
     tables.partitions.on_flushed(log)
-    assert woken == ["flush", "data"]
-    assert partition.when_flushed(4, lambda: woken.append("never"))
+    assert woken == [("stored", ErrorCode.NONE), ("visible", ErrorCode.NONE), "data"]
+    partition.when_visible(4, woken.append)
+    assert woken[-1] is ErrorCode.NONE, "called at once"
 
 
 def test_deletion_wakes_those_who_wait() -> None:
     tables = Tables()
     doomed = tables.put(topic("t", 1))
     partition = tables.partitions.get("t", 0)
-    log = opened_log(partition.log)
+    log = opened_log(partition._log)
     woken: list[ErrorCode] = []
     log.grow(1)
-    assert not partition.when_flushed(0, lambda: woken.append(partition.failure))
+    partition.when_stored(0, woken.append)
+    partition.when_visible(0, woken.append)
+    assert woken == []
     partition.add_data_waiter(lambda: woken.append(partition.failure))
     tables.topics.remove(doomed.topic_id)
-    assert woken == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 2
+    assert woken == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 3
     assert partition.failed
-    assert partition.when_flushed(0, lambda: None)
+    partition.when_visible(0, woken.append)
+    partition.when_stored(0, woken.append)
+    assert woken == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 5
     tables.partitions.on_flushed(log)  # a round that was under way
     with pytest.raises(KafkaError):
         tables.partitions.get("t", 0)
@@ -166,13 +173,12 @@ def test_a_failed_log_takes_its_partition_offline() -> None:
     owner = tables.put(topic("t", 2))
     partition = tables.partitions.get("t", 1)
     woken: list[ErrorCode] = []
-    opened_log(partition.log).grow(1)
-    partition.when_flushed(0, lambda: woken.append(partition.failure))
-    opened_log(partition.log).state = LogState.OFFLINE
-    tables.partitions.on_flushed(partition.log)
+    opened_log(partition._log).grow(1)
+    partition.when_visible(0, woken.append)
+    opened_log(partition._log).state = LogState.OFFLINE
+    tables.partitions.on_flushed(partition._log)
     assert woken == [ErrorCode.KAFKA_STORAGE_ERROR]
     assert tables.partitions.offline_in(owner) == {1}
-    assert tables.partitions.is_offline(partition.id)
     assert tables.partitions.offline_count == 1
     tables.topics.remove(owner.topic_id)
     assert tables.partitions.offline_count == 0
@@ -198,7 +204,6 @@ def test_a_log_that_can_be_opened_after_all_is_online_again() -> None:
     assert tables.partitions.offline_count == 2
     tables.engine.open_error = None
     assert not tables.partitions.get("t", 0).failed
-    assert not tables.partitions.is_offline(PartitionId(owner.topic_id, 0))
     # Nobody asks a partition that has no leader: whoever asks what is offline is enough.
     assert tables.partitions.offline_in(owner) == frozenset()
     assert tables.partitions.offline_count == 0

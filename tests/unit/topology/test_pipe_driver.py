@@ -127,7 +127,7 @@ def test_the_next_parent_has_its_turn_after_five_failures(world: World) -> None:
         await until(lambda: pipe.state.name == "UNHEALTHY")
         await until(lambda: pipe.state.name == "HEALTHY")
         assert pipe.parent_url == "http://b"
-        assert world.node.partitions.get("t", 0).log.log_end == 3
+        assert world.node.partitions.get("t", 0).log_end == 3
         assert pipe.status()["failures"] == 5
 
     world.run(told, script)
@@ -174,6 +174,6 @@ def test_a_mirror_can_be_reset_without_a_parent(world: World) -> None:
         pipe.refreshes.listeners.append(listener)
         told.tell("http://a")
         await until(lambda: seen == ["t"] and not pipe.refreshes.pending)
-        assert world.node.partitions.get("t", 0).log.flushed == 3
+        assert world.node.partitions.get("t", 0).high_watermark == 3
 
     world.run(told, script)

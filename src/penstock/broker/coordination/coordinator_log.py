@@ -13,6 +13,7 @@ import enum
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 
 from penstock.cluster.partition import Partition
 from penstock.model.batch import HEADER_BYTES, BatchHeader, Buffer, read_header
@@ -70,8 +71,7 @@ class CoordinatorLog:
         if appended is not None:
             appended(last_offset)
         self._unflushed.append((last_offset, outcome))
-        if self.partition.when_flushed(last_offset, self._flushed):
-            self._flushed()
+        self.partition.when_visible(last_offset, partial(self._stored, last_offset))
 
     @property
     def is_flushed(self) -> bool:
@@ -85,12 +85,11 @@ class CoordinatorLog:
         self._unflushed.append((self._unflushed[-1][0], outcome))
         return False
 
-    def _flushed(self) -> None:
-        if self.partition.failed:
+    def _stored(self, last_offset: int, code: ErrorCode) -> None:
+        if code is not ErrorCode.NONE:
             self.fail()
             return
-        end = self.partition.high_watermark
-        while self._unflushed and self._unflushed[0][0] < end:
+        while self._unflushed and self._unflushed[0][0] <= last_offset:
             self._unflushed.popleft()[1](ErrorCode.NONE)
 
     def fail(self) -> None:
@@ -105,8 +104,8 @@ class CoordinatorLog:
     async def pieces(self) -> AsyncIterator[bytes]:
         """All of the log, some batches at a time. KafkaError or OSError if they cannot be read."""
         partition = self.partition
-        if partition.failed or partition.log.state is not LogState.ONLINE:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log is {partition.log.state.value}")
+        if partition.failed or partition.state is not LogState.ONLINE:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log is {partition.state.value}")
         offset = partition.log_start
         end = partition.high_watermark
         while offset < end:

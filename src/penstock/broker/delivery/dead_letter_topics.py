@@ -72,7 +72,7 @@ class DeadLetters:
 
     def configs(self, source: str) -> Sequence[tuple[str, str | None]]:
         """Of a dead-letter topic that is made: what was not too large for its source must not be so for it."""
-        longest = self._partitions.get(source, 0).log.config.max_message_bytes
+        longest = self._partitions.get(source, 0).config.max_message_bytes
         return (("max.message.bytes", str(min(longest + _MORE_BYTES, _MESSAGE_BYTES_MAX))),)
 
 

@@ -7,11 +7,14 @@ import asyncio
 from penstock.broker.broker import Broker
 from penstock.broker.delivery.commits import Commits
 from penstock.broker.delivery.core.position import Position
+from penstock.broker.records.offset_lookup import offset_or_end
 from penstock.broker.records.worker import RecordWorker
-from penstock.cluster.partition import Partition
+from penstock.cluster.partition import OffsetSpec, Partition
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.push.values import Start, StartKind
+
+_PLACES = {StartKind.LATEST: OffsetSpec.LATEST, StartKind.EARLIEST: OffsetSpec.EARLIEST}
 
 
 async def commit_starts(broker: Broker, commits: Commits, name: str, topic: Topic, start: Start) -> None:
@@ -34,17 +37,11 @@ async def commit_starts(broker: Broker, commits: Commits, name: str, topic: Topi
 
 async def starting_offset(partition: Partition, start: Start, worker: RecordWorker) -> int:
     """A time that no message has reached yet means the end."""
-    if partition.failed:
-        raise KafkaError(partition.failure)
     if start.kind is StartKind.OFFSET:
+        if partition.failed:
+            raise KafkaError(partition.failure)
         return max(0, start.value)
-    if start.kind is StartKind.LATEST:
-        return partition.last_stable
-    if start.kind is StartKind.EARLIEST:
-        return partition.log_start
-    end, moment = partition.last_stable, start.value
-    found = await worker.look_up(lambda scan: partition.log.find_timestamp(moment, end=end, scan=scan))
-    return end if found is None else found.offset
+    return await offset_or_end(partition, _PLACES.get(start.kind, start.value), worker, committed_only=True)
 
 
 def missing_offset(partition: Partition, start: Start) -> int:

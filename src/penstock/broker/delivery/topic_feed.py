@@ -140,7 +140,7 @@ class Supply:
         wanted = (lambda offset: not progress.is_done_ahead(offset)) if progress.has_done_ahead else None
         try:
             chunk = feed.next_chunk(
-                progress.next_offset, ttl_ms=partition.log.config.message_ttl_ms, now_ms=wall_ms, wanted=wanted
+                progress.next_offset, ttl_ms=partition.config.message_ttl_ms, now_ms=wall_ms, wanted=wanted
             )
         except BlockingIOError:
             feed.is_preparing = True
@@ -181,7 +181,7 @@ class Supply:
         wall_ms = desk.surroundings.clock.now_ms()
         try:
             return await asyncio.to_thread(
-                find, feed.partition, tuple(offsets), ttl_ms=feed.partition.log.config.message_ttl_ms, now_ms=wall_ms
+                find, feed.partition, tuple(offsets), ttl_ms=feed.partition.config.message_ttl_ms, now_ms=wall_ms
             )
         except (KafkaError, OSError) as error:
             log.error("%s: %s-%d cannot be read: %r", desk.name, desk.topic, index, error)

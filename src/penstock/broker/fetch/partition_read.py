@@ -146,7 +146,7 @@ def _divergence(partition: Partition, item: FetchPartition) -> tuple[int, int] |
     """KIP-595: the client's last record is not ours if its epoch ended before the offset it asks for."""
     if item.last_fetched_epoch < 0:
         return None
-    epoch, end = partition.log.epoch_end(item.last_fetched_epoch)
+    epoch, end = partition.epoch_end(item.last_fetched_epoch)
     if epoch < 0:
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
     if epoch < item.last_fetched_epoch or end < item.fetch_offset:

@@ -40,7 +40,7 @@ class SessionPartition:
         partition = self.partition
         return (
             partition is not None
-            and partition.log.flushed == self.high_watermark == self.request.fetch_offset
+            and partition.high_watermark == self.high_watermark == self.request.fetch_offset
             and partition.log_start == self.log_start
             and not partition.failed
         )

@@ -53,14 +53,14 @@ class RepeatPath:
         self._transactional_id = transactional_id
         self._client_id = client_id
         self._partition = partition
-        self._config = partition.log.config
+        self._config = partition.config
         self._repeated = repeated
 
     def serve(self, frame: memoryview) -> Reply | None:
         """The reply; None if the request has to go the long way."""
         batch = self._repeated.batch_in(frame)
         partition = self._partition
-        if batch is None or partition.deleted or partition.log.config is not self._config:
+        if batch is None or partition.deleted or partition.config is not self._config:
             return None
         broker = self._broker
         started = perf_counter()
@@ -87,10 +87,9 @@ class RepeatPath:
             size = len(batch)
             broker.metrics.appended(perf_counter() - started, size)
             broker.metrics.produced(header.record_count, size)
-        reply = _FlushReply(self._repeated, partition, appended)
+        reply = _VisibleReply(self._repeated, partition, appended)
         reply.header, reply.api_key = self._repeated.response_header(frame), PRODUCE
-        if partition.when_flushed(appended.last_offset, reply.flushed):
-            reply.flushed()
+        partition.when_visible(appended.last_offset, reply.visible)
         return reply
 
     def _is_settled(self, header: BatchHeader) -> bool:
@@ -102,8 +101,8 @@ class RepeatPath:
         return self._broker.transactions.has_settled(name, sender, TopicPartition(partition.topic, partition.index))
 
 
-class _FlushReply(Reply):
-    """Completed by the flush that covers the batch."""
+class _VisibleReply(Reply):
+    """Completed when the batch is visible."""
 
     __slots__ = ("_appended", "_partition", "_repeated")
 
@@ -115,12 +114,12 @@ class _FlushReply(Reply):
         self._partition = partition
         self._appended = appended
 
-    def flushed(self) -> None:
-        partition, appended = self._partition, self._appended
-        if partition.high_watermark > appended.last_offset:
+    def visible(self, code: ErrorCode) -> None:
+        if code is ErrorCode.NONE:
+            appended = self._appended
             body = self._repeated.response(
-                ErrorCode.NONE, appended.base_offset, appended.append_time_ms, partition.log_start
+                code, appended.base_offset, appended.append_time_ms, self._partition.log_start
             )
-        else:  # woken by a failure, not by the flush
-            body = self._repeated.response(partition.failure, -1, -1, -1)
+        else:
+            body = self._repeated.response(code, -1, -1, -1)
         self.complete([body])

@@ -64,18 +64,18 @@ def join_transaction(
 
 def is_unknown_start(partition: Partition, header: BatchHeader) -> bool:
     """Second generation: the first batch of a producer that the log does not know has to have the sequence 0."""
-    return header.base_sequence != 0 and partition.log.producer(header.producer_id) is None
+    return header.base_sequence != 0 and partition.producer(header.producer_id) is None
 
 
 def is_outdated(partition: Partition, sender: ProducerIdentity) -> bool:
     """Whether the log has seen a later epoch of the producer."""
-    known = partition.log.producer(sender.producer_id)
+    known = partition.producer(sender.producer_id)
     return known is not None and known.producer_epoch > sender.epoch
 
 
 def has_begun(partition: Partition, sender: ProducerIdentity) -> bool:
     """First generation: whether the producer's transaction is open in this partition, and so was added before."""
-    known = partition.log.producer(sender.producer_id)
+    known = partition.producer(sender.producer_id)
     return known is not None and known.current_txn_start_offset >= 0 and known.producer_epoch == sender.epoch
 
 

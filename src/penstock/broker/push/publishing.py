@@ -131,7 +131,7 @@ class _Run:
         self._partition = partition
         self._producer_id = producer_id
         self._answers = answers
-        known = partition.log.producer(producer_id)
+        known = partition.producer(producer_id)
         self._expected = None if known is None else (known.last_sequence + 1) & SEQUENCE_MASK
         self._first = 0
         self._records: list[NewRecord] = []
@@ -151,7 +151,7 @@ class _Run:
                 ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
                 f"sequence {message.sequence} where {self._expected} comes next; send what is missing first",
             )
-        config = self._partition.log.config
+        config = self._partition.config
         if message.key is None and config.cleanup_compact:
             raise KafkaError(ErrorCode.INVALID_RECORD, "a compacted topic takes no message without a key")
         record, _ = self._publisher.record(message)
@@ -178,7 +178,7 @@ class _Run:
             producer_id=self._producer_id,
             producer_epoch=0,
             base_sequence=self._first,
-            codec=partition.log.config.codec or 0,
+            codec=partition.config.codec or 0,
         )
         try:
             appended = partition.append(batch, read_header(batch), now_ms)
@@ -195,10 +195,10 @@ class _Run:
             for offset, (message_id, record) in enumerate(zip(ids, records, strict=True), appended.base_offset)
         ]
         self._publisher.published += len(stored)
-        self._when_flushed(appended.last_offset, stored)
+        self._when_visible(appended.last_offset, stored)
 
     def _answer_again(self, message_id: int, sequence: int) -> None:
-        found = self._partition.log.find_sequence(self._producer_id, sequence)
+        found = self._partition.find_sequence(self._producer_id, sequence)
         if found is None:
             raise KafkaError(
                 ErrorCode.DUPLICATE_SEQUENCE_NUMBER,
@@ -206,19 +206,17 @@ class _Run:
             )
         self._publisher.duplicates += 1
         offset, timestamp = found
-        self._when_flushed(offset, [_Stored(message_id, offset, timestamp)])
+        self._when_visible(offset, [_Stored(message_id, offset, timestamp)])
 
-    def _when_flushed(self, last_offset: int, stored: list[_Stored]) -> None:
-        partition, answers = self._partition, self._answers
+    def _when_visible(self, last_offset: int, stored: list[_Stored]) -> None:
+        index, answers = self._partition.index, self._answers
 
-        def flushed() -> None:
-            if partition.high_watermark <= last_offset:  # woken by a failure, not by the flush
+        def visible(code: ErrorCode) -> None:
+            if code is not ErrorCode.NONE:
                 for message_id, _, _ in stored:
-                    answers.refuse(message_id, KafkaError(partition.failure))
+                    answers.refuse(message_id, KafkaError(code))
                 return
-            index = partition.index
             answers.send(b"".join([encode(PublishAck(index, offset, ts), key) for key, offset, ts in stored]))
             answers.answered(len(stored))
 
-        if partition.when_flushed(last_offset, flushed):
-            flushed()
+        self._partition.when_visible(last_offset, visible)

@@ -50,7 +50,7 @@ class HangingTransactions:
         for partition in partitions:
             if partition.topic == TRANSACTION_STATE or partition.mirror:
                 continue
-            for found in partition.log.open_transactions():
+            for found in partition.open_transactions():
                 place = TopicPartition(partition.topic, partition.index)
                 if not any(
                     place in value.partitions and value.has_batches_of(found.producer_epoch)
@@ -69,7 +69,7 @@ class HangingTransactions:
             return  # its markers come from the root
         if partition.topic == TRANSACTION_STATE or not self._shards.all_are_active:
             return  # nobody can tell whether a transaction that is not found here is another shard's
-        found = partition.log.open_transactions()
+        found = partition.open_transactions()
         known = {value.producer_id: value for value in self._known()} if found else {}
         place = TopicPartition(partition.topic, partition.index)
         for each in found:

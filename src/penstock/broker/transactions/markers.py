@@ -49,23 +49,19 @@ class MarkerWriter:
         """Write the marker to all of them; `done` when each is on disk or needs none."""
         _Ending(self, frozenset(where), marker, is_own, done).begin()
 
-    def write_one(self, place: TopicPartition, marker: Marker, flushed: Callable[[ErrorCode], None]) -> None:
-        """`flushed` is called with the outcome, perhaps at once. KafkaError if it cannot be written."""
+    def write_one(self, place: TopicPartition, marker: Marker, done: Callable[[ErrorCode], None]) -> None:
+        """`done` is called with the outcome, perhaps at once. KafkaError if it cannot be written."""
         partition = self._partitions.get(place.topic, place.partition)
         if partition.failed:
             raise KafkaError(partition.failure)
         last_offset = partition.append_marker(marker, self._clock.now_ms()).last_offset
 
-        def on_disk() -> None:
-            if partition.high_watermark <= last_offset:  # woken by a failure, not by the flush
-                flushed(partition.failure)
-                return
-            if place.topic == CONSUMER_OFFSETS:
+        def visible(code: ErrorCode) -> None:
+            if code is ErrorCode.NONE and place.topic == CONSUMER_OFFSETS:
                 self._on_offsets_ended(place.partition, marker)
-            flushed(ErrorCode.NONE)
+            done(code)
 
-        if partition.when_flushed(last_offset, on_disk):
-            on_disk()
+        partition.when_visible(last_offset, visible)
 
     def fitting(self, place: TopicPartition, marker: Marker, is_own: IsOwn) -> Marker:
         """As it is right for this log.
@@ -73,7 +69,7 @@ class MarkerWriter:
         This node's coordinator is the only one: whatever epoch a marker from outside had, its own is not lower. What is
         open and belongs to another transaction is aborted.
         """
-        known = self._partitions.get(place.topic, place.partition).log.producer(marker.producer_id)
+        known = self._partitions.get(place.topic, place.partition).producer(marker.producer_id)
         if known is None:
             return marker
         if known.current_txn_start_offset >= 0 and not is_own(known.producer_epoch):

@@ -82,27 +82,27 @@ class MessageRoutes:
         if sum(each is not None for each in (offset, time, last)) > 1:
             raise invalid("offset, time and last exclude each other; give one of them")
         moment = None if time is None else milliseconds(time)
-        log = self._broker.partitions.get(topic, partition)
-        if log.failed:
-            raise KafkaError(log.failure)
+        place = self._broker.partitions.get(topic, partition)
+        if place.failed:
+            raise KafkaError(place.failure)
         committed_only = isolation == "read_committed"
-        end = log.last_stable if committed_only else log.high_watermark
-        start = _start(log, offset, last, end)
+        end = place.visible_end(committed_only=committed_only)
+        start = _start(place, offset, last, end)
 
         def read(scan: Scan) -> bytes:
             first = start
             if moment is not None:
-                at = log.log.find_timestamp(moment, end=end, scan=scan)
+                at = place.find_offset(moment, end=end, scan=scan)
                 first = end if at is None else at.offset
-            peeked = peek(log, Wanted(first, limit, end, committed_only), scan)
+            peeked = peek(place, Wanted(first, limit, end, committed_only), scan)
             return MessagesBody(
                 topic=topic,
                 partition=partition,
                 messages=[MessageBody.of(record) for record in peeked.records],
                 next_offset=peeked.next_offset,
-                log_start=log.log_start,
-                high_watermark=log.high_watermark,
-                last_stable=log.last_stable,
+                log_start=place.log_start,
+                high_watermark=place.high_watermark,
+                last_stable=place.last_stable,
             ).model_dump_json().encode()  # fmt: skip
 
         return Response(await self._broker.record_worker.look_up(read), media_type="application/json")

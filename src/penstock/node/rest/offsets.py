@@ -13,7 +13,8 @@ from penstock.broker.delivery.core.position import is_position_text
 from penstock.broker.delivery.subscriptions import Subscriptions
 from penstock.broker.groups.claim import NO_MEMBER
 from penstock.broker.groups.offsets.records import CommittedOffset, OffsetChange
-from penstock.cluster.partition import Partition
+from penstock.broker.records.offset_lookup import offset_or_end
+from penstock.cluster.partition import OffsetSpec, Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH
 from penstock.node.rest.documented import CONFLICT, NOT_FOUND
@@ -134,16 +135,12 @@ class OffsetRoutes:
 
     async def _target(self, partition: Partition, body: ResetBody) -> int:
         if body.to == "earliest":
-            return partition.log_start
-        end = partition.high_watermark
-        if body.offset is not None:
+            wanted: OffsetSpec | int = OffsetSpec.EARLIEST
+        elif body.offset is not None:
             return body.offset
-        if body.time is None:
-            return end
-        moment = milliseconds(body.time)
-        look_up = self._broker.record_worker.look_up
-        found = await look_up(lambda scan: partition.log.find_timestamp(moment, end=end, scan=scan))
-        return end if found is None else found.offset
+        else:
+            wanted = OffsetSpec.LATEST if body.time is None else milliseconds(body.time)
+        return await offset_or_end(partition, wanted, self._broker.record_worker, committed_only=False)
 
     async def _commit(self, group: str, moves: list[MovedBody]) -> None:
         now_ms, changes = self._broker.clock.now_ms(), []

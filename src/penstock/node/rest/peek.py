@@ -41,13 +41,13 @@ def peek(partition: Partition, wanted: Wanted, scan: Scan) -> Peeked:
     for _ in range(READS_MAX):
         if position >= wanted.end:
             break
-        read = partition.log.read(position, READ_BYTES, end=wanted.end, one_batch_at_least=True, wait=True)
+        read = partition.read(position, READ_BYTES, end=wanted.end, one_batch_at_least=True, wait=True)
         content = bytes(read.records)
         if not content:
             break
         aborted = AbortedFilter(())
         if wanted.committed_only and has_transactions(content):
-            found = partition.log.aborted_transactions(read.first_offset, read.next_offset, wait=True)
+            found = partition.aborted_transactions(read.first_offset, read.next_offset, wait=True)
             aborted = AbortedFilter(found)
         for place, header in iter_headers(content):
             if aborted.leaves_out(header):

@@ -116,22 +116,22 @@ class PartitionBody(Answer):
         """As it is now; its log is opened if need be."""
         node, epoch = broker.node_id, broker.partitions.leader_epoch(topic)
         try:
-            log = broker.partitions.get(topic.name, index).log
+            found = broker.partitions.get(topic.name, index)
         except KafkaError:
-            log = None
-        online = log is not None and log.state is not LogState.OFFLINE
+            found = None
+        online = found is not None and found.state is not LogState.OFFLINE
         return cls(
             partition=index,
-            state="offline" if log is None else log.state.value,
+            state="offline" if found is None else found.state.value,
             leader=node if online else None,
             leader_epoch=epoch,
             replicas=[node],
             isr=[node] if online else [],
-            log_start=None if log is None else log.log_start,
-            high_watermark=None if log is None else log.flushed,
-            last_stable=None if log is None else log.last_stable,
-            size_bytes=None if log is None else log.size_bytes,
-            segments=None if log is None else log.segment_count,
+            log_start=None if found is None else found.log_start,
+            high_watermark=None if found is None else found.high_watermark,
+            last_stable=None if found is None else found.last_stable,
+            size_bytes=None if found is None else found.size_bytes,
+            segments=None if found is None else found.segment_count,
         )
 
 

@@ -38,8 +38,8 @@ def _topic(broker: Broker, topic: Topic, lags: list[LagSample]) -> TopicStats:
                 log_start=start,
                 log_end=end,
                 messages=end - start,
-                segments=partition.log.segment_count,
-                size_bytes=partition.log.size_bytes,
+                segments=partition.segment_count,
+                size_bytes=partition.size_bytes,
             )
         )
     return TopicStats(

@@ -13,7 +13,9 @@ from fnmatch import fnmatchcase
 from uuid import UUID
 
 from penstock.broker.broker import Broker
-from penstock.cluster.mirrors import MirrorPartition, NewMirror
+from penstock.broker.coordination.coordinator_log import resolving
+from penstock.cluster.mirrors import NewMirror
+from penstock.cluster.partition import Partition
 from penstock.cluster.topics import Topic
 from penstock.config.settings import PipeSettings
 from penstock.model.errors import ErrorCode, KafkaError
@@ -55,7 +57,7 @@ class Keeper:
     counts: Counts = field(default_factory=Counts)
     refused: dict[str, str] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
-    _unflushed: list[tuple[MirrorPartition, int]] = field(default_factory=list)
+    _unstored: list[tuple[Partition, int]] = field(default_factory=list)
 
     def is_chosen(self, name: str) -> bool:
         if name in INTERNAL_NAMES or any(fnmatchcase(name, pattern) for pattern in self.settings.exclude):
@@ -120,13 +122,13 @@ class Keeper:
 
     async def _followed(self, topic: Topic, index: int) -> Followed:
         partition = self._partition(Place(topic.topic_id.bytes, index))
-        await self._flushed([(partition, partition.log.log_end - 1)])
+        await self._stored([(partition, partition.log_end - 1)])
         try:
             last = last_batch(partition, wait=False)
         except BlockingIOError:
             last = await asyncio.to_thread(last_batch, partition, wait=True)
-        end = partition.log.log_end
-        epoch = partition.log.epoch_at(end - 1) if end > partition.log_start else -1
+        end = partition.log_end
+        epoch = partition.epoch_at(end - 1) if end > partition.log_start else -1
         return Followed(Place(topic.topic_id.bytes, index), end, partition.log_start, epoch, last)
 
     # --- steps -------------------------------------------------------------------------------------------------------
@@ -136,8 +138,8 @@ class Keeper:
 
         LocalTrouble if it cannot be done.
         """
-        before, self._unflushed = self._unflushed, []
-        await self._flushed(before)
+        before, self._unstored = self._unstored, []
+        await self._stored(before)
         try:
             for step in steps:
                 await self._step(step, follower)
@@ -148,8 +150,8 @@ class Keeper:
 
     async def settle(self) -> None:
         """Until everything is on disk."""
-        before, self._unflushed = self._unflushed, []
-        await self._flushed(before)
+        before, self._unstored = self._unstored, []
+        await self._stored(before)
 
     async def _step(self, step: Step, follower: Follower) -> None:
         if isinstance(step, Store):
@@ -169,18 +171,17 @@ class Keeper:
         partition = self._partition(step.place)
         counts, now_ms, turns = self.counts, self.broker.clock.now_ms(), Turns()
         for data, header in step.batches:
-            partition.append_mirrored(data, header, now_ms)
+            partition.append_replica(data, header, now_ms)
             counts.batches += 1
             counts.messages += header.record_count
             counts.size_bytes += len(data)
             await turns.pause()
-        self._unflushed.append((partition, partition.log.log_end - 1))
+        self._unstored.append((partition, partition.log_end - 1))
 
     async def _trim(self, step: Trim) -> None:
         partition = self._partition(step.place)
-        await self._flushed([(partition, step.log_start - 1)])
-        await asyncio.to_thread(partition.log.save_log_start, step.log_start)
-        partition.log.delete_records(step.log_start, saved=True)
+        await self._stored([(partition, step.log_start - 1)])
+        await partition.delete_records(step.log_start)
 
     async def _restart(self, step: Restart) -> None:
         partition = self._partition(step.place)
@@ -191,10 +192,10 @@ class Keeper:
                 "%s-%d: the parent has nothing below %d any more, offsets from %d on are missing here",
                 partition.topic, partition.index, step.offset, step.missing_from,
             )  # fmt: skip
-        await self._flushed([(partition, partition.log.log_end - 1)])
+        await self._stored([(partition, partition.log_end - 1)])
         for _ in range(BUSY_TRIES):
             try:
-                self.broker.engine.restart_at(partition.id, step.offset)
+                self.broker.partitions.restart_at(partition, step.offset)
                 return
             except BlockingIOError:
                 await asyncio.sleep(BUSY_SECONDS)
@@ -218,22 +219,17 @@ class Keeper:
     def _topic(self, place: Place) -> Topic | None:
         return self.broker.topics.get_by_id(UUID(bytes=place.topic))
 
-    def _partition(self, place: Place) -> MirrorPartition:
+    def _partition(self, place: Place) -> Partition:
         partition = self.broker.partitions.find(place.topic, place.partition)
-        assert isinstance(partition, MirrorPartition), f"{partition.topic} is no mirror"
+        assert partition.mirror, f"{partition.topic} is no mirror"
         assert partition.id == PartitionId(UUID(bytes=place.topic), place.partition)
         return partition
 
-    async def _flushed(self, waited_for: list[tuple[MirrorPartition, int]]) -> None:
+    async def _stored(self, waited_for: list[tuple[Partition, int]]) -> None:
         """LocalTrouble if a log has failed meanwhile."""
         for partition, last_offset in waited_for:
-            flushed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-            def tell(flushed: asyncio.Future[None] = flushed) -> None:
-                if not flushed.done():
-                    flushed.set_result(None)
-
-            if not partition.when_flushed(last_offset, tell):
-                await flushed
-            if partition.failed and not partition.deleted:
-                raise LocalTrouble(f"{partition.topic}-{partition.index}: {partition.failure.name}")
+            stored: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
+            partition.when_stored(last_offset, resolving(stored))
+            code = await stored
+            if code is not ErrorCode.NONE and not partition.deleted:
+                raise LocalTrouble(f"{partition.topic}-{partition.index}: {code.name}")

@@ -92,13 +92,13 @@ def another_history(wanted: Wanted, partition: Partition, *, wait: bool) -> str:
     if wanted.offset > end:
         return f"the parent's log ends at {end}, this one at {wanted.offset}"
     if wanted.epoch >= 0:
-        epoch_end = partition.log.epoch_end(wanted.epoch)[1]
+        epoch_end = partition.epoch_end(wanted.epoch)[1]
         is_empty = end == partition.log_start  # a mirror that begins anew there has seen no epoch yet
         if epoch_end < wanted.offset and not (epoch_end < 0 and is_empty):
             return f"epoch {wanted.epoch} ends at {epoch_end} in the parent's log, and not before {wanted.offset} here"
     if wanted.last is None or wanted.offset <= partition.log_start:
         return ""
-    found = partition.log.read(wanted.offset - 1, 1, end=end, one_batch_at_least=True, wait=wait)
+    found = partition.read(wanted.offset - 1, 1, end=end, one_batch_at_least=True, wait=wait)
     if len(found.records) < HEADER_BYTES:
         return ""
     if differs_from(wanted, read_header(found.records)):
@@ -121,16 +121,16 @@ def differs_from(wanted: Wanted, header: BatchHeader) -> bool:
 def first_batch_offset(partition: Partition, *, wait: bool) -> int:
     """Where the batch begins in which the log starts: deleted records may be the first ones of a batch."""
     start = partition.log_start
-    found = partition.log.read(start, 1, end=partition.high_watermark, one_batch_at_least=True, wait=wait)
+    found = partition.read(start, 1, one_batch_at_least=True, wait=wait)
     return min(start, found.first_offset) if len(found.records) else start
 
 
 def last_batch(partition: Partition, *, wait: bool) -> LastBatch | None:
     """What a child says of the end of its own log. Any thread."""
-    log = partition.log
-    if log.flushed <= log.log_start:
+    end = partition.high_watermark
+    if end <= partition.log_start:
         return None
-    found = log.read(log.flushed - 1, 1, end=log.flushed, one_batch_at_least=True, wait=wait)
+    found = partition.read(end - 1, 1, end=end, one_batch_at_least=True, wait=wait)
     if len(found.records) < HEADER_BYTES:
         return None
     header = read_header(found.records)

@@ -173,4 +173,4 @@ class _Pull:
 
 def _ends(partition: Partition) -> dict[str, Any]:
     end = partition.high_watermark
-    return {"logStart": partition.log_start, "logEnd": end, "epoch": partition.log.epoch_at(max(0, end - 1))}
+    return {"logStart": partition.log_start, "logEnd": end, "epoch": partition.epoch_at(max(0, end - 1))}

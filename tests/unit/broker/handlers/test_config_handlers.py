@@ -155,7 +155,7 @@ def test_change_at_every_version(node: AdminBroker, version: int) -> None:
         "cleanup.policy": ("compact", 1),
     }
     assert alter(node, TOPIC, "t", ("nope", SET, "1"), version=version) == ErrorCode.INVALID_CONFIG
-    assert node.partitions.get("t", 0).log.config.cleanup_compact
+    assert node.partitions.get("t", 0).config.cleanup_compact
 
 
 @pytest.mark.parametrize(

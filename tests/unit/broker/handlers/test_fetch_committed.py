@@ -33,7 +33,7 @@ class Node(AdminBroker):
         self.waiting: list[Any] = []
         engine.start(self.partitions.on_flushed, lambda *call: self.waiting.append(call), background=False)
         self.create("t")
-        self.log: Log = self.partitions.get("t", 0).log
+        self.log: Log = self.partitions.get("t", 0)._log
 
     def flush(self) -> None:
         while self.waiting:

@@ -163,7 +163,7 @@ def test_changes_show_at_once_though_answers_are_kept(node: AdminBroker) -> None
 def test_a_partition_whose_log_failed_has_no_leader(node: AdminBroker, version: int) -> None:
     node.create("a", 2)
     node.call("metadata", version, topics=named("a"))
-    log = opened_log(node.partitions.get("a", 1).log)
+    log = opened_log(node.partitions.get("a", 1)._log)
     log.state = LogState.OFFLINE
     node.partitions.on_flushed(log)
     good, bad = node.call("metadata", version, topics=named("a")).topics[0].partitions

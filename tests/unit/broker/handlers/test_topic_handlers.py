@@ -251,9 +251,10 @@ def delete_records(node: AdminBroker, topic: str, offset: int, version: int = 2,
 @pytest.mark.parametrize("version", range(3))
 def test_delete_records_at_every_version(node: AdminBroker, version: int) -> None:
     node.create("t")
-    log = opened_log(node.partitions.get("t", 0).log)
+    log = opened_log(node.partitions.get("t", 0)._log)
     log.grow(5)
     log.flush()
+    node.partitions.on_flushed(log)
     log.grow(1)  # not flushed: not visible, not to be deleted
     assert delete_records(node, "t", 3, version) == (0, 3)
     assert delete_records(node, "t", 2, version) == (0, 3)
@@ -268,7 +269,7 @@ def test_records_that_must_not_be_deleted(node: AdminBroker) -> None:
     node.create("compacted", cleanup_policy="compact")
     node.create("both", cleanup_policy="compact,delete")
     node.create("failed")
-    opened_log(node.partitions.get("failed", 0).log).state = LogState.OFFLINE
+    opened_log(node.partitions.get("failed", 0)._log).state = LogState.OFFLINE
     node.run(node.controller.topics.ensure_internal("__consumer_offsets"))
     assert delete_records(node, "compacted", 0) == (ErrorCode.POLICY_VIOLATION, -1)
     assert delete_records(node, "both", 0) == (0, 0)
@@ -282,7 +283,7 @@ def test_records_that_must_not_be_deleted(node: AdminBroker) -> None:
 @pytest.mark.parametrize("version", range(1, 6))
 def test_log_dirs_at_every_version(node: AdminBroker, version: int) -> None:
     node.create("t", 2)
-    log = opened_log(node.partitions.get("t", 1).log)
+    log = opened_log(node.partitions.get("t", 1)._log)
     log.grow(3)
     wanted = [{"topic": "t", "partitions": [0, 1, 9]}, {"topic": "none", "partitions": [0]}]
     (result,) = node.call("describe_log_dirs", version, topics=wanted).results
@@ -308,7 +309,7 @@ def test_log_dirs_know_the_volume(tmp_path: Any) -> None:
 
 def test_producers(node: AdminBroker) -> None:
     node.create("t", 2)
-    log = opened_log(node.partitions.get("t", 0).log)
+    log = opened_log(node.partitions.get("t", 0)._log)
     log.known_producers.append(ProducerView(7, 1, 4, 1234, -1, -1))
     wanted = [
         {"name": "t", "partition_indexes": [0, 1, 9]},

@@ -88,14 +88,13 @@ class Feed:
 
 
 def open_cursor(partition: Partition, position: int, *, wait: bool) -> Cursor:
-    log = partition.log
-    read = log.read(position, READ_BYTES, end=log.last_stable, one_batch_at_least=True, wait=wait)
+    read = partition.read(position, READ_BYTES, end=partition.last_stable, one_batch_at_least=True, wait=wait)
     records = bytes(read.records)
     if not records:
         return Cursor(b"", max(position, read.next_offset))
     aborted: tuple[AbortedTransaction, ...] = ()
     if has_transactions(records):
-        aborted = tuple(log.aborted_transactions(read.first_offset, read.next_offset, wait=wait))
+        aborted = tuple(partition.aborted_transactions(read.first_offset, read.next_offset, wait=wait))
     return Cursor(records, read.next_offset, aborted)
 
 
@@ -108,9 +107,7 @@ def find(partition: Partition, offsets: Collection[int], *, ttl_ms: int, now_ms:
     while left:
         position = max(left[0], partition.log_start)
         try:
-            read = partition.log.read(
-                position, READ_BYTES, end=partition.last_stable, one_batch_at_least=True, wait=True
-            )
+            read = partition.read(position, READ_BYTES, end=partition.last_stable, one_batch_at_least=True, wait=True)
         except KafkaError as error:
             if error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
                 break

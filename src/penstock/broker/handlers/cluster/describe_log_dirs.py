@@ -90,7 +90,7 @@ def _sizes(broker: Broker, name: str, index: int) -> tuple[int, int] | None:
         partition = broker.partitions.get(name, index)
     except KafkaError as error:
         return (0, 0) if error.code is ErrorCode.KAFKA_STORAGE_ERROR else None
-    return partition.log.size_bytes, partition.log.log_end - partition.high_watermark
+    return partition.size_bytes, partition.log_end - partition.high_watermark
 
 
 def _tags(flexible: bool) -> bytes:

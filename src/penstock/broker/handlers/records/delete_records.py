@@ -9,7 +9,6 @@ Behaviour:
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from penstock.broker.request import Request
@@ -58,14 +57,11 @@ async def _result(broker: Broker, request: Request[Entity], topic: str, index: i
 async def _delete(partition: Partition, offset: int) -> int:
     if partition.failed:
         raise KafkaError(partition.failure)
-    if partition.mirror or not partition.log.config.cleanup_delete:
+    if partition.mirror or not partition.config.cleanup_delete:
         raise KafkaError(ErrorCode.POLICY_VIOLATION)
     before = partition.high_watermark if offset == HIGH_WATERMARK else offset
     if before < 0 or before > partition.high_watermark:
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
     if before > partition.log_start:
-        await asyncio.to_thread(partition.log.save_log_start, before)
-        if partition.failed:
-            raise KafkaError(partition.failure)
-        partition.log.delete_records(before, saved=True)
+        await partition.delete_records(before)
     return partition.log_start

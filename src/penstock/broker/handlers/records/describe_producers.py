@@ -42,7 +42,7 @@ def _partition(broker: Broker, request: Request[Entity], topic: str, index: int)
                 coordinator_epoch=producer.coordinator_epoch,
                 current_txn_start_offset=producer.current_txn_start_offset,
             )
-            for producer in broker.partitions.get(topic, index).log.producers()
+            for producer in broker.partitions.get(topic, index).producers()
         ]
     except KafkaError as error:
         code, message = error.code, error.message

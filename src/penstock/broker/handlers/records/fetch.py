@@ -227,10 +227,10 @@ class _Fetch:
         Those are not flushed, or in a transaction: a small marker may show much that was there before.
         """
         if self._request.min_bytes > 1:
-            logs = [target.partition.log for target in self._targets if target.partition is not None]
+            partitions = [target.partition for target in self._targets if target.partition is not None]
             committed_only = self._request.isolation == READ_COMMITTED
-            unseen = any(log.log_end > (log.last_stable if committed_only else log.flushed) for log in logs)
-            self._stored_bytes = -1 if unseen else sum(log.size_bytes for log in logs)
+            unseen = any(each.log_end > each.visible_end(committed_only=committed_only) for each in partitions)
+            self._stored_bytes = -1 if unseen else sum(each.size_bytes for each in partitions)
 
     def _is_too_little(self) -> bool:
         """Whether what came since the last look cannot be enough, so that reading it all again is not worth it."""
@@ -238,7 +238,7 @@ class _Fetch:
             return False  # a small marker may show much that was there before
         if self._stored_bytes < 0 or any(partition.failed for partition in self._waits_on):
             return False
-        stored_bytes = sum(partition.log.size_bytes for partition in self._waits_on)
+        stored_bytes = sum(partition.size_bytes for partition in self._waits_on)
         return self._found_bytes + stored_bytes - self._stored_bytes < self._request.min_bytes
 
     def _wake(self) -> None:

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections import Counter
 
 from penstock.broker.broker import Broker
+from penstock.broker.records.offset_lookup import find_offset
 from penstock.broker.request import Request
-from penstock.cluster.partition import Partition
+from penstock.cluster.partition import OffsetSpec
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.fetch import ISOLATION_LEVELS
 from penstock.protocol.kafka.messages import Entity
@@ -27,6 +28,12 @@ LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING
 _FIRST_VERSION = {
     LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11,
 }  # fmt: skip
+_PLACES = {
+    LATEST: OffsetSpec.LATEST,
+    EARLIEST: OffsetSpec.EARLIEST,
+    EARLIEST_LOCAL: OffsetSpec.EARLIEST,
+    MAX_TIMESTAMP: OffsetSpec.MAX_TIMESTAMP,
+}
 _NOWHERE = TimestampOffset(-1, -1, -1)
 
 
@@ -89,29 +96,11 @@ async def _find(broker: Broker, request: Request[Entity], topic: str, item: Enti
             raise KafkaError(partition.failure)
         partition.check_epoch(field(item, "current_leader_epoch", -1))
         committed_only = field(request.body, "isolation_level", 0) == 1
-        end = partition.last_stable if committed_only else partition.high_watermark
-        found = await _locate(broker, partition, item.timestamp, end)
+        if item.timestamp not in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+            wanted = _PLACES.get(item.timestamp, item.timestamp)
+            place = await find_offset(partition, wanted, broker.record_worker, committed_only=committed_only)
+            found = place or _NOWHERE
     except KafkaError as error:
         code, found = error.code, _NOWHERE
         broker.metrics.requests.failed(request.api.key, code.name)
     return _row(request, item.partition_index, code, found)
-
-
-async def _locate(broker: Broker, partition: Partition, timestamp_ms: int, end: int) -> TimestampOffset:
-    if timestamp_ms == LATEST:
-        return TimestampOffset(-1, end, partition.leader_epoch)
-    if timestamp_ms in (EARLIEST, EARLIEST_LOCAL):
-        return TimestampOffset(-1, partition.log_start, partition.log.epoch_at(partition.log_start))
-    if timestamp_ms in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
-        return _NOWHERE
-    # Looking into segments may wait for the disk and decodes a batch.
-    look_up = broker.record_worker.look_up
-    if timestamp_ms == MAX_TIMESTAMP:
-        # Of all records, as in Kafka: it is nowhere while it lies in or behind a transaction that is open.
-        visible = partition.high_watermark
-        found = await look_up(lambda scan: partition.log.find_max_timestamp(end=visible, scan=scan))
-        if found is not None and found.offset >= end:
-            return _NOWHERE
-    else:
-        found = await look_up(lambda scan: partition.log.find_timestamp(timestamp_ms, end=end, scan=scan))
-    return found or _NOWHERE

@@ -32,8 +32,7 @@ def _end_of_epoch(broker: Broker, request: Request[Entity], topic: str, item: En
         if item.leader_epoch == partition.leader_epoch:
             epoch, end = partition.leader_epoch, partition.high_watermark
         else:
-            epoch, end = partition.log.epoch_end(item.leader_epoch)
-            end = min(end, partition.high_watermark)
+            epoch, end = partition.epoch_end(item.leader_epoch)
     except KafkaError as error:
         code = error.code
     return request.reply.EpochEndOffset(error_code=code, partition=item.partition, leader_epoch=epoch, end_offset=end)

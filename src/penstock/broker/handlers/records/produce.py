@@ -16,6 +16,7 @@ Versions:
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from time import perf_counter
 
 from penstock.broker.broker import Broker
@@ -52,7 +53,6 @@ from penstock.protocol.kafka.produce import (
     encode_response,
 )
 from penstock.protocol.kafka.repeated_produce import RepeatedProduce
-from penstock.storage.admission.append_rules import check_stamped_batch
 from penstock.storage.interface import LogConfig
 
 UNUSUAL_BITS = TRANSACTIONAL_BIT | LOG_APPEND_TIME_BIT
@@ -85,7 +85,7 @@ def handle(broker: Broker, request: AnyRequest) -> Reply:
             channel.repeat_path = RepeatPath(
                 broker, produce.plain_partition, repeated, request.client_id, body.transactional_id
             )
-    return produce.when_flushed()
+    return produce.when_visible()
 
 
 class _Part:
@@ -140,7 +140,7 @@ class _Produce:
         if len(self._parts) != 1 or len(self._written) != 1:
             return None
         partition = self._parts[0].partition
-        config = partition.log.config
+        config = partition.config
         return None if self._must_validate(config) or config.compression_type != "producer" else partition
 
     # --- checks ------------------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ class _Produce:
                 raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
             self._has_transactional = True
         if part.header.is_log_append_time:
-            check_stamped_batch(part.partition.log.config, part.header, self._broker.clock.now_ms())
+            part.partition.check_stamped(part.header, self._broker.clock.now_ms())
             part.batch = without_log_append_time(part.batch, part.header)
             part.header = read_header(part.batch)
 
@@ -197,7 +197,7 @@ class _Produce:
 
     def _record_check(self, part: _Part) -> RecordCheck | None:
         """What its records need; None if nobody has to look at them."""
-        config, settings = part.partition.log.config, self._broker.settings
+        config, settings = part.partition.config, self._broker.settings
         validate = self._must_validate(config)
         codec = part.header.codec if config.codec is None else config.codec
         if not validate and codec == part.header.codec:
@@ -252,7 +252,7 @@ class _Produce:
         """The coordinator's record is on disk, or never will be; perhaps known before it is counted as waited for."""
         if code is not ErrorCode.NONE:
             self._failure = ErrorCode.KAFKA_STORAGE_ERROR
-        self._flushed()
+        self._one_less()
 
     def answer_later(self, *, answered: bool) -> Work:
         """The frame's memory is used again when this call has returned."""
@@ -267,7 +267,7 @@ class _Produce:
     async def _answer_checked(self, answered: bool) -> Buffers | None:
         # A client that leaves meanwhile has produced all the same, as it has where nothing is to be checked.
         await asyncio.shield(asyncio.ensure_future(self._check_and_append()))
-        return await self.when_flushed().wait() if answered else self.unanswered()
+        return await self.when_visible().wait() if answered else self.unanswered()
 
     async def _check_and_append(self) -> None:
         if self._has_transactional and self._transactional_id is not None:
@@ -340,28 +340,34 @@ class _Produce:
         """The body for acks=0: silence, or None, a closed connection, if anything went wrong."""
         return SILENCE if all(result.error == 0 for result in self._results) else None
 
-    def when_flushed(self) -> Reply:
-        for _, partition, last_offset in self._written:
-            if not partition.when_flushed(last_offset, self._flushed):
-                self._waiting += 1
+    def when_visible(self) -> Reply:
+        self._waiting += len(self._written)
+        for index, partition, last_offset in self._written:
+            partition.when_visible(last_offset, partial(self._visible, index))
         if not self._waiting:
             return Reply.now(self._body())
         self._reply = Reply()
         return self._reply
 
-    def _flushed(self) -> None:
+    def _visible(self, index: int, code: ErrorCode) -> None:
+        if code is not ErrorCode.NONE:
+            self._fail(index, code)
+        self._one_less()
+
+    def _one_less(self) -> None:
         self._waiting -= 1
         if not self._waiting and self._reply is not None:
             self._reply.complete(self._body())
 
+    def _fail(self, index: int, code: ErrorCode) -> None:
+        result = self._results[index]
+        self._results[index] = PartitionResult(result.topic, result.partition, code, -1, -1, -1)
+
     def _body(self) -> Buffers:
-        for index, partition, last_offset in self._written:
-            failure = self._failure
-            if partition.high_watermark <= last_offset:  # woken by a failure, not by the flush
-                failure = partition.failure
-            if failure is not None:
-                result = self._results[index]
-                self._results[index] = PartitionResult(result.topic, result.partition, failure, -1, -1, -1)
+        if self._failure is not None:
+            for index, _, _ in self._written:
+                if self._results[index].error == 0:
+                    self._fail(index, self._failure)
         return [encode_response(self._results, self._version)]
 
 

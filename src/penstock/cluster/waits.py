@@ -1,0 +1,61 @@
+"""Waiters of one partition, ordered by the offset that they wait for.
+
+Appends come in rising order, so a waiter nearly always goes to the end and the due ones are at the front: adding and
+releasing take constant time, however many wait. Only a producer that repeats an older batch is put between others.
+
+A waiter is called exactly once, with NONE or with the reason why its offset will not get there.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Callable
+from operator import itemgetter
+
+from penstock.model.errors import ErrorCode
+
+Done = Callable[[ErrorCode], None]
+
+_offset = itemgetter(0)
+
+
+class OffsetWaits:
+    """Loop thread. A waiter may add others while it is being called."""
+
+    __slots__ = ("waiting",)
+
+    def __init__(self) -> None:
+        self.waiting: deque[tuple[int, Done]] = deque()
+        """(last offset, waiter) by offset, those of one offset in the order of their arrival."""
+
+    def add(self, last_offset: int, done: Done) -> None:
+        waiting = self.waiting
+        if waiting and waiting[-1][0] > last_offset:
+            waiting.insert(bisect_right(waiting, last_offset, key=_offset), (last_offset, done))
+        else:
+            waiting.append((last_offset, done))
+
+    def cancel(self, last_offset: int, done: Done) -> bool:
+        """Forget a waiter, which is not called then; False if it is not waiting any more."""
+        waiting = self.waiting
+        for index in range(bisect_left(waiting, last_offset, key=_offset), len(waiting)):
+            offset, waiter = waiting[index]
+            if offset != last_offset:
+                break
+            if waiter == done:
+                del waiting[index]
+                return True
+        return False
+
+    def release(self, end: int) -> None:
+        """Tell every waiter whose last offset is below `end` that it is there."""
+        waiting = self.waiting
+        while waiting and waiting[0][0] < end:
+            waiting.popleft()[1](ErrorCode.NONE)
+
+    def fail(self, code: ErrorCode) -> None:
+        """Tell all that are waiting now that it will not be."""
+        waiting, self.waiting = self.waiting, deque()
+        while waiting:
+            waiting.popleft()[1](code)
