@@ -49,7 +49,8 @@ class Field:
     reads: list[str]
     takes: list[str]
     versions: set[int]
-    is_required: bool = False
+    required: set[int]
+    """Versions without a default; only what all versions require is required of a builder."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -75,14 +76,15 @@ def entities(api_key: int, direction: typing.Literal[EntityType.request, EntityT
 
 def _note_fields(entity: Entity, entity_class: type, version: int) -> None:
     for item in dataclasses.fields(entity_class):
-        field = entity.fields.setdefault(item.name, Field([], [], set()))
+        field = entity.fields.setdefault(item.name, Field([], [], set(), set()))
         reads, takes = _types(item.type)
         if reads not in field.reads:
             field.reads.append(reads)
         if takes not in field.takes:
             field.takes.append(takes)
         field.versions.add(version)
-        field.is_required |= item.default is dataclasses.MISSING and item.name != "throttle_time"
+        if item.default is dataclasses.MISSING and item.name != "throttle_time":
+            field.required.add(version)
 
 
 def _types(annotation: object) -> tuple[str, str]:
@@ -173,7 +175,7 @@ def builders_stub(name: str, found: dict[str, Entity]) -> list[str]:
             continue
         lines += [f"    def {entity_name}(", "        self,", "        *,"]
         for field_name, field in entity.fields.items():
-            default = "" if field.is_required else " = ..."
+            default = "" if field.required == entity.versions else " = ..."
             takes = _renamed(_union(field.takes), {each: f"_{each}" for each in found})
             lines.append(f"        {field_name}: {takes}{default},")
         lines.append(f"    ) -> _{entity_name}: ...")

@@ -15,22 +15,23 @@ A KafkaError raised out of a handler is our bug: every API has its own place for
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from penstock.net.reply import Reply
 from penstock.protocol.kafka.apis import Api
-from penstock.protocol.kafka.messages import Entity, Messages, response_messages
+from penstock.protocol.kafka.messages import Entity, response_messages
 
 if TYPE_CHECKING:
     from penstock.broker.channel import KafkaChannel
     from penstock.broker.quotas.metered_request import MeteredRequest
 
 Body = TypeVar("Body")
+Replies = TypeVar("Replies")
 Answer = Entity | bytes | Reply
 HandlerResult = Answer | Awaitable[Answer]
 
 
-class Request(Generic[Body]):
+class Request(Generic[Body, Replies]):
     """The parsed header, the session that asks, and the body: decoded by the dispatcher before the handler is called.
 
     Produce and Fetch have codecs of their own: they find their body in `frame`, from `body_start` on. Its memory is
@@ -69,9 +70,9 @@ class Request(Generic[Body]):
         return self.version >= self.api.flexible
 
     @property
-    def reply(self) -> Messages:
-        """The classes of which a response of this version is built."""
-        return response_messages(self.api.key, self.version)
+    def reply(self) -> Replies:
+        """Builders of the entities of a response in this version (`penstock.protocol.kafka.replies`)."""
+        return cast(Replies, response_messages(self.api.key, self.version))
 
 
-AnyRequest = Request[Any]
+AnyRequest = Request[Any, Any]

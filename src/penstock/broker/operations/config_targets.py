@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from penstock.broker.request import Request
 from penstock.cluster.controller.config_changes import ConfigChange, KeyLookup, NotAList, ResourceType, changed_configs
 from penstock.cluster.controller.configs_frontend import BROKER, CLIENT_METRICS, GROUP
 from penstock.config.broker_configs import broker_config
@@ -25,6 +24,7 @@ from penstock.protocol.kafka.messages import Entity
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.broker.request import AnyRequest
 
 Update = Callable[[Mapping[str, str], KeyLookup, Mapping[str, str]], dict[str, str]]
 """(explicit configs now, which configs exist, values in force where nothing is set) -> explicit configs then."""
@@ -42,7 +42,7 @@ async def alter_incrementally(
     await alter(broker, resource, names, updated, validate_only=validate_only)
 
 
-async def answer_each(request: Request[Entity], change: Callable[[Entity], Awaitable[None]]) -> list[Entity]:
+async def answer_each(request: AnyRequest, change: Callable[[Entity], Awaitable[None]]) -> list[Entity]:
     """One answer per resource of the request."""
     resources = request.body.resources
     counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)

@@ -13,13 +13,19 @@ from typing import TYPE_CHECKING
 
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
-from penstock.protocol.kafka.messages import Entity
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.alter_replica_log_dirs import (
+        AlterReplicaLogDirsBuilders,
+        AlterReplicaLogDirsResponse,
+    )
+    from penstock.protocol.kafka.requests.alter_replica_log_dirs import AlterReplicaLogDirsRequest
+
+    AlterReplicaLogDirs = Request[AlterReplicaLogDirsRequest, AlterReplicaLogDirsBuilders]
 
 
-def handle(broker: Broker, request: Request[Entity]) -> Entity:
+def handle(broker: Broker, request: AlterReplicaLogDirs) -> AlterReplicaLogDirsResponse:
     targets: dict[str, dict[int, str]] = {}
     for directory in request.body.dirs:
         for topic in directory.topics:
@@ -27,7 +33,6 @@ def handle(broker: Broker, request: Request[Entity]) -> Entity:
                 targets.setdefault(topic.name, {}).update(dict.fromkeys(topic.partitions, directory.path))
     reply = request.reply
     return reply.AlterReplicaLogDirsResponse(
-        throttle_time=0,
         results=[
             reply.AlterReplicaLogDirTopicResult(
                 topic_name=name,

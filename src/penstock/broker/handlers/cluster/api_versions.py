@@ -12,24 +12,31 @@ Versions:
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from penstock.broker.broker import Broker
 from penstock.broker.features import FEATURES, FINALIZED_EPOCH
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
 from penstock.protocol.kafka.apis import API_VERSIONS, APIS
-from penstock.protocol.kafka.messages import Entity, encode, response_messages
+from penstock.protocol.kafka.messages import encode, response_messages
+
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.api_versions import ApiVersionsBuilders, ApiVersionsResponse
+    from penstock.protocol.kafka.requests.api_versions import ApiVersionsRequest
+
+    ApiVersions = Request[ApiVersionsRequest, ApiVersionsBuilders]
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 _encoded: dict[int, bytes] = {}
 
 
-def handle(broker: Broker, request: Request[Entity]) -> bytes | Entity:
+def handle(broker: Broker, request: ApiVersions) -> bytes | ApiVersionsResponse:
     if request.version >= 3:
         name, version = request.body.client_software_name, request.body.client_software_version
         if not (_SOFTWARE.fullmatch(name) and _SOFTWARE.fullmatch(version)):
-            return request.reply.ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=(), throttle_time=0)
+            return request.reply.ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=())
         request.channel.session = request.session.with_software(name, version)
     body = _encoded.get(request.version)
     if body is None:
@@ -37,11 +44,10 @@ def handle(broker: Broker, request: Request[Entity]) -> bytes | Entity:
     return body
 
 
-def _answer(request: Request[Entity]) -> Entity:
+def _answer(request: ApiVersions) -> ApiVersionsResponse:
     reply = request.reply
     return reply.ApiVersionsResponse(
         error_code=ErrorCode.NONE,
-        throttle_time=0,
         api_keys=tuple(
             reply.ApiVersion(api_key=api.key, min_version=api.advertised_oldest, max_version=api.newest)
             for api in APIS.values()

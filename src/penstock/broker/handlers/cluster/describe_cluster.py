@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING
 from penstock.broker.answers.authorized_operations import CLUSTER_OPERATIONS
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
-from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.topic_metadata import NOT_ASKED
 from penstock.protocol.kafka.versioned import field
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.describe_cluster import DescribeClusterBuilders, DescribeClusterResponse
+    from penstock.protocol.kafka.requests.describe_cluster import DescribeClusterRequest
+
+    DescribeCluster = Request[DescribeClusterRequest, DescribeClusterBuilders]
 
 BROKERS, CONTROLLERS = 1, 2
 
 
-def handle(broker: Broker, request: Request[Entity]) -> Entity:
+def handle(broker: Broker, request: DescribeCluster) -> DescribeClusterResponse:
     endpoint_type = field(request.body, "endpoint_type", BROKERS)
     if endpoint_type == CONTROLLERS:
         return _refused(
@@ -35,7 +38,6 @@ def handle(broker: Broker, request: Request[Entity]) -> Entity:
     endpoint = broker.endpoint(request)
     asked = request.body.include_cluster_authorized_operations
     return request.reply.DescribeClusterResponse(
-        throttle_time=0,
         error_code=ErrorCode.NONE,
         error_message=None,
         endpoint_type=BROKERS,
@@ -54,9 +56,8 @@ def handle(broker: Broker, request: Request[Entity]) -> Entity:
     )
 
 
-def _refused(request: Request[Entity], code: ErrorCode, message: str) -> Entity:
+def _refused(request: DescribeCluster, code: ErrorCode, message: str) -> DescribeClusterResponse:
     return request.reply.DescribeClusterResponse(
-        throttle_time=0,
         error_code=code,
         error_message=message,
         endpoint_type=BROKERS,

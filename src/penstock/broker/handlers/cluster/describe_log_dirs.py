@@ -20,18 +20,21 @@ from penstock.broker.answers.array_answer import array_answer
 from penstock.broker.request import Request
 from penstock.config.settings import MEMORY
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.primitives import INT16, INT64, write_count, write_string
 from penstock.runtime.turns import Turns
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.describe_log_dirs import DescribeLogDirsBuilders
+    from penstock.protocol.kafka.requests.describe_log_dirs import DescribeLogDirsRequest
+
+    DescribeLogDirs = Request[DescribeLogDirsRequest, DescribeLogDirsBuilders]
 
 _PARTITION = Struct(">iqq?")  # index, size, lag, whether it is a future replica
 UNKNOWN_BYTES = -1
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> bytes:
+async def handle(broker: Broker, request: DescribeLogDirs) -> bytes:
     flexible = request.is_flexible
     topics = [topic async for topic in _topics(broker, request, flexible)]
     total, usable = await _volume(broker)
@@ -57,7 +60,7 @@ async def _volume(broker: Broker) -> tuple[int, int]:
     return usage.total, usage.free
 
 
-async def _topics(broker: Broker, request: Request[Entity], flexible: bool) -> AsyncIterator[bytes]:
+async def _topics(broker: Broker, request: DescribeLogDirs, flexible: bool) -> AsyncIterator[bytes]:
     """Encoded topics that have at least one of the partitions asked for."""
     turns = Turns()
     for name, indexes in _wanted(broker, request):
@@ -72,14 +75,14 @@ async def _topics(broker: Broker, request: Request[Entity], flexible: bool) -> A
             yield b"".join([write_string(name, flexible), count, *partitions, _tags(flexible)])
 
 
-def _wanted(broker: Broker, request: Request[Entity]) -> Iterator[tuple[str, range | tuple[int, ...]]]:
+def _wanted(broker: Broker, request: DescribeLogDirs) -> Iterator[tuple[str, range | tuple[int, ...]]]:
     if request.body.topics is None:
         for topic in tuple(broker.topics.all()):
             yield topic.name, range(topic.partition_count)
     else:
         wanted: dict[str, dict[int, None]] = {}
-        for topic in request.body.topics:
-            wanted.setdefault(topic.topic, {}).update(dict.fromkeys(topic.partitions))
+        for asked in request.body.topics:
+            wanted.setdefault(asked.topic, {}).update(dict.fromkeys(asked.partitions))
         for name, indexes in wanted.items():
             yield name, tuple(indexes)
 

@@ -17,15 +17,22 @@ from typing import TYPE_CHECKING, Final
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
 from penstock.model.ids import NO_TOPIC_ID
-from penstock.protocol.kafka.messages import Entity
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.describe_quorum import (
+        DescribeQuorumBuilders,
+        DescribeQuorumResponse,
+        PartitionData,
+    )
+    from penstock.protocol.kafka.requests.describe_quorum import DescribeQuorumRequest
+
+    DescribeQuorum = Request[DescribeQuorumRequest, DescribeQuorumBuilders]
 
 CLUSTER_METADATA: Final = "__cluster_metadata"
 
 
-def handle(broker: Broker, request: Request[Entity]) -> Entity:
+def handle(broker: Broker, request: DescribeQuorum) -> DescribeQuorumResponse:
     asked = [(topic.topic_name, [each.partition_index for each in topic.partitions]) for topic in request.body.topics]
     known = asked == [(CLUSTER_METADATA, [0])]
     endpoint = broker.endpoint(request)
@@ -51,7 +58,7 @@ def handle(broker: Broker, request: Request[Entity]) -> Entity:
     )
 
 
-def _quorum(broker: Broker, request: Request[Entity]) -> Entity:
+def _quorum(broker: Broker, request: DescribeQuorum) -> PartitionData:
     log_end = broker.controller.commands.log_end
     now = broker.clock.now_ms()
     voter = request.reply.ReplicaState(
@@ -73,7 +80,7 @@ def _quorum(broker: Broker, request: Request[Entity]) -> Entity:
     )
 
 
-def _unknown(request: Request[Entity], index: int) -> Entity:
+def _unknown(request: DescribeQuorum, index: int) -> PartitionData:
     return request.reply.PartitionData(
         partition_index=index,
         error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,

@@ -15,23 +15,28 @@ from penstock.broker.request import Request
 from penstock.model.compression import GZIP, LZ4, SNAPPY, ZSTD
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_TOPIC_ID
-from penstock.protocol.kafka.messages import Entity
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.get_telemetry_subscriptions import (
+        GetTelemetrySubscriptionsBuilders,
+        GetTelemetrySubscriptionsResponse,
+    )
+    from penstock.protocol.kafka.requests.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
+
+    GetTelemetrySubscriptions = Request[GetTelemetrySubscriptionsRequest, GetTelemetrySubscriptionsBuilders]
 
 # The best first: clients take the first one that they have.
 CODECS = (ZSTD, LZ4, GZIP, SNAPPY)
 
 
-def handle(broker: Broker, request: Request[Entity]) -> Entity:
+def handle(broker: Broker, request: GetTelemetrySubscriptions) -> GetTelemetrySubscriptionsResponse:
     try:
         instance = broker.telemetry.subscribe(request.body.client_instance_id, request.channel)
     except KafkaError as error:
         return _refused(request, error.code)
     assignment = instance.assignment
     return request.reply.GetTelemetrySubscriptionsResponse(
-        throttle_time=0,
         error_code=ErrorCode.NONE,
         client_instance_id=instance.instance_id,
         subscription_id=assignment.subscription_id,
@@ -43,9 +48,8 @@ def handle(broker: Broker, request: Request[Entity]) -> Entity:
     )
 
 
-def _refused(request: Request[Entity], code: ErrorCode) -> Entity:
+def _refused(request: GetTelemetrySubscriptions, code: ErrorCode) -> GetTelemetrySubscriptionsResponse:
     return request.reply.GetTelemetrySubscriptionsResponse(
-        throttle_time=0,
         error_code=code,
         client_instance_id=NO_TOPIC_ID,
         subscription_id=0,

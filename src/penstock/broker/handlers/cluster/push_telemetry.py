@@ -16,15 +16,18 @@ from typing import TYPE_CHECKING
 
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.push_telemetry import PushTelemetryBuilders, PushTelemetryResponse
+    from penstock.protocol.kafka.requests.push_telemetry import PushTelemetryRequest
+
+    PushTelemetry = Request[PushTelemetryRequest, PushTelemetryBuilders]
 
 _RESERVED = (None, uuid.UUID(int=0), uuid.UUID(int=1))
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+async def handle(broker: Broker, request: PushTelemetry) -> PushTelemetryResponse:
     body = request.body
     code = ErrorCode.NONE
     if body.client_instance_id in _RESERVED:
@@ -41,4 +44,4 @@ async def handle(broker: Broker, request: Request[Entity]) -> Entity:
             )
         except KafkaError as error:
             code = error.code
-    return request.reply.PushTelemetryResponse(throttle_time=0, error_code=code)
+    return request.reply.PushTelemetryResponse(error_code=code)

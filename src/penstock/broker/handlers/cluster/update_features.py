@@ -13,16 +13,23 @@ from typing import TYPE_CHECKING
 from penstock.broker.features import FEATURES
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
-from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.versioned import field
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.update_features import (
+        UpdatableFeatureResult,
+        UpdateFeaturesBuilders,
+        UpdateFeaturesResponse,
+    )
+    from penstock.protocol.kafka.requests.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+
+    UpdateFeatures = Request[UpdateFeaturesRequest, UpdateFeaturesBuilders]
 
 UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 
 
-def handle(broker: Broker, request: Request[Entity]) -> Entity:
+def handle(broker: Broker, request: UpdateFeatures) -> UpdateFeaturesResponse:
     updates = request.body.feature_updates
     for update in updates:
         problem = _problem(broker, update)
@@ -35,7 +42,7 @@ def handle(broker: Broker, request: Request[Entity]) -> Entity:
     return _answer(request, ErrorCode.NONE, None, updates)
 
 
-def _problem(broker: Broker, update: Entity) -> str | None:
+def _problem(broker: Broker, update: FeatureUpdateKey) -> str | None:
     level = update.max_version_level
     feature = next((feature for feature in FEATURES if feature.name == update.feature), None)
     if level < 0:
@@ -49,8 +56,13 @@ def _problem(broker: Broker, update: Entity) -> str | None:
     return None
 
 
-def _answer(request: Request[Entity], code: ErrorCode, message: str | None, updates: tuple[Entity, ...]) -> Entity:
-    results: tuple[Entity, ...] = ()
+def _answer(
+    request: UpdateFeatures,
+    code: ErrorCode,
+    message: str | None,
+    updates: tuple[FeatureUpdateKey, ...],
+) -> UpdateFeaturesResponse:
+    results: tuple[UpdatableFeatureResult, ...] = ()
     if request.reply.has("UpdatableFeatureResult"):
         results = tuple(
             request.reply.UpdatableFeatureResult(
@@ -58,6 +70,4 @@ def _answer(request: Request[Entity], code: ErrorCode, message: str | None, upda
             )
             for update in updates
         )
-    return request.reply.UpdateFeaturesResponse(
-        throttle_time=0, error_code=code, error_message=message, results=results
-    )
+    return request.reply.UpdateFeaturesResponse(error_code=code, error_message=message, results=results)

@@ -18,13 +18,21 @@ from penstock.broker.quotas.entity import Entity as QuotaEntity
 from penstock.broker.quotas.entity import make_entity
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.alter_client_quotas import (
+        AlterClientQuotasBuilders,
+        AlterClientQuotasResponse,
+        EntryData,
+    )
+    from penstock.protocol.kafka.requests.alter_client_quotas import AlterClientQuotasRequest
+    from penstock.protocol.kafka.requests.alter_client_quotas import EntryData as AlteredEntry
+
+    AlterClientQuotas = Request[AlterClientQuotasRequest, AlterClientQuotasBuilders]
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+async def handle(broker: Broker, request: AlterClientQuotas) -> AlterClientQuotasResponse:
     alterations = [_alteration(entry) for entry in request.body.entries]
     results: dict[QuotaEntity, KafkaError | None]
     try:
@@ -32,18 +40,18 @@ async def handle(broker: Broker, request: Request[Entity]) -> Entity:
     except KafkaError as error:  # the store: none of them was changed
         results = {alteration.entity: error for alteration in alterations}
     return request.reply.AlterClientQuotasResponse(
-        throttle_time=0, entries=[_result(request, entity, error) for entity, error in results.items()]
+        entries=[_result(request, entity, error) for entity, error in results.items()]
     )
 
 
-def _alteration(entry: Entity) -> Alteration:
+def _alteration(entry: AlteredEntry) -> Alteration:
     return Alteration(
         make_entity((part.entity_type, part.entity_name) for part in entry.entity),
         [(op.key, None if op.remove else float(op.value)) for op in entry.ops],
     )
 
 
-def _result(request: Request[Entity], entity: QuotaEntity, error: KafkaError | None) -> Entity:
+def _result(request: AlterClientQuotas, entity: QuotaEntity, error: KafkaError | None) -> EntryData:
     reply = request.reply
     return reply.EntryData(
         error_code=error.code if error else ErrorCode.NONE,

@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING
 from penstock.broker.operations.config_targets import alter, answer_each
 from penstock.broker.request import Request
 from penstock.cluster.controller.config_changes import KeyLookup, replaced_configs
-from penstock.protocol.kafka.messages import Entity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.alter_configs import AlterConfigsBuilders, AlterConfigsResponse
+    from penstock.protocol.kafka.requests.alter_configs import AlterConfigsRequest, AlterConfigsResource
+
+    AlterConfigs = Request[AlterConfigsRequest, AlterConfigsBuilders]
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> Entity:
-    async def replace(resource: Entity) -> None:
+async def handle(broker: Broker, request: AlterConfigs) -> AlterConfigsResponse:
+    async def replace(resource: AlterConfigsResource) -> None:
         configs = [(item.name, item.value) for item in resource.configs]
         await alter(
             broker,
@@ -31,7 +34,7 @@ async def handle(broker: Broker, request: Request[Entity]) -> Entity:
             validate_only=request.body.validate_only,
         )
 
-    return request.reply.AlterConfigsResponse(throttle_time=0, responses=await answer_each(request, replace))
+    return request.reply.AlterConfigsResponse(responses=await answer_each(request, replace))
 
 
 def _updated(

@@ -17,21 +17,29 @@ from penstock.broker.quotas.book import Component
 from penstock.broker.quotas.entity import Entity as QuotaEntity
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity, encode
+from penstock.protocol.kafka.messages import encode
 from penstock.protocol.kafka.primitives import INT16, write_string
 from penstock.runtime.turns import Turns
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.describe_client_quotas import (
+        DescribeClientQuotasBuilders,
+        DescribeClientQuotasResponse,
+        EntryData,
+    )
+    from penstock.protocol.kafka.requests.describe_client_quotas import DescribeClientQuotasRequest
+
+    DescribeClientQuotas = Request[DescribeClientQuotasRequest, DescribeClientQuotasBuilders]
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> bytes | Entity:
+async def handle(broker: Broker, request: DescribeClientQuotas) -> bytes | DescribeClientQuotasResponse:
     components = [Component(item.entity_type, item.match_type, item.match) for item in request.body.components]
     try:
         entities = broker.quotas.matching(components, strict=request.body.strict)
     except KafkaError as error:
         return request.reply.DescribeClientQuotasResponse(
-            throttle_time=0, error_code=error.code, error_message=error.message, entries=None
+            error_code=error.code, error_message=error.message, entries=None
         )
     encoded = []
     turns = Turns()
@@ -42,7 +50,7 @@ async def handle(broker: Broker, request: Request[Entity]) -> bytes | Entity:
     return array_answer(request, encoded, before=INT16.pack(ErrorCode.NONE) + message)
 
 
-def _entry(broker: Broker, request: Request[Entity], entity: QuotaEntity) -> Entity:
+def _entry(broker: Broker, request: DescribeClientQuotas, entity: QuotaEntity) -> EntryData:
     reply = request.reply
     return reply.EntryData(
         entity=[reply.EntityData(entity_type=kind, entity_name=name) for kind, name in entity],

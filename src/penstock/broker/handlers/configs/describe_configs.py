@@ -19,15 +19,23 @@ from penstock.broker.operations.described_configs import described_configs
 from penstock.broker.request import Request
 from penstock.config.config_layers import DescribedConfig
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity, encode
+from penstock.protocol.kafka.messages import encode
 from penstock.protocol.kafka.versioned import field
 from penstock.runtime.turns import Turns
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.describe_configs import (
+        DescribeConfigsBuilders,
+        DescribeConfigsResourceResult,
+        DescribeConfigsResult,
+    )
+    from penstock.protocol.kafka.requests.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+
+    DescribeConfigs = Request[DescribeConfigsRequest, DescribeConfigsBuilders]
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> bytes:
+async def handle(broker: Broker, request: DescribeConfigs) -> bytes:
     results = []
     turns = Turns()
     for resource in request.body.resources:
@@ -36,7 +44,7 @@ async def handle(broker: Broker, request: Request[Entity]) -> bytes:
     return array_answer(request, results)
 
 
-def _result(broker: Broker, request: Request[Entity], resource: Entity) -> Entity:
+def _result(broker: Broker, request: DescribeConfigs, resource: DescribeConfigsResource) -> DescribeConfigsResult:
     code, message = ErrorCode.NONE, ""
     configs: Sequence[DescribedConfig] = ()
     try:
@@ -54,7 +62,7 @@ def _result(broker: Broker, request: Request[Entity], resource: Entity) -> Entit
     )
 
 
-def _config(request: Request[Entity], config: DescribedConfig) -> Entity:
+def _config(request: DescribeConfigs, config: DescribedConfig) -> DescribeConfigsResourceResult:
     reply = request.reply
     synonyms = config.synonyms if request.body.include_synonyms else ()
     documented = field(request.body, "include_documentation", False)

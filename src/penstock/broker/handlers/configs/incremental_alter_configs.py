@@ -14,16 +14,25 @@ from typing import TYPE_CHECKING
 from penstock.broker.operations.config_targets import alter_incrementally, answer_each
 from penstock.broker.request import Request
 from penstock.cluster.controller.config_changes import ConfigChange
-from penstock.protocol.kafka.messages import Entity
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.incremental_alter_configs import (
+        IncrementalAlterConfigsBuilders,
+        IncrementalAlterConfigsResponse,
+    )
+    from penstock.protocol.kafka.requests.incremental_alter_configs import (
+        AlterConfigsResource,
+        IncrementalAlterConfigsRequest,
+    )
+
+    IncrementalAlterConfigs = Request[IncrementalAlterConfigsRequest, IncrementalAlterConfigsBuilders]
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> Entity:
-    async def change(resource: Entity) -> None:
+async def handle(broker: Broker, request: IncrementalAlterConfigs) -> IncrementalAlterConfigsResponse:
+    async def change(resource: AlterConfigsResource) -> None:
         changes = [ConfigChange(item.name, item.config_operation, item.value) for item in resource.configs]
         which = resource.resource_type, resource.resource_name
         await alter_incrementally(broker, which, changes, validate_only=request.body.validate_only)
 
-    return request.reply.IncrementalAlterConfigsResponse(throttle_time=0, responses=await answer_each(request, change))
+    return request.reply.IncrementalAlterConfigsResponse(responses=await answer_each(request, change))

@@ -13,10 +13,16 @@ from penstock.broker.request import Request
 from penstock.cluster.controller.config_changes import ResourceType
 from penstock.cluster.controller.configs_frontend import CLIENT_METRICS, GROUP
 from penstock.model.errors import ErrorCode
-from penstock.protocol.kafka.messages import Entity
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.list_config_resources import (
+        ListConfigResourcesBuilders,
+        ListConfigResourcesResponse,
+    )
+    from penstock.protocol.kafka.requests.list_config_resources import ListConfigResourcesRequest
+
+    ListConfigResources = Request[ListConfigResourcesRequest, ListConfigResourcesBuilders]
 
 LISTED = (
     ResourceType.GROUP,
@@ -27,17 +33,16 @@ LISTED = (
 )
 
 
-def handle(broker: Broker, request: Request[Entity]) -> Entity:
+def handle(broker: Broker, request: ListConfigResources) -> ListConfigResourcesResponse:
     wanted = [ResourceType.CLIENT_METRICS]
     if request.version >= 1:
         asked = {ResourceType(kind) for kind in request.body.resource_types}
         if ResourceType.UNKNOWN in asked:
             return request.reply.ListConfigResourcesResponse(
-                throttle_time=0, error_code=ErrorCode.UNSUPPORTED_VERSION, config_resources=()
+                error_code=ErrorCode.UNSUPPORTED_VERSION, config_resources=()
             )
         wanted = [kind for kind in LISTED if not asked or kind in asked]
     return request.reply.ListConfigResourcesResponse(
-        throttle_time=0,
         error_code=ErrorCode.NONE,
         config_resources=[
             request.reply.ConfigResource(resource_name=name, resource_type=kind)

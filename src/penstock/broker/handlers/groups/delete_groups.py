@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from penstock.broker.broker import Broker
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity
+
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.delete_groups import DeleteGroupsBuilders, DeleteGroupsResponse
+    from penstock.protocol.kafka.requests.delete_groups import DeleteGroupsRequest
+
+    DeleteGroups = Request[DeleteGroupsRequest, DeleteGroupsBuilders]
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+async def handle(broker: Broker, request: DeleteGroups) -> DeleteGroupsResponse:
     names = list(dict.fromkeys(request.body.groups_names))
     codes = await asyncio.gather(*(_delete(broker, name) for name in names))
     results = [
         request.reply.DeletableGroupResult(group_id=name, error_code=code)
         for name, code in zip(names, codes, strict=True)
     ]
-    return request.reply.DeleteGroupsResponse(throttle_time=0, results=results)
+    return request.reply.DeleteGroupsResponse(results=results)
 
 
 async def _delete(broker: Broker, group_id: str) -> ErrorCode:

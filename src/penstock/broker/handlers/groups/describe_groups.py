@@ -9,43 +9,49 @@ between they are those of the last generation.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.broker.broker import Broker
 from penstock.broker.groups.description import GroupDescription
 from penstock.broker.groups.group_state import GroupState
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.versioned import field
+
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.describe_groups import (
+        DescribedGroup,
+        DescribeGroupsBuilders,
+        DescribeGroupsResponse,
+    )
+    from penstock.protocol.kafka.requests.describe_groups import DescribeGroupsRequest
+
+    DescribeGroups = Request[DescribeGroupsRequest, DescribeGroupsBuilders]
 
 # Bits of the ACL operations a group knows: read 3, delete 6, describe 8, describe configs 10, alter configs 11.
 GROUP_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
 NOT_ASKED = -(1 << 31)
 
 
-def handle(broker: Broker, request: Request[Entity]) -> Entity:
+def handle(broker: Broker, request: DescribeGroups) -> DescribeGroupsResponse:
     groups = [_describe(broker, request, group_id) for group_id in request.body.groups]
-    return request.reply.DescribeGroupsResponse(throttle_time=0, groups=groups)
+    return request.reply.DescribeGroupsResponse(groups=groups)
 
 
-def _describe(broker: Broker, request: Request[Entity], group_id: str) -> Entity:
+def _describe(broker: Broker, request: DescribeGroups, group_id: str) -> DescribedGroup:
     try:
         group = broker.groups.find(group_id)
     except KafkaError as error:
-        return _described(request, group_id, error_code=error.code, group_state="")
+        return _empty(request, group_id, error=error.code, state="")
     if group is not None:
         return _found(request, group.describe())
     if request.version >= 6:
-        return _described(
-            request,
-            group_id,
-            error_code=ErrorCode.GROUP_ID_NOT_FOUND,
-            error_message=f"Group {group_id} not found.",
-            authorized_operations=NOT_ASKED,
-        )
-    return _described(request, group_id)
+        message = f"Group {group_id} not found."
+        return _empty(request, group_id, error=ErrorCode.GROUP_ID_NOT_FOUND, message=message)
+    return _empty(request, group_id)
 
 
-def _found(request: Request[Entity], group: GroupDescription) -> Entity:
+def _found(request: DescribeGroups, group: GroupDescription) -> DescribedGroup:
     is_stable = group.state is GroupState.STABLE
     members = [
         request.reply.DescribedGroupMember(
@@ -58,25 +64,37 @@ def _found(request: Request[Entity], group: GroupDescription) -> Entity:
         )
         for member in group.members
     ]
-    return _described(
-        request,
-        group.group_id,
+    return request.reply.DescribedGroup(
+        group_id=group.group_id,
+        error_code=ErrorCode.NONE,
         group_state=group.state.value,
         protocol_type=group.protocol_type or "",
         protocol_data=(group.protocol_name or "") if is_stable else "",
         members=members,
+        authorized_operations=_operations(request),
     )
 
 
-def _described(request: Request[Entity], group_id: str, **known: object) -> Entity:
-    wants_operations = field(request.body, "include_authorized_operations", False)
-    values: dict[str, object] = {
-        "error_code": ErrorCode.NONE,
-        "error_message": None,
-        "group_state": GroupState.DEAD.value,
-        "protocol_type": "",
-        "protocol_data": "",
-        "members": (),
-        "authorized_operations": GROUP_OPERATIONS if wants_operations else NOT_ASKED,
-    }
-    return request.reply.DescribedGroup(group_id=group_id, **values | known)
+def _empty(
+    request: DescribeGroups,
+    group_id: str,
+    *,
+    error: ErrorCode = ErrorCode.NONE,
+    message: str | None = None,
+    state: str = GroupState.DEAD.value,
+) -> DescribedGroup:
+    """A group that has no members or cannot be told."""
+    return request.reply.DescribedGroup(
+        group_id=group_id,
+        error_code=error,
+        error_message=message,
+        group_state=state,
+        protocol_type="",
+        protocol_data="",
+        members=(),
+        authorized_operations=NOT_ASKED if message is not None else _operations(request),
+    )
+
+
+def _operations(request: DescribeGroups) -> int:
+    return GROUP_OPERATIONS if field(request.body, "include_authorized_operations", False) else NOT_ASKED

@@ -11,18 +11,25 @@ There are no share groups yet: that type is refused at once, with nothing a clie
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.broker.broker import Broker
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.net.endpoint import Endpoint
-from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.versioned import field
+
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.find_coordinator import FindCoordinatorBuilders, FindCoordinatorResponse
+    from penstock.protocol.kafka.requests.find_coordinator import FindCoordinatorRequest
+
+    FindCoordinator = Request[FindCoordinatorRequest, FindCoordinatorBuilders]
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2  # Kafka has no words for the latter, either
 NOWHERE = Endpoint("", -1)
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+async def handle(broker: Broker, request: FindCoordinator) -> FindCoordinatorResponse:
     code, message = ErrorCode.NONE, ""
     key_type = field(request.body, "key_type", GROUP)
     if key_type not in (GROUP, TRANSACTION):
@@ -35,16 +42,19 @@ async def handle(broker: Broker, request: Request[Entity]) -> Entity:
             code, message = ErrorCode.COORDINATOR_NOT_AVAILABLE, str(error)
     is_found = code is ErrorCode.NONE
     endpoint = broker.endpoint(request) if is_found else NOWHERE
-    place = {
-        "error_code": code,
-        "node_id": broker.node_id if is_found else -1,
-        "host": endpoint.host,
-        "port": endpoint.port,
-    }
+    node_id = broker.node_id if is_found else -1
     if request.version < 4:
-        # "NONE" is what Kafka says here, and only here.
-        return request.reply.FindCoordinatorResponse(throttle_time=0, error_message=message or "NONE", **place)
+        return request.reply.FindCoordinatorResponse(
+            error_code=code,
+            error_message=message or "NONE",  # what Kafka says here, and only here
+            node_id=node_id,
+            host=endpoint.host,
+            port=endpoint.port,
+        )
     coordinators = [
-        request.reply.Coordinator(key=key, error_message=message, **place) for key in request.body.coordinator_keys
+        request.reply.Coordinator(
+            key=key, error_code=code, error_message=message, node_id=node_id, host=endpoint.host, port=endpoint.port
+        )
+        for key in request.body.coordinator_keys
     ]
-    return request.reply.FindCoordinatorResponse(throttle_time=0, coordinators=coordinators)
+    return request.reply.FindCoordinatorResponse(coordinators=coordinators)

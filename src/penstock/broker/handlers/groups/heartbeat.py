@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.broker.broker import Broker
 from penstock.broker.groups.claim import Identity
 from penstock.broker.request import Request
 from penstock.model.errors import KafkaError
-from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.versioned import field
 
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.heartbeat import HeartbeatBuilders, HeartbeatResponse
+    from penstock.protocol.kafka.requests.heartbeat import HeartbeatRequest
 
-def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    Heartbeat = Request[HeartbeatRequest, HeartbeatBuilders]
+
+
+def handle(broker: Broker, request: Heartbeat) -> HeartbeatResponse:
     body = request.body
     who = Identity(body.member_id, field(body, "group_instance_id"))
     try:
         code = broker.groups.classic.heartbeat(body.group_id, who, body.generation_id)
     except KafkaError as error:
         code = error.code
-    return request.reply.HeartbeatResponse(throttle_time=0, error_code=code)
+    return request.reply.HeartbeatResponse(error_code=code)

@@ -9,22 +9,29 @@ Versions:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.broker.broker import Broker
 from penstock.broker.groups.classic.exchange import JoinAnswer, JoinRequest
 from penstock.broker.request import Request
 from penstock.model.errors import KafkaError
-from penstock.protocol.kafka.messages import Entity, milliseconds
+from penstock.protocol.kafka.messages import milliseconds
 from penstock.protocol.kafka.versioned import field
 
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.join_group import JoinGroupBuilders, JoinGroupResponse
+    from penstock.protocol.kafka.requests.join_group import JoinGroupRequest
 
-async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    JoinGroup = Request[JoinGroupRequest, JoinGroupBuilders]
+
+
+async def handle(broker: Broker, request: JoinGroup) -> JoinGroupResponse:
     try:
         answer = await broker.groups.classic.join(request.body.group_id, _request(request))
     except KafkaError as error:
         answer = JoinAnswer(error=error.code)
     name = answer.protocol_name
     return request.reply.JoinGroupResponse(
-        throttle_time=0,
         error_code=answer.error,
         generation_id=answer.generation,
         protocol_type=answer.protocol_type,
@@ -41,7 +48,7 @@ async def handle(broker: Broker, request: Request[Entity]) -> Entity:
     )
 
 
-def _request(request: Request[Entity]) -> JoinRequest:
+def _request(request: JoinGroup) -> JoinRequest:
     body = request.body
     session_timeout = body.session_timeout
     return JoinRequest(

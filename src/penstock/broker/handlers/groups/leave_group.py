@@ -7,14 +7,21 @@ Versions:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.broker.broker import Broker
 from penstock.broker.groups.claim import Identity
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity
+
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.leave_group import LeaveGroupBuilders, LeaveGroupResponse
+    from penstock.protocol.kafka.requests.leave_group import LeaveGroupRequest
+
+    LeaveGroup = Request[LeaveGroupRequest, LeaveGroupBuilders]
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+async def handle(broker: Broker, request: LeaveGroup) -> LeaveGroupResponse:
     reply = request.reply
     if request.version < 3:
         leaving = [Identity(request.body.member_id, None)]
@@ -24,12 +31,12 @@ async def handle(broker: Broker, request: Request[Entity]) -> Entity:
         codes = await broker.groups.classic.leave(request.body.group_id, leaving)
     except KafkaError as error:
         if error.code is not ErrorCode.UNKNOWN_MEMBER_ID:
-            return reply.LeaveGroupResponse(throttle_time=0, error_code=error.code, members=())
+            return reply.LeaveGroupResponse(error_code=error.code, members=())
         codes = (error.code,) * len(leaving)  # there is no such group
     if request.version < 3:
-        return reply.LeaveGroupResponse(throttle_time=0, error_code=codes[0])
+        return reply.LeaveGroupResponse(error_code=codes[0])
     members = [
         reply.MemberResponse(member_id=item.member_id, group_instance_id=item.instance_id, error_code=code)
         for item, code in zip(leaving, codes, strict=True)
     ]
-    return reply.LeaveGroupResponse(throttle_time=0, error_code=ErrorCode.NONE, members=members)
+    return reply.LeaveGroupResponse(error_code=ErrorCode.NONE, members=members)

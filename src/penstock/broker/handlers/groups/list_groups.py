@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.broker.broker import Broker
 from penstock.broker.groups.group_state import GroupType
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.versioned import field
+
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.list_groups import ListGroupsBuilders, ListGroupsResponse
+    from penstock.protocol.kafka.requests.list_groups import ListGroupsRequest
+
+    ListGroups = Request[ListGroupsRequest, ListGroupsBuilders]
 
 _TYPES = {group_type.value for group_type in GroupType}
 
 
-def handle(broker: Broker, request: Request[Entity]) -> Entity:
+def handle(broker: Broker, request: ListGroups) -> ListGroupsResponse:
     states = {state.lower() for state in field(request.body, "states_filter", ())}
     types = {group_type.lower() for group_type in field(request.body, "types_filter", ())}
     code, groups = ErrorCode.NONE, []
@@ -31,4 +38,4 @@ def handle(broker: Broker, request: Request[Entity]) -> Entity:
             ]
     except KafkaError as error:
         code = error.code
-    return request.reply.ListGroupsResponse(throttle_time=0, error_code=code, groups=groups)
+    return request.reply.ListGroupsResponse(error_code=code, groups=groups)

@@ -11,6 +11,7 @@ together, with the group's error.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from penstock.broker.broker import Broker
 from penstock.broker.groups.claim import CommitClaim
@@ -19,23 +20,35 @@ from penstock.broker.request import Request
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP, TopicId
-from penstock.protocol.kafka.messages import Entity, milliseconds
+from penstock.protocol.kafka.messages import milliseconds
 from penstock.protocol.kafka.versioned import field
 
-Codes = dict[tuple[str, int], ErrorCode]
 Key = str | TopicId | None
-Rows = dict[Key, list[Entity]]
-Known = list[tuple[Topic, list[Entity]]]
+
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.offset_commit import (
+        OffsetCommitBuilders,
+        OffsetCommitResponse,
+        OffsetCommitResponsePartition,
+        OffsetCommitResponseTopic,
+    )
+    from penstock.protocol.kafka.requests.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition
+
+    Rows = dict[Key, list[OffsetCommitResponsePartition]]
+    Known = list[tuple[Topic, list[OffsetCommitRequestPartition]]]
+    OffsetCommit = Request[OffsetCommitRequest, OffsetCommitBuilders]
+
+Codes = dict[tuple[str, int], ErrorCode]
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+async def handle(broker: Broker, request: OffsetCommit) -> OffsetCommitResponse:
     by_id = request.version >= 10
     missing = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     rows: Rows = {}
     known: Known = []
     for wanted in request.body.topics:
-        key = wanted.topic_id if by_id else wanted.name
-        topic = broker.topics.get_by_id(key) if by_id else broker.topics.get(key)
+        key: Key = wanted.topic_id if by_id else wanted.name
+        topic = broker.topics.get_by_id(wanted.topic_id) if by_id else broker.topics.get(wanted.name)
         count = 0 if topic is None else topic.partition_count
         existing = [item for item in wanted.partitions if 0 <= item.partition_index < count]
         unknown = missing if topic is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -51,10 +64,12 @@ async def handle(broker: Broker, request: Request[Entity]) -> Entity:
     if codes:
         await _commit(broker, request, codes, changes)
     topics = [_topic(request, key, partitions) for key, partitions in _answered(request, rows, known, codes)]
-    return request.reply.OffsetCommitResponse(throttle_time=0, topics=topics)
+    return request.reply.OffsetCommitResponse(topics=topics)
 
 
-def _answered(request: Request[Entity], rows: Rows, known: Known, codes: Codes) -> Iterator[tuple[Key, list[Entity]]]:
+def _answered(
+    request: OffsetCommit, rows: Rows, known: Known, codes: Codes
+) -> Iterator[tuple[Key, list[OffsetCommitResponsePartition]]]:
     """As in Kafka: topic by topic as asked for, but if something is unknown, it comes first and topics are merged."""
     anything_unknown = bool(rows)
     for topic, existing in known:
@@ -67,21 +82,24 @@ def _answered(request: Request[Entity], rows: Rows, known: Known, codes: Codes) 
     yield from rows.items()
 
 
-def _topic(request: Request[Entity], key: Key, partitions: list[Entity]) -> Entity:
-    named = {"topic_id": key, "name": None} if request.version >= 10 else {"name": key, "topic_id": None}
-    return request.reply.OffsetCommitResponseTopic(**named, partitions=partitions)
+def _topic(
+    request: OffsetCommit, key: Key, partitions: list[OffsetCommitResponsePartition]
+) -> OffsetCommitResponseTopic:
+    if isinstance(key, str):
+        return request.reply.OffsetCommitResponseTopic(name=key, partitions=partitions)
+    return request.reply.OffsetCommitResponseTopic(topic_id=key, partitions=partitions)
 
 
-def _add(request: Request[Entity], rows: Rows, key: Key, index: int, code: ErrorCode) -> None:
+def _add(request: OffsetCommit, rows: Rows, key: Key, index: int, code: ErrorCode) -> None:
     row = request.reply.OffsetCommitResponsePartition(partition_index=index, error_code=code)
     rows.setdefault(key, []).append(row)
 
 
 def _collect(
     broker: Broker,
-    request: Request[Entity],
+    request: OffsetCommit,
     topic: Topic,
-    partitions: list[Entity],
+    partitions: list[OffsetCommitRequestPartition],
     codes: Codes,
     changes: list[OffsetChange],
 ) -> None:
@@ -102,7 +120,12 @@ def _collect(
         changes.append(OffsetChange(topic.name, index, committed))
 
 
-async def _commit(broker: Broker, request: Request[Entity], codes: Codes, changes: list[OffsetChange]) -> None:
+async def _commit(
+    broker: Broker,
+    request: OffsetCommit,
+    codes: Codes,
+    changes: list[OffsetChange],
+) -> None:
     body = request.body
     claim = CommitClaim(
         member_id=body.member_id,

@@ -5,13 +5,24 @@ A topic that a member subscribed to is refused with GROUP_SUBSCRIBED_TO_TOPIC, p
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.broker.broker import Broker
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity
+
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.offset_delete import (
+        OffsetDeleteBuilders,
+        OffsetDeleteResponse,
+        OffsetDeleteResponsePartition,
+    )
+    from penstock.protocol.kafka.requests.offset_delete import OffsetDeleteRequest
+
+    OffsetDelete = Request[OffsetDeleteRequest, OffsetDeleteBuilders]
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+async def handle(broker: Broker, request: OffsetDelete) -> OffsetDeleteResponse:
     reply = request.reply
     existing: list[tuple[str, int]] = []
     codes: dict[tuple[str, int], ErrorCode] = {}
@@ -27,8 +38,8 @@ async def handle(broker: Broker, request: Request[Entity]) -> Entity:
     try:
         codes |= await broker.groups.delete_offsets(request.body.group_id, existing)
     except KafkaError as error:
-        return reply.OffsetDeleteResponse(error_code=error.code, throttle_time=0, topics=())
-    topics: dict[str, list[Entity]] = {}
+        return reply.OffsetDeleteResponse(error_code=error.code, topics=())
+    topics: dict[str, list[OffsetDeleteResponsePartition]] = {}
     unknown = codes.keys() - set(existing)
     for name, index in [*(key for key in codes if key in unknown), *existing]:  # as in Kafka, what is unknown first
         code = codes[name, index]
@@ -36,6 +47,5 @@ async def handle(broker: Broker, request: Request[Entity]) -> Entity:
         topics.setdefault(name, []).append(row)
     return reply.OffsetDeleteResponse(
         error_code=ErrorCode.NONE,
-        throttle_time=0,
         topics=[reply.OffsetDeleteResponseTopic(name=name, partitions=rows) for name, rows in topics.items()],
     )

@@ -11,6 +11,7 @@ What was never committed is offset -1 without an error, whether the group, the t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING, Any, cast
 
 from penstock.broker.broker import Broker
 from penstock.broker.delivery.core.position import is_position_text
@@ -23,25 +24,41 @@ from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP, NO_TOPIC_ID
 from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.versioned import field
 
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.offset_fetch import (
+        OffsetFetchBuilders,
+        OffsetFetchResponse,
+        OffsetFetchResponseGroup,
+    )
+    from penstock.protocol.kafka.requests.offset_fetch import (
+        OffsetFetchRequest,
+        OffsetFetchRequestGroup,
+        OffsetFetchRequestTopics,
+    )
+
+    OffsetFetch = Request[OffsetFetchRequest, OffsetFetchBuilders]
+
 _NEVER = CommittedOffset(-1, NO_EPOCH, "", NO_TIMESTAMP)
 
 
-def handle(broker: Broker, request: Request[Entity]) -> Entity:
+def handle(broker: Broker, request: OffsetFetch) -> OffsetFetchResponse:
     if request.version >= 8:
         groups = [_group(broker, request, group) for group in request.body.groups]
-        return request.reply.OffsetFetchResponse(throttle_time=0, groups=groups)
+        return request.reply.OffsetFetchResponse(groups=groups)
     code, topics = _fetch(broker, request, request.body)
     if code is not ErrorCode.NONE and request.version < 2:
-        topics = [_topic(request, item, None, item.partition_indexes, {}, code) for item in request.body.topics]
-    return request.reply.OffsetFetchResponse(throttle_time=0, topics=topics, error_code=code)
+        topics = [_topic(request, item, None, item.partition_indexes, {}, code) for item in request.body.topics or ()]
+    return request.reply.OffsetFetchResponse(topics=topics, error_code=code)
 
 
-def _group(broker: Broker, request: Request[Entity], body: Entity) -> Entity:
+def _group(broker: Broker, request: OffsetFetch, body: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
     code, topics = _fetch(broker, request, body)
     return request.reply.OffsetFetchResponseGroup(group_id=body.group_id, topics=topics, error_code=code)
 
 
-def _fetch(broker: Broker, request: Request[Entity], body: Entity) -> tuple[ErrorCode, list[Entity]]:
+def _fetch(
+    broker: Broker, request: OffsetFetch, body: OffsetFetchRequest | OffsetFetchRequestGroup
+) -> tuple[ErrorCode, list[Entity]]:
     try:
         committed = broker.groups.committed(body.group_id)
     except KafkaError as error:
@@ -56,7 +73,7 @@ def _fetch(broker: Broker, request: Request[Entity], body: Entity) -> tuple[Erro
         if request.version < 10:
             offsets = committed.get(wanted.name, {})
         else:
-            topic = broker.topics.get_by_id(wanted.topic_id)
+            topic = broker.topics.get_by_id(cast("OffsetFetchRequestTopics", wanted).topic_id)
             code = ErrorCode.UNKNOWN_TOPIC_ID if topic is None else ErrorCode.NONE
             offsets = {} if topic is None else committed.get(topic.name, {})
         name = wanted.name if request.version < 10 else "" if topic is None else topic.name
@@ -65,14 +82,17 @@ def _fetch(broker: Broker, request: Request[Entity], body: Entity) -> tuple[Erro
     return ErrorCode.NONE, topics
 
 
-def _unstable(broker: Broker, request: Request[Entity], group_id: str) -> Callable[[str, int], bool]:
+def _unstable(broker: Broker, request: OffsetFetch, group_id: str) -> Callable[[str, int], bool]:
     if not field(request.body, "require_stable", False):
         return lambda topic, partition: False
     return lambda topic, partition: broker.groups.is_pending(group_id, topic, partition)
 
 
 def _everything(
-    broker: Broker, request: Request[Entity], committed: Table, is_unstable: Callable[[str, int], bool]
+    broker: Broker,
+    request: OffsetFetch,
+    committed: Table,
+    is_unstable: Callable[[str, int], bool],
 ) -> list[Entity]:
     topics = []
     for name, offsets in committed.items():
@@ -92,7 +112,7 @@ class _Named:
 
 
 def _topic(
-    request: Request[Entity],
+    request: OffsetFetch,
     wanted: Entity,
     topic: Topic | None,
     indexes: Iterable[int],
@@ -101,7 +121,8 @@ def _topic(
     unstable: Collection[int] = (),
 ) -> Entity:
     reply = request.reply
-    partition = reply.OffsetFetchResponsePartitions if request.version >= 8 else reply.OffsetFetchResponsePartition
+    # Versions differ in the names of the classes, not in their fields.
+    partition: Any = reply.OffsetFetchResponsePartitions if request.version >= 8 else reply.OffsetFetchResponsePartition
     partitions = []
     for index in indexes:
         found = _NEVER if index in unstable else offsets.get(index, _NEVER)

@@ -6,22 +6,28 @@ Versions:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.broker.broker import Broker
 from penstock.broker.groups.claim import Identity
 from penstock.broker.groups.classic.exchange import SyncAnswer, SyncRequest
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.versioned import field
 
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.sync_group import SyncGroupBuilders, SyncGroupResponse
+    from penstock.protocol.kafka.requests.sync_group import SyncGroupRequest
 
-async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    SyncGroup = Request[SyncGroupRequest, SyncGroupBuilders]
+
+
+async def handle(broker: Broker, request: SyncGroup) -> SyncGroupResponse:
     try:
         answer = await _sync(broker, request)
     except KafkaError as error:
         answer = SyncAnswer(error=error.code)
     return request.reply.SyncGroupResponse(
-        throttle_time=0,
         error_code=answer.error,
         protocol_type=answer.protocol_type,
         protocol_name=answer.protocol_name,
@@ -29,7 +35,7 @@ async def handle(broker: Broker, request: Request[Entity]) -> Entity:
     )
 
 
-async def _sync(broker: Broker, request: Request[Entity]) -> SyncAnswer:
+async def _sync(broker: Broker, request: SyncGroup) -> SyncAnswer:
     body = request.body
     protocol = (field(body, "protocol_type"), field(body, "protocol_name"))
     if request.version >= 5 and None in protocol:

@@ -15,23 +15,29 @@ from penstock.broker.request import Request
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import INTERNAL_NAMES
-from penstock.protocol.kafka.messages import Entity
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.delete_records import (
+        DeleteRecordsBuilders,
+        DeleteRecordsPartitionResult,
+        DeleteRecordsResponse,
+    )
+    from penstock.protocol.kafka.requests.delete_records import DeleteRecordsRequest
+
+    DeleteRecords = Request[DeleteRecordsRequest, DeleteRecordsBuilders]
 
 HIGH_WATERMARK = -1
 NO_OFFSET = -1
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> Entity:
-    topics: dict[str, dict[int, Entity]] = {}
+async def handle(broker: Broker, request: DeleteRecords) -> DeleteRecordsResponse:
+    topics: dict[str, dict[int, DeleteRecordsPartitionResult]] = {}
     for topic in request.body.topics:
         for wanted in topic.partitions:
             index = wanted.partition_index
             topics.setdefault(topic.name, {})[index] = await _result(broker, request, topic.name, index, wanted.offset)
     return request.reply.DeleteRecordsResponse(
-        throttle_time=0,
         topics=[
             request.reply.DeleteRecordsTopicResult(name=name, partitions=list(partitions.values()))
             for name, partitions in topics.items()
@@ -39,7 +45,9 @@ async def handle(broker: Broker, request: Request[Entity]) -> Entity:
     )
 
 
-async def _result(broker: Broker, request: Request[Entity], topic: str, index: int, offset: int) -> Entity:
+async def _result(
+    broker: Broker, request: DeleteRecords, topic: str, index: int, offset: int
+) -> DeleteRecordsPartitionResult:
     code, low_watermark = ErrorCode.NONE, NO_OFFSET
     try:
         if topic in INTERNAL_NAMES:

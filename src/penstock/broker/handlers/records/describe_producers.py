@@ -7,14 +7,21 @@ from typing import TYPE_CHECKING
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import check_topic_name
-from penstock.protocol.kafka.messages import Entity
 from penstock.runtime.turns import Turns
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.describe_producers import (
+        DescribeProducersBuilders,
+        DescribeProducersResponse,
+        PartitionResponse,
+    )
+    from penstock.protocol.kafka.requests.describe_producers import DescribeProducersRequest
+
+    DescribeProducers = Request[DescribeProducersRequest, DescribeProducersBuilders]
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+async def handle(broker: Broker, request: DescribeProducers) -> DescribeProducersResponse:
     topics = []
     turns = Turns()
     for topic in request.body.topics:
@@ -23,10 +30,10 @@ async def handle(broker: Broker, request: Request[Entity]) -> Entity:
             partitions.append(_partition(broker, request, topic.name, index))
             await turns.pause()
         topics.append(request.reply.TopicResponse(name=topic.name, partitions=partitions))
-    return request.reply.DescribeProducersResponse(throttle_time=0, topics=topics)
+    return request.reply.DescribeProducersResponse(topics=topics)
 
 
-def _partition(broker: Broker, request: Request[Entity], topic: str, index: int) -> Entity:
+def _partition(broker: Broker, request: DescribeProducers, topic: str, index: int) -> PartitionResponse:
     code, message, producers = ErrorCode.NONE, None, []
     try:
         check_topic_name(topic)

@@ -11,6 +11,7 @@ Versions:
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from penstock.broker.broker import Broker
 from penstock.broker.records.offset_lookup import find_offset
@@ -18,10 +19,19 @@ from penstock.broker.request import Request
 from penstock.cluster.partition import OffsetSpec
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.fetch import ISOLATION_LEVELS
-from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.versioned import field
 from penstock.runtime.turns import Turns
 from penstock.storage.interface import TimestampOffset
+
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.list_offsets import (
+        ListOffsetsBuilders,
+        ListOffsetsPartitionResponse,
+        ListOffsetsResponse,
+    )
+    from penstock.protocol.kafka.requests.list_offsets import ListOffsetsPartition, ListOffsetsRequest
+
+    ListOffsets = Request[ListOffsetsRequest, ListOffsetsBuilders]
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -1, -2, -3, -4, -5, -6
 
@@ -37,11 +47,11 @@ _PLACES = {
 _NOWHERE = TimestampOffset(-1, -1, -1)
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+async def handle(broker: Broker, request: ListOffsets) -> ListOffsetsResponse:
     reply = request.reply
     if field(request.body, "isolation_level", 0) not in ISOLATION_LEVELS:
         return _refused(broker, request, ErrorCode.UNKNOWN_SERVER_ERROR)
-    topics: dict[str, dict[int, Entity]] = {}
+    topics: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
     turns = Turns()
     asked = Counter((topic.name, item.partition_index) for topic in request.body.topics for item in topic.partitions)
     for topic in request.body.topics:
@@ -51,7 +61,6 @@ async def handle(broker: Broker, request: Request[Entity]) -> Entity:
             topics.setdefault(topic.name, {})[index] = await _find(broker, request, topic.name, item, twice)
             await turns.pause()
     return reply.ListOffsetsResponse(
-        throttle_time=0,
         topics=[
             reply.ListOffsetsTopicResponse(name=name, partitions=list(partitions.values()))
             for name, partitions in topics.items()
@@ -59,11 +68,10 @@ async def handle(broker: Broker, request: Request[Entity]) -> Entity:
     )
 
 
-def _refused(broker: Broker, request: Request[Entity], code: ErrorCode) -> Entity:
+def _refused(broker: Broker, request: ListOffsets, code: ErrorCode) -> ListOffsetsResponse:
     """What Kafka says to a request that it does not look at: every partition as it was asked for."""
     broker.metrics.requests.failed(request.api.key, code.name)
     return request.reply.ListOffsetsResponse(
-        throttle_time=0,
         topics=[
             request.reply.ListOffsetsTopicResponse(
                 name=topic.name,
@@ -74,7 +82,7 @@ def _refused(broker: Broker, request: Request[Entity], code: ErrorCode) -> Entit
     )
 
 
-def _row(request: Request[Entity], index: int, code: ErrorCode, found: TimestampOffset) -> Entity:
+def _row(request: ListOffsets, index: int, code: ErrorCode, found: TimestampOffset) -> ListOffsetsPartitionResponse:
     return request.reply.ListOffsetsPartitionResponse(
         partition_index=index,
         error_code=code,
@@ -84,7 +92,9 @@ def _row(request: Request[Entity], index: int, code: ErrorCode, found: Timestamp
     )
 
 
-async def _find(broker: Broker, request: Request[Entity], topic: str, item: Entity, twice: bool) -> Entity:
+async def _find(
+    broker: Broker, request: ListOffsets, topic: str, item: ListOffsetsPartition, twice: bool
+) -> ListOffsetsPartitionResponse:
     code, found = ErrorCode.NONE, _NOWHERE
     try:
         if twice:

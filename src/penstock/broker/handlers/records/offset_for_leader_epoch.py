@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.broker.broker import Broker
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity
+
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.offset_for_leader_epoch import (
+        EpochEndOffset,
+        OffsetForLeaderEpochBuilders,
+        OffsetForLeaderEpochResponse,
+    )
+    from penstock.protocol.kafka.requests.offset_for_leader_epoch import (
+        OffsetForLeaderEpochRequest,
+        OffsetForLeaderPartition,
+    )
+
+    OffsetForLeaderEpoch = Request[OffsetForLeaderEpochRequest, OffsetForLeaderEpochBuilders]
 
 
-def handle(broker: Broker, request: Request[Entity]) -> Entity:
+def handle(broker: Broker, request: OffsetForLeaderEpoch) -> OffsetForLeaderEpochResponse:
     reply = request.reply
     return reply.OffsetForLeaderEpochResponse(
-        throttle_time=0,
         topics=tuple(
             reply.OffsetForLeaderTopicResult(
                 topic=topic.topic,
@@ -22,7 +35,12 @@ def handle(broker: Broker, request: Request[Entity]) -> Entity:
     )
 
 
-def _end_of_epoch(broker: Broker, request: Request[Entity], topic: str, item: Entity) -> Entity:
+def _end_of_epoch(
+    broker: Broker,
+    request: OffsetForLeaderEpoch,
+    topic: str,
+    item: OffsetForLeaderPartition,
+) -> EpochEndOffset:
     code, epoch, end = ErrorCode.NONE, -1, -1
     try:
         partition = broker.partitions.get(topic, item.partition)

@@ -11,17 +11,27 @@ from typing import TYPE_CHECKING
 from penstock.broker.request import Request
 from penstock.cluster.controller.new_topic import check_assignment
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity, milliseconds
+from penstock.protocol.kafka.messages import milliseconds
 from penstock.protocol.kafka.versioned import field
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.alter_partition_reassignments import (
+        AlterPartitionReassignmentsBuilders,
+        AlterPartitionReassignmentsResponse,
+        ReassignablePartitionResponse,
+    )
+    from penstock.protocol.kafka.requests.alter_partition_reassignments import (
+        AlterPartitionReassignmentsRequest,
+        ReassignablePartition,
+    )
+
+    AlterPartitionReassignments = Request[AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsBuilders]
 
 
-def handle(broker: Broker, request: Request[Entity]) -> Entity:
+def handle(broker: Broker, request: AlterPartitionReassignments) -> AlterPartitionReassignmentsResponse:
     timed_out = milliseconds(request.body.timeout) <= 0
     return request.reply.AlterPartitionReassignmentsResponse(
-        throttle_time=0,
         allow_replication_factor_change=field(request.body, "allow_replication_factor_change", True),
         error_code=ErrorCode.REQUEST_TIMED_OUT if timed_out else ErrorCode.NONE,
         error_message=None if request.body.topics else "",  # as in Kafka
@@ -35,7 +45,13 @@ def handle(broker: Broker, request: Request[Entity]) -> Entity:
     )
 
 
-def _result(broker: Broker, request: Request[Entity], topic: str, wanted: Entity, timed_out: bool) -> Entity:
+def _result(
+    broker: Broker,
+    request: AlterPartitionReassignments,
+    topic: str,
+    wanted: ReassignablePartition,
+    timed_out: bool,
+) -> ReassignablePartitionResponse:
     code, message = ErrorCode.NONE, None
     try:
         if timed_out:
@@ -48,7 +64,7 @@ def _result(broker: Broker, request: Request[Entity], topic: str, wanted: Entity
     )
 
 
-def _check(broker: Broker, name: str, wanted: Entity) -> None:
+def _check(broker: Broker, name: str, wanted: ReassignablePartition) -> None:
     topic = broker.topics.get(name)
     if topic is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {name}.")

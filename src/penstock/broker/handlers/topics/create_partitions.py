@@ -17,13 +17,17 @@ from penstock.broker.quotas.mutations import mutation_quota
 from penstock.broker.request import Request
 from penstock.cluster.controller.topics_frontend import Admit
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity, milliseconds
+from penstock.protocol.kafka.messages import milliseconds
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.create_partitions import CreatePartitionsBuilders, CreatePartitionsResponse
+    from penstock.protocol.kafka.requests.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+
+    CreatePartitions = Request[CreatePartitionsRequest, CreatePartitionsBuilders]
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+async def handle(broker: Broker, request: CreatePartitions) -> CreatePartitionsResponse:
     counts = Counter(topic.name for topic in request.body.topics)
     results = {}
     admit = mutation_quota(broker, request, strict_from=3)
@@ -38,10 +42,15 @@ async def handle(broker: Broker, request: Request[Entity]) -> Entity:
         results[topic.name] = request.reply.CreatePartitionsTopicResult(
             name=topic.name, error_code=code, error_message=message
         )
-    return request.reply.CreatePartitionsResponse(throttle_time=0, results=list(results.values()))
+    return request.reply.CreatePartitionsResponse(results=list(results.values()))
 
 
-async def _grow(broker: Broker, request: Request[Entity], topic: Entity, admit: Admit | None) -> None:
+async def _grow(
+    broker: Broker,
+    request: CreatePartitions,
+    topic: CreatePartitionsTopic,
+    admit: Admit | None,
+) -> None:
     if milliseconds(request.body.timeout) <= 0:
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     assignments = topic.assignments

@@ -20,14 +20,18 @@ from penstock.broker.request import Request
 from penstock.cluster.controller.new_topic import NewTopic
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity, encode, milliseconds
+from penstock.protocol.kafka.messages import encode, milliseconds
 from penstock.runtime.turns import Turns
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.create_topics import CreatableTopicResult, CreateTopicsBuilders
+    from penstock.protocol.kafka.requests.create_topics import CreatableTopic, CreateTopicsRequest
+
+    CreateTopics = Request[CreateTopicsRequest, CreateTopicsBuilders]
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> bytes:
+async def handle(broker: Broker, request: CreateTopics) -> bytes:
     counts = Counter(topic.name for topic in request.body.topics)
     results: dict[str, Topic | KafkaError] = {}
     wanted = []
@@ -52,7 +56,7 @@ async def handle(broker: Broker, request: Request[Entity]) -> bytes:
     return array_answer(request, encoded)
 
 
-def _new_topic(topic: Entity) -> NewTopic:
+def _new_topic(topic: CreatableTopic) -> NewTopic:
     return NewTopic(
         name=topic.name,
         partition_count=topic.num_partitions,
@@ -62,7 +66,7 @@ def _new_topic(topic: Entity) -> NewTopic:
     )
 
 
-def _result(broker: Broker, request: Request[Entity], name: str, result: Topic | KafkaError) -> Entity:
+def _result(broker: Broker, request: CreateTopics, name: str, result: Topic | KafkaError) -> CreatableTopicResult:
     reply = request.reply
     if isinstance(result, KafkaError):
         return reply.CreatableTopicResult(

@@ -18,10 +18,18 @@ from penstock.broker.request import Request
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import TopicId
-from penstock.protocol.kafka.messages import Entity, milliseconds
+from penstock.protocol.kafka.messages import milliseconds
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.delete_topics import (
+        DeletableTopicResult,
+        DeleteTopicsBuilders,
+        DeleteTopicsResponse,
+    )
+    from penstock.protocol.kafka.requests.delete_topics import DeleteTopicsRequest
+
+    DeleteTopics = Request[DeleteTopicsRequest, DeleteTopicsBuilders]
 
 _MESSAGES = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
@@ -34,7 +42,7 @@ class _Wanted(NamedTuple):
     topic_id: TopicId | None
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+async def handle(broker: Broker, request: DeleteTopics) -> DeleteTopicsResponse:
     if request.version >= 6:
         asked = [_Wanted(topic.name, topic.topic_id) for topic in request.body.topics]
     else:
@@ -53,7 +61,6 @@ async def handle(broker: Broker, request: Request[Entity]) -> Entity:
     for wanted, result in zip(targets, deleted, strict=True):
         results[wanted] = result if isinstance(result, KafkaError) else None
     return request.reply.DeleteTopicsResponse(
-        throttle_time=0,
         responses=[
             _response(request, wanted, targets.get(wanted) or _twin(broker, wanted, counts), error)
             for wanted, error in results.items()
@@ -67,7 +74,12 @@ def _without_twins(broker: Broker, asked: list[_Wanted]) -> list[_Wanted]:
     return [wanted for wanted in dict.fromkeys(asked) if wanted.name is not None or wanted.topic_id not in named]
 
 
-def _target(broker: Broker, request: Request[Entity], wanted: _Wanted, asked: Counter[_Wanted]) -> Topic:
+def _target(
+    broker: Broker,
+    request: DeleteTopics,
+    wanted: _Wanted,
+    asked: Counter[_Wanted],
+) -> Topic:
     name, topic_id = wanted
     problem = None
     topic = broker.topics.get(name) if name is not None else broker.topics.get_by_id(topic_id)
@@ -95,7 +107,12 @@ def _twin(broker: Broker, wanted: _Wanted, asked: Counter[_Wanted]) -> Topic | N
     return topic if topic is not None and _Wanted(None, topic.topic_id) in asked else None
 
 
-def _response(request: Request[Entity], wanted: _Wanted, topic: Topic | None, error: KafkaError | None) -> Entity:
+def _response(
+    request: DeleteTopics,
+    wanted: _Wanted,
+    topic: Topic | None,
+    error: KafkaError | None,
+) -> DeletableTopicResult:
     return request.reply.DeletableTopicResult(
         name=topic.name if topic is not None else wanted.name,
         topic_id=topic.topic_id if topic is not None else wanted.topic_id,

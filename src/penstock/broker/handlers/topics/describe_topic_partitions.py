@@ -18,18 +18,21 @@ from penstock.broker.request import Request
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode
 from penstock.model.topic_name import INTERNAL_NAMES, is_topic_name
-from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.topic_metadata import NOT_ASKED, topic_partitions_writer
 from penstock.runtime.turns import Turns
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.describe_topic_partitions import DescribeTopicPartitionsBuilders
+    from penstock.protocol.kafka.requests.describe_topic_partitions import DescribeTopicPartitionsRequest
+
+    DescribeTopicPartitions = Request[DescribeTopicPartitionsRequest, DescribeTopicPartitionsBuilders]
 
 PARTITIONS_MAX = 2_000
 """Kafka's max.request.partition.size.limit."""
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> bytes:
+async def handle(broker: Broker, request: DescribeTopicPartitions) -> bytes:
     body = request.body
     cursor = body.cursor
     named = [topic.name for topic in body.topics]

@@ -11,16 +11,24 @@ from typing import TYPE_CHECKING
 
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity, milliseconds
+from penstock.protocol.kafka.messages import milliseconds
 from penstock.protocol.kafka.versioned import field
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.elect_leaders import (
+        ElectLeadersBuilders,
+        ElectLeadersResponse,
+        PartitionResult,
+    )
+    from penstock.protocol.kafka.requests.elect_leaders import ElectLeadersRequest
+
+    ElectLeaders = Request[ElectLeadersRequest, ElectLeadersBuilders]
 
 ELECTION_TYPES = (0, 1)
 
 
-def handle(broker: Broker, request: Request[Entity]) -> Entity:
+def handle(broker: Broker, request: ElectLeaders) -> ElectLeadersResponse:
     election_type = field(request.body, "election_type", 0)
     refusal = None
     if election_type not in ELECTION_TYPES:
@@ -35,7 +43,6 @@ def handle(broker: Broker, request: Request[Entity]) -> Entity:
     else:
         wanted = [(topic.topic, topic.partitions) for topic in asked]
     return request.reply.ElectLeadersResponse(
-        throttle_time=0,
         error_code=refusal.code if refusal else ErrorCode.NONE,
         replica_election_results=[
             request.reply.ReplicaElectionResult(
@@ -58,5 +65,5 @@ def _outcome(broker: Broker, name: str, index: int) -> KafkaError:
     return KafkaError(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
 
 
-def _result(request: Request[Entity], index: int, outcome: KafkaError) -> Entity:
+def _result(request: ElectLeaders, index: int, outcome: KafkaError) -> PartitionResult:
     return request.reply.PartitionResult(partition_id=index, error_code=outcome.code, error_message=outcome.message)

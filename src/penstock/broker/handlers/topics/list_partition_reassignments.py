@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING
 
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
-from penstock.protocol.kafka.messages import Entity
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
-
-
-def handle(broker: Broker, request: Request[Entity]) -> Entity:
-    return request.reply.ListPartitionReassignmentsResponse(
-        throttle_time=0, error_code=ErrorCode.NONE, error_message=None, topics=()
+    from penstock.protocol.kafka.replies.list_partition_reassignments import (
+        ListPartitionReassignmentsBuilders,
+        ListPartitionReassignmentsResponse,
     )
+    from penstock.protocol.kafka.requests.list_partition_reassignments import ListPartitionReassignmentsRequest
+
+    ListPartitionReassignments = Request[ListPartitionReassignmentsRequest, ListPartitionReassignmentsBuilders]
+
+
+def handle(broker: Broker, request: ListPartitionReassignments) -> ListPartitionReassignmentsResponse:
+    return request.reply.ListPartitionReassignmentsResponse(error_code=ErrorCode.NONE, error_message=None, topics=())

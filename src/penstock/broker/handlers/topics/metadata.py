@@ -29,13 +29,16 @@ from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import INTERNAL_NAMES, is_topic_name
 from penstock.observability.repeats import Repeats
-from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.topic_metadata import NOT_ASKED, BrokerAddress, metadata_writer
 from penstock.protocol.kafka.versioned import field
 from penstock.runtime.turns import Turns
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
+    from penstock.protocol.kafka.replies.metadata import MetadataBuilders
+    from penstock.protocol.kafka.requests.metadata import MetadataRequest, MetadataRequestTopic
+
+    Metadata = Request[MetadataRequest, MetadataBuilders]
 
 not_created = Repeats(logging.getLogger(__name__))
 
@@ -44,7 +47,7 @@ TOPICS_AT_ONCE = 64
 """Answers over more topics give the event loop away in between."""
 
 
-def handle(broker: Broker, request: Request[Entity]) -> bytes | Awaitable[bytes]:
+def handle(broker: Broker, request: Metadata) -> bytes | Awaitable[bytes]:
     asked = request.body.topics
     if asked is None or (request.version == 0 and not asked):
         topics: list[Topic | bytes] = list(broker.topics.all())
@@ -55,31 +58,33 @@ def handle(broker: Broker, request: Request[Entity]) -> bytes | Awaitable[bytes]
     else:
         missing = _creatable(broker, request, asked)
         if missing:
-            return _create_and_answer(broker, request, missing)
+            return _create_and_answer(broker, request, asked, missing)
         topics = _resolve(broker, request, asked)
     return _answer(broker, request, topics)
 
 
-def _by_id(asked: Iterable[Entity]) -> bool:
+def _by_id(asked: Iterable[MetadataRequestTopic]) -> bool:
     return any(field(topic, "topic_id") is not None for topic in asked)
 
 
-def _refused(request: Request[Entity], asked: Iterable[Entity], code: ErrorCode) -> bytes:
+def _refused(request: Metadata, asked: Iterable[MetadataRequestTopic], code: ErrorCode) -> bytes:
     """What Kafka says to a request that it does not look at: every topic of it is wrong."""
     writer = metadata_writer(request.version)
     topics = [writer.topic(error=code, name=topic.name or "", topic_id=field(topic, "topic_id")) for topic in asked]
     return writer.metadata(brokers=(), cluster_id=None, controller_id=NO_CONTROLLER, topics=topics, error=code)
 
 
-async def _create_and_answer(broker: Broker, request: Request[Entity], missing: list[str]) -> bytes:
+async def _create_and_answer(
+    broker: Broker, request: Metadata, asked: Iterable[MetadataRequestTopic], missing: list[str]
+) -> bytes:
     """The answer is that of the time before; the client asks again, and finds them."""
-    topics = _resolve(broker, request, request.body.topics)
+    topics = _resolve(broker, request, asked)
     await _create(broker, request, missing)
     answer = _answer(broker, request, topics)
     return answer if isinstance(answer, bytes) else await answer
 
 
-def _creatable(broker: Broker, request: Request[Entity], asked: Iterable[Entity]) -> list[str]:
+def _creatable(broker: Broker, request: Metadata, asked: Iterable[MetadataRequestTopic]) -> list[str]:
     """Names that do not exist yet and may be created on behalf of this request."""
     if not broker.settings.topics.auto_create or not field(request.body, "allow_auto_topic_creation", True):
         return []
@@ -87,7 +92,7 @@ def _creatable(broker: Broker, request: Request[Entity], asked: Iterable[Entity]
     return [name for name in dict.fromkeys(names) if name not in broker.topics and is_topic_name(name)]
 
 
-async def _create(broker: Broker, request: Request[Entity], names: list[str]) -> None:
+async def _create(broker: Broker, request: Metadata, names: list[str]) -> None:
     """Create topics with defaults. What hinders that is in the log only: to the client the topic is still unknown."""
     for name in names:
         if name in INTERNAL_NAMES:
@@ -107,7 +112,7 @@ def _tell(name: str, error: KafkaError) -> None:
     not_created.warning((name, error.code), "did not create topic %s: %s, %s", name, error.code.name, error.message)
 
 
-def _resolve(broker: Broker, request: Request[Entity], asked: Iterable[Entity]) -> list[Topic | bytes]:
+def _resolve(broker: Broker, request: Metadata, asked: Iterable[MetadataRequestTopic]) -> list[Topic | bytes]:
     """What was asked for, each once: topics that exist, or the encoded error of one that does not."""
     found: dict[object, Topic | bytes] = {}
     by_id = _by_id(asked)
@@ -121,7 +126,7 @@ def _resolve(broker: Broker, request: Request[Entity], asked: Iterable[Entity]) 
             continue
         if topic_id is not None:
             code = ErrorCode.UNKNOWN_TOPIC_ID
-        elif not is_topic_name(wanted.name):
+        elif not is_topic_name(wanted.name or ""):
             code = ErrorCode.INVALID_TOPIC_EXCEPTION
         else:
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -129,7 +134,7 @@ def _resolve(broker: Broker, request: Request[Entity], asked: Iterable[Entity]) 
     return list(found.values())
 
 
-def _failed(request: Request[Entity], code: ErrorCode, wanted: Entity) -> bytes:
+def _failed(request: Metadata, code: ErrorCode, wanted: MetadataRequestTopic) -> bytes:
     topic_id = field(wanted, "topic_id")
     name = wanted.name
     if code is ErrorCode.UNKNOWN_TOPIC_ID:
@@ -139,17 +144,17 @@ def _failed(request: Request[Entity], code: ErrorCode, wanted: Entity) -> bytes:
     )
 
 
-def _operations(request: Request[Entity]) -> int:
+def _operations(request: Metadata) -> int:
     return TOPIC_OPERATIONS if field(request.body, "include_topic_authorized_operations", False) else NOT_ASKED
 
 
-def _answer(broker: Broker, request: Request[Entity], topics: list[Topic | bytes]) -> bytes | Awaitable[bytes]:
+def _answer(broker: Broker, request: Metadata, topics: list[Topic | bytes]) -> bytes | Awaitable[bytes]:
     if len(topics) > TOPICS_AT_ONCE:
         return _answer_in_turns(broker, request, topics)
     return _assemble(broker, request, [_encoded(broker, request, topic) for topic in topics])
 
 
-async def _answer_in_turns(broker: Broker, request: Request[Entity], topics: list[Topic | bytes]) -> bytes:
+async def _answer_in_turns(broker: Broker, request: Metadata, topics: list[Topic | bytes]) -> bytes:
     encoded = []
     turns = Turns()
     for topic in topics:
@@ -158,7 +163,7 @@ async def _answer_in_turns(broker: Broker, request: Request[Entity], topics: lis
     return _assemble(broker, request, encoded)
 
 
-def _encoded(broker: Broker, request: Request[Entity], topic: Topic | bytes) -> bytes:
+def _encoded(broker: Broker, request: Metadata, topic: Topic | bytes) -> bytes:
     if isinstance(topic, bytes):
         return topic
     operations = _operations(request)
@@ -186,7 +191,7 @@ def _encoded(broker: Broker, request: Request[Entity], topic: Topic | bytes) -> 
     return encoded
 
 
-def _assemble(broker: Broker, request: Request[Entity], topics: list[bytes]) -> bytes:
+def _assemble(broker: Broker, request: Metadata, topics: list[bytes]) -> bytes:
     endpoint = broker.endpoint(request)
     address = BrokerAddress(broker.node_id, endpoint.host, endpoint.port, broker.settings.node.rack)
     asked = field(request.body, "include_cluster_authorized_operations", False)

@@ -6,15 +6,22 @@ Versions:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.broker.broker import Broker
 from penstock.broker.handlers.transactions.add_partitions_to_txn import FIRST_GENERATION, fencing_code
 from penstock.broker.request import Request
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity
+
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.add_offsets_to_txn import AddOffsetsToTxnBuilders, AddOffsetsToTxnResponse
+    from penstock.protocol.kafka.requests.add_offsets_to_txn import AddOffsetsToTxnRequest
+
+    AddOffsetsToTxn = Request[AddOffsetsToTxnRequest, AddOffsetsToTxnBuilders]
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+async def handle(broker: Broker, request: AddOffsetsToTxn) -> AddOffsetsToTxnResponse:
     body = request.body
     sender = ProducerIdentity(body.producer_id, body.producer_epoch)
     code = ErrorCode.NONE
@@ -23,4 +30,4 @@ async def handle(broker: Broker, request: Request[Entity]) -> Entity:
         await broker.transactions.add_partitions(body.transactional_id, sender, [place], FIRST_GENERATION)
     except KafkaError as error:
         code = fencing_code(error.code, knows_fenced=request.version >= 2)
-    return request.reply.AddOffsetsToTxnResponse(throttle_time=0, error_code=code)
+    return request.reply.AddOffsetsToTxnResponse(error_code=code)

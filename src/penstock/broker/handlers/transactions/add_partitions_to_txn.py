@@ -14,6 +14,7 @@ Versions:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from penstock.broker.answers.array_answer import array_answer
 from penstock.broker.answers.partition_codes import CodeOf, encode_codes
@@ -23,16 +24,24 @@ from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import INTERNAL_NAMES
 from penstock.model.topic_partition import TopicPartition
-from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.primitives import INT16, INT32, write_string
 from penstock.runtime.turns import Turns
+
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.add_partitions_to_txn import AddPartitionsToTxnBuilders
+    from penstock.protocol.kafka.requests.add_partitions_to_txn import (
+        AddPartitionsToTxnRequest,
+        AddPartitionsToTxnTopic,
+    )
+
+    AddPartitionsToTxn = Request[AddPartitionsToTxnRequest, AddPartitionsToTxnBuilders]
 
 FIRST_GENERATION, SECOND_GENERATION = 1, 2
 BROKERS_VERSION = 4  # the first that clients do not send
 Wanted = list[tuple[str, Sequence[int]]]
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> bytes:
+async def handle(broker: Broker, request: AddPartitionsToTxn) -> bytes:
     body = request.body
     turns = Turns()
     if request.version < BROKERS_VERSION:
@@ -56,13 +65,13 @@ async def handle(broker: Broker, request: Request[Entity]) -> bytes:
     return array_answer(request, results, before=INT16.pack(ErrorCode.NONE))
 
 
-def _wanted(topics: Sequence[Entity]) -> Wanted:
+def _wanted(topics: Sequence[AddPartitionsToTxnTopic]) -> Wanted:
     return [(topic.name, topic.partitions) for topic in topics]
 
 
 async def _add(
     broker: Broker,
-    request: Request[Entity],
+    request: AddPartitionsToTxn,
     transactional_id: str,
     sender: ProducerIdentity,
     wanted: Wanted,
@@ -83,7 +92,7 @@ async def _add(
 
 async def _verify(
     broker: Broker,
-    request: Request[Entity],
+    request: AddPartitionsToTxn,
     transactional_id: str,
     sender: ProducerIdentity,
     wanted: Wanted,

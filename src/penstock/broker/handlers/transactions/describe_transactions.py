@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable
+from typing import TYPE_CHECKING
 
 from penstock.broker.answers.array_answer import array_answer
 from penstock.broker.broker import Broker
@@ -10,20 +11,25 @@ from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.describe_transactions import DescribedTransaction, encode
-from penstock.protocol.kafka.messages import Entity
 from penstock.runtime.turns import Turns
+
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.describe_transactions import DescribeTransactionsBuilders
+    from penstock.protocol.kafka.requests.describe_transactions import DescribeTransactionsRequest
+
+    DescribeTransactions = Request[DescribeTransactionsRequest, DescribeTransactionsBuilders]
 
 IDS_AT_ONCE = 20  # more of them are answered in turns
 
 
-def handle(broker: Broker, request: Request[Entity]) -> bytes | Awaitable[bytes]:
+def handle(broker: Broker, request: DescribeTransactions) -> bytes | Awaitable[bytes]:
     names = tuple(dict.fromkeys(request.body.transactional_ids))
     if len(names) > IDS_AT_ONCE:
         return _answer_in_turns(broker, request, names)
     return array_answer(request, [encode(_describe(broker, name)) for name in names])
 
 
-async def _answer_in_turns(broker: Broker, request: Request[Entity], names: tuple[str, ...]) -> bytes:
+async def _answer_in_turns(broker: Broker, request: DescribeTransactions, names: tuple[str, ...]) -> bytes:
     turns = Turns()
     described = []
     for name in names:

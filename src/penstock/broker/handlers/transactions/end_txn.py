@@ -7,6 +7,8 @@ Versions:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.broker.broker import Broker
 from penstock.broker.handlers.transactions.add_partitions_to_txn import (
     FIRST_GENERATION,
@@ -16,10 +18,15 @@ from penstock.broker.handlers.transactions.add_partitions_to_txn import (
 from penstock.broker.request import Request
 from penstock.broker.transactions.transaction import NO_EPOCH, NO_PRODUCER_ID, ProducerIdentity
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity
+
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.end_txn import EndTxnBuilders, EndTxnResponse
+    from penstock.protocol.kafka.requests.end_txn import EndTxnRequest
+
+    EndTxn = Request[EndTxnRequest, EndTxnBuilders]
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+async def handle(broker: Broker, request: EndTxn) -> EndTxnResponse:
     body = request.body
     code = ErrorCode.NONE
     following = ProducerIdentity(NO_PRODUCER_ID, NO_EPOCH)
@@ -33,5 +40,5 @@ async def handle(broker: Broker, request: Request[Entity]) -> Entity:
     except KafkaError as error:
         code = fencing_code(error.code, knows_fenced=request.version >= 2)
     return request.reply.EndTxnResponse(
-        throttle_time=0, error_code=code, producer_id=following.producer_id, producer_epoch=following.epoch
+        error_code=code, producer_id=following.producer_id, producer_epoch=following.epoch
     )

@@ -13,21 +13,29 @@ Versions:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.broker.broker import Broker
 from penstock.broker.handlers.transactions.add_partitions_to_txn import fencing_code
 from penstock.broker.request import Request
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity, milliseconds
+from penstock.protocol.kafka.messages import milliseconds
 from penstock.protocol.kafka.versioned import field
 
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.init_producer_id import InitProducerIdBuilders, InitProducerIdResponse
+    from penstock.protocol.kafka.requests.init_producer_id import InitProducerIdRequest
 
-async def handle(broker: Broker, request: Request[Entity]) -> Entity:
+    InitProducerId = Request[InitProducerIdRequest, InitProducerIdBuilders]
+
+
+async def handle(broker: Broker, request: InitProducerId) -> InitProducerIdResponse:
     body = request.body
     if (field(request.body, "producer_id", -1) == -1) != (field(request.body, "producer_epoch", -1) == -1):
         return _answer(request, ErrorCode.INVALID_REQUEST, -1, -1)
     if body.transactional_id is not None:
-        return await _of_transactions(broker, request)
+        return await _of_transactions(broker, request, body.transactional_id)
     try:
         producer_id = await broker.producer_ids.next()
     except OSError:
@@ -35,12 +43,12 @@ async def handle(broker: Broker, request: Request[Entity]) -> Entity:
     return _answer(request, ErrorCode.NONE, producer_id, 0)
 
 
-async def _of_transactions(broker: Broker, request: Request[Entity]) -> Entity:
+async def _of_transactions(broker: Broker, request: InitProducerId, transactional_id: str) -> InitProducerIdResponse:
     body = request.body
     offered = ProducerIdentity(field(body, "producer_id", -1), field(body, "producer_epoch", -1))
     try:
         given = await broker.transactions.init_producer_id(
-            body.transactional_id,
+            transactional_id,
             milliseconds(body.transaction_timeout),
             None if offered.producer_id == -1 else offered,
         )
@@ -49,7 +57,5 @@ async def _of_transactions(broker: Broker, request: Request[Entity]) -> Entity:
     return _answer(request, ErrorCode.NONE, given.producer_id, given.epoch)
 
 
-def _answer(request: Request[Entity], code: ErrorCode, producer_id: int, epoch: int) -> Entity:
-    return request.reply.InitProducerIdResponse(
-        throttle_time=0, error_code=code, producer_id=producer_id, producer_epoch=epoch
-    )
+def _answer(request: InitProducerId, code: ErrorCode, producer_id: int, epoch: int) -> InitProducerIdResponse:
+    return request.reply.InitProducerIdResponse(error_code=code, producer_id=producer_id, producer_epoch=epoch)

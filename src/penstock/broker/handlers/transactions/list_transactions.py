@@ -10,6 +10,8 @@ given only if every part of the coordinator could be asked, and COORDINATOR_NOT_
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.broker.answers.array_answer import array_answer
 from penstock.broker.broker import Broker
 from penstock.broker.request import Request
@@ -17,16 +19,21 @@ from penstock.broker.transactions.name_pattern import NamePattern
 from penstock.broker.transactions.states import TransactionState
 from penstock.broker.transactions.transaction import Transaction
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.primitives import INT16, INT64, write_count, write_string
 from penstock.protocol.kafka.versioned import field
 from penstock.runtime.turns import Turns
+
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.list_transactions import ListTransactionsBuilders
+    from penstock.protocol.kafka.requests.list_transactions import ListTransactionsRequest
+
+    ListTransactions = Request[ListTransactionsRequest, ListTransactionsBuilders]
 
 NAMES = {state: state.shown_name for state in TransactionState}
 _ENCODED_NAMES = {state: write_string(name, True) + b"\0" for state, name in NAMES.items()}
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> bytes:
+async def handle(broker: Broker, request: ListTransactions) -> bytes:
     body = request.body
     if broker.transactions.is_loading:
         return _answer(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
@@ -54,7 +61,7 @@ async def handle(broker: Broker, request: Request[Entity]) -> bytes:
 class _Filter:
     """What a request wants, but for names."""
 
-    def __init__(self, broker: Broker, request: Request[Entity]) -> None:
+    def __init__(self, broker: Broker, request: ListTransactions) -> None:
         self._states = set(request.body.state_filters)
         self._producer_ids = set(request.body.producer_id_filters)
         self._duration_ms = field(request.body, "duration_filter", -1)
@@ -74,7 +81,10 @@ def _encode(value: Transaction) -> bytes:
 
 
 def _answer(
-    request: Request[Entity], code: ErrorCode, unknown: list[str] | None = None, found: list[bytes] | None = None
+    request: ListTransactions,
+    code: ErrorCode,
+    unknown: list[str] | None = None,
+    found: list[bytes] | None = None,
 ) -> bytes:
     names = unknown or []
     before = INT16.pack(code) + write_count(len(names), True) + b"".join(write_string(name, True) for name in names)

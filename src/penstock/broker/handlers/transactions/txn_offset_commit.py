@@ -23,18 +23,20 @@ from penstock.broker.request import Request
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP
-from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.primitives import INT32
 from penstock.protocol.kafka.versioned import field
 from penstock.runtime.turns import Turns
 
 if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.txn_offset_commit import TxnOffsetCommitBuilders
     from penstock.protocol.kafka.requests.txn_offset_commit import TxnOffsetCommitRequest
+
+    TxnOffsetCommit = Request[TxnOffsetCommitRequest, TxnOffsetCommitBuilders]
 
 Codes = dict[tuple[str, int], ErrorCode]
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> bytes:
+async def handle(broker: Broker, request: TxnOffsetCommit) -> bytes:
     codes: Codes = {}
     turns = Turns()
     changes = await _collect(broker, request, codes, turns)
@@ -50,7 +52,7 @@ async def handle(broker: Broker, request: Request[Entity]) -> bytes:
     return INT32.pack(0) + encoded + (b"\0" if flexible else b"")
 
 
-async def _collect(broker: Broker, request: Request[Entity], codes: Codes, turns: Turns) -> list[OffsetChange]:
+async def _collect(broker: Broker, request: TxnOffsetCommit, codes: Codes, turns: Turns) -> list[OffsetChange]:
     """What can be committed, the last for each partition; a code for each partition."""
     changes: dict[tuple[str, int], OffsetChange] = {}
     now_ms = broker.clock.now_ms()
@@ -75,7 +77,7 @@ async def _collect(broker: Broker, request: Request[Entity], codes: Codes, turns
     return list(changes.values())
 
 
-async def _commit(broker: Broker, request: Request[Entity], changes: list[OffsetChange]) -> None:
+async def _commit(broker: Broker, request: TxnOffsetCommit, changes: list[OffsetChange]) -> None:
     body: TxnOffsetCommitRequest = request.body
     sender = ProducerIdentity(body.producer_id, body.producer_epoch)
     if not body.group_id:

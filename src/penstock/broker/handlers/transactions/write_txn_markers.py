@@ -7,6 +7,7 @@ many at a time that others can go on.
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from penstock.broker.answers.partition_codes import CodeOf, encode_codes
 from penstock.broker.broker import Broker
@@ -15,14 +16,19 @@ from penstock.broker.transactions.transaction import NO_EPOCH, NO_PRODUCER_ID
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
-from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.primitives import INT64, write_count
 from penstock.runtime.turns import Turns
+
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.write_txn_markers import WriteTxnMarkersBuilders
+    from penstock.protocol.kafka.requests.write_txn_markers import WritableTxnMarker, WriteTxnMarkersRequest
+
+    WriteTxnMarkers = Request[WriteTxnMarkersRequest, WriteTxnMarkersBuilders]
 
 MARKERS_AT_ONCE = 1_000
 
 
-async def handle(broker: Broker, request: Request[Entity]) -> bytes:
+async def handle(broker: Broker, request: WriteTxnMarkers) -> bytes:
     turns = Turns()
     writing = _Writing(broker)
     for item in request.body.markers:
@@ -42,7 +48,7 @@ async def handle(broker: Broker, request: Request[Entity]) -> bytes:
     return bytes(answer + b"\0")
 
 
-def _marker(item: Entity) -> Marker:
+def _marker(item: WritableTxnMarker) -> Marker:
     return Marker(item.producer_id, item.producer_epoch, item.coordinator_epoch, item.transaction_result)
 
 

@@ -56,9 +56,9 @@ class AddPartitionsToTxnBuilders:
         self,
         *,
         throttle_time: timedelta | int = ...,
-        results_by_topic_v3_and_below: Sequence[_AddPartitionsToTxnTopicResult],
-        error_code: ErrorCode | int,
-        results_by_transaction: Sequence[_AddPartitionsToTxnResult],
+        results_by_topic_v3_and_below: Sequence[_AddPartitionsToTxnTopicResult] = ...,
+        error_code: ErrorCode | int = ...,
+        results_by_transaction: Sequence[_AddPartitionsToTxnResult] = ...,
     ) -> _AddPartitionsToTxnResponse: ...
     def AddPartitionsToTxnResult(
         self,

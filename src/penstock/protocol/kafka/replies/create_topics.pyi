@@ -44,8 +44,8 @@ class CreateTopicsBuilders:
         topic_config_error_code: int = ...,
         num_partitions: int = ...,
         replication_factor: int = ...,
-        configs: Sequence[_CreatableTopicConfigs] | None,
-        topic_id: UUID | None,
+        configs: Sequence[_CreatableTopicConfigs] | None = ...,
+        topic_id: UUID | None = ...,
     ) -> _CreatableTopicResult: ...
     def CreateTopicsResponse(
         self,

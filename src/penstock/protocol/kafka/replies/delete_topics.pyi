@@ -29,7 +29,7 @@ class DeleteTopicsBuilders:
         name: str | None,
         error_code: ErrorCode | int,
         error_message: str | None = ...,
-        topic_id: UUID | None,
+        topic_id: UUID | None = ...,
     ) -> _DeletableTopicResult: ...
     def DeleteTopicsResponse(
         self,

@@ -36,7 +36,7 @@ class DescribeClusterBuilders:
         host: str,
         port: int,
         rack: str | None = ...,
-        is_fenced: bool,
+        is_fenced: bool = ...,
     ) -> _DescribeClusterBroker: ...
     def DescribeClusterResponse(
         self,

@@ -65,7 +65,7 @@ class DescribeConfigsBuilders:
         is_sensitive: bool,
         synonyms: Sequence[_DescribeConfigsSynonym],
         config_type: int = ...,
-        documentation: str | None,
+        documentation: str | None = ...,
     ) -> _DescribeConfigsResourceResult: ...
     def DescribeConfigsResult(
         self,

@@ -74,5 +74,5 @@ class DescribeLogDirsBuilders:
         *,
         throttle_time: timedelta | int = ...,
         results: Sequence[_DescribeLogDirsResult],
-        error_code: ErrorCode | int,
+        error_code: ErrorCode | int = ...,
     ) -> _DescribeLogDirsResponse: ...

@@ -69,7 +69,7 @@ class DescribeQuorumBuilders:
         log_end_offset: int,
         last_fetch_timestamp: int = ...,
         last_caught_up_timestamp: int = ...,
-        replica_directory_id: UUID | None,
+        replica_directory_id: UUID | None = ...,
     ) -> _ReplicaState: ...
     def PartitionData(
         self,
@@ -81,7 +81,7 @@ class DescribeQuorumBuilders:
         high_watermark: int,
         current_voters: Sequence[_ReplicaState],
         observers: Sequence[_ReplicaState],
-        error_message: str | None,
+        error_message: str | None = ...,
     ) -> _PartitionData: ...
     def TopicData(
         self,
@@ -94,8 +94,8 @@ class DescribeQuorumBuilders:
         *,
         error_code: ErrorCode | int,
         topics: Sequence[_TopicData],
-        error_message: str | None,
-        nodes: Sequence[_Node],
+        error_message: str | None = ...,
+        nodes: Sequence[_Node] = ...,
     ) -> _DescribeQuorumResponse: ...
     def Listener(
         self,

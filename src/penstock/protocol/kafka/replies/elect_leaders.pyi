@@ -45,5 +45,5 @@ class ElectLeadersBuilders:
         *,
         throttle_time: timedelta | int = ...,
         replica_election_results: Sequence[_ReplicaElectionResult],
-        error_code: ErrorCode | int,
+        error_code: ErrorCode | int = ...,
     ) -> _ElectLeadersResponse: ...

@@ -102,15 +102,15 @@ class FetchBuilders:
     def FetchableTopicResponse(
         self,
         *,
-        topic: str,
+        topic: str = ...,
         partitions: Sequence[_PartitionData],
-        topic_id: UUID | None,
+        topic_id: UUID | None = ...,
     ) -> _FetchableTopicResponse: ...
     def FetchResponse(
         self,
         *,
         throttle_time: timedelta | int = ...,
-        error_code: ErrorCode | int,
+        error_code: ErrorCode | int = ...,
         session_id: int = ...,
         responses: Sequence[_FetchableTopicResponse],
         node_endpoints: Sequence[_NodeEndpoint] = ...,

@@ -32,13 +32,13 @@ class FindCoordinatorBuilders:
     def FindCoordinatorResponse(
         self,
         *,
-        error_code: ErrorCode | int,
-        node_id: int,
-        host: str,
-        port: int,
+        error_code: ErrorCode | int = ...,
+        node_id: int = ...,
+        host: str = ...,
+        port: int = ...,
         throttle_time: timedelta | int = ...,
-        error_message: str | None,
-        coordinators: Sequence[_Coordinator],
+        error_message: str | None = ...,
+        coordinators: Sequence[_Coordinator] = ...,
     ) -> _FindCoordinatorResponse: ...
     def Coordinator(
         self,

@@ -27,7 +27,7 @@ class LeaveGroupBuilders:
         *,
         error_code: ErrorCode | int,
         throttle_time: timedelta | int = ...,
-        members: Sequence[_MemberResponse],
+        members: Sequence[_MemberResponse] = ...,
     ) -> _LeaveGroupResponse: ...
     def MemberResponse(
         self,

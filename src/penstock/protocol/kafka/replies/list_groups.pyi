@@ -28,8 +28,8 @@ class ListGroupsBuilders:
         *,
         group_id: str,
         protocol_type: str,
-        group_state: str,
-        group_type: str,
+        group_state: str = ...,
+        group_type: str = ...,
     ) -> _ListedGroup: ...
     def ListGroupsResponse(
         self,

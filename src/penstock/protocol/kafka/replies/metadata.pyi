@@ -81,7 +81,7 @@ class MetadataBuilders:
         name: str | None,
         partitions: Sequence[_MetadataResponsePartition],
         is_internal: bool = ...,
-        topic_id: UUID | None,
+        topic_id: UUID | None = ...,
         topic_authorized_operations: int = ...,
     ) -> _MetadataResponseTopic: ...
     def MetadataResponse(
@@ -93,5 +93,5 @@ class MetadataBuilders:
         throttle_time: timedelta | int = ...,
         cluster_id: str | None = ...,
         cluster_authorized_operations: int = ...,
-        error_code: ErrorCode | int,
+        error_code: ErrorCode | int = ...,
     ) -> _MetadataResponse: ...

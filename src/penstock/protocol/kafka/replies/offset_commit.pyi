@@ -43,9 +43,9 @@ class OffsetCommitBuilders:
     def OffsetCommitResponseTopic(
         self,
         *,
-        topic_id: UUID | None,
+        topic_id: UUID | None = ...,
         partitions: Sequence[_OffsetCommitResponsePartition],
-        name: str,
+        name: str = ...,
     ) -> _OffsetCommitResponseTopic: ...
     def OffsetCommitResponse(
         self,

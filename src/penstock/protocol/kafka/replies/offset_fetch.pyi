@@ -79,9 +79,9 @@ class OffsetFetchBuilders:
     def OffsetFetchResponse(
         self,
         *,
-        topics: Sequence[_OffsetFetchResponseTopic],
+        topics: Sequence[_OffsetFetchResponseTopic] = ...,
         throttle_time: timedelta | int = ...,
-        groups: Sequence[_OffsetFetchResponseGroup],
+        groups: Sequence[_OffsetFetchResponseGroup] = ...,
         error_code: ErrorCode | int = ...,
     ) -> _OffsetFetchResponse: ...
     def OffsetFetchResponsePartitions(
@@ -96,9 +96,9 @@ class OffsetFetchBuilders:
     def OffsetFetchResponseTopics(
         self,
         *,
-        topic_id: UUID | None,
+        topic_id: UUID | None = ...,
         partitions: Sequence[_OffsetFetchResponsePartitions],
-        name: str,
+        name: str = ...,
     ) -> _OffsetFetchResponseTopics: ...
     def OffsetFetchResponseGroup(
         self,

@@ -81,16 +81,16 @@ class ProduceBuilders:
         base_offset: int,
         log_append_time: datetime | int | None = ...,
         log_start_offset: int = ...,
-        record_errors: Sequence[_BatchIndexAndErrorMessage],
+        record_errors: Sequence[_BatchIndexAndErrorMessage] = ...,
         error_message: str | None = ...,
         current_leader: _LeaderIdAndEpoch = ...,
     ) -> _PartitionProduceResponse: ...
     def TopicProduceResponse(
         self,
         *,
-        name: str,
+        name: str = ...,
         partition_responses: Sequence[_PartitionProduceResponse],
-        topic_id: UUID | None,
+        topic_id: UUID | None = ...,
     ) -> _TopicProduceResponse: ...
     def NodeEndpoint(
         self,

@@ -36,5 +36,5 @@ class UpdateFeaturesBuilders:
         throttle_time: timedelta | int = ...,
         error_code: ErrorCode | int,
         error_message: str | None,
-        results: Sequence[_UpdatableFeatureResult],
+        results: Sequence[_UpdatableFeatureResult] = ...,
     ) -> _UpdateFeaturesResponse: ...
