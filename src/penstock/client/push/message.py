@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from penstock.protocol.push.frames import FrameType
 from penstock.protocol.push.properties import decode_properties
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Message:
     """One delivery of a message. Do not change it.
 
@@ -15,43 +17,18 @@ class Message:
     `body` is None: a Kafka tombstone. `delivery_count` is 1 the first time.
     """
 
-    __slots__ = (
-        "body",
-        "delivery_count",
-        "generation",
-        "key",
-        "partition",
-        "raw_properties",
-        "sequence_number",
-        "subscription",
-        "timestamp",
-        "topic",
-    )
     message_type = FrameType.DATA
 
-    def __init__(
-        self,
-        subscription: str,
-        topic: str,
-        generation: int,
-        partition: int,
-        delivery_count: int,
-        key: bytes | None,
-        sequence_number: int,
-        timestamp: int,
-        raw_properties: bytes,
-        body: bytes | None,
-    ) -> None:
-        self.subscription = subscription
-        self.topic = topic
-        self.generation = generation  # of the connection it came on, which alone can acknowledge it
-        self.partition = partition
-        self.delivery_count = delivery_count
-        self.key = key
-        self.sequence_number = sequence_number
-        self.timestamp = timestamp
-        self.raw_properties = raw_properties
-        self.body = body
+    subscription: str
+    topic: str
+    generation: int  # of the connection it came on, which alone can acknowledge it
+    partition: int
+    delivery_count: int
+    key: bytes | None
+    sequence_number: int
+    timestamp: int
+    raw_properties: bytes
+    body: bytes | None
 
     @property
     def headers(self) -> tuple[tuple[bytes, bytes | None], ...]:

@@ -1,0 +1,89 @@
+"""The source tree keeps its rules, and each rule notices a tree that breaks it.
+
+`REMAINING` lists the places that broke a rule when it was written. The list may only shrink: a new violation fails, and
+so does a listed place that has been mended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.unit.house.tree import (
+    CONSTRUCTOR_ARGUMENTS_MAX,
+    FILES_PER_FOLDER_MAX,
+    crowded_folders,
+    cut_classes,
+    wide_constructors,
+)
+
+SRC = Path(__file__).parents[3] / "src"
+Rule = Callable[[Path], dict[str, str]]
+
+REMAINING: dict[Rule, set[str]] = {
+    crowded_folders: set(),
+    wide_constructors: {
+        "penstock/storage/compaction/swap.py:SegmentSwap",
+        "penstock/storage/engine/disk_engine.py:DiskEngine",
+        "penstock/storage/log/log.py:DiskLog",
+        "penstock/storage/segment/batch_scanner.py:BatchScanner",
+    },
+    cut_classes: {
+        "penstock/net/answer_line.py",
+        "penstock/net/reading_gate.py",
+        "penstock/storage/log/appender.py",
+        "penstock/storage/log/reader.py",
+        "penstock/storage/log/replica_append.py",
+    },
+}
+
+
+@pytest.mark.parametrize("rule", REMAINING, ids=lambda rule: rule.__name__)
+def test_the_tree_keeps_the_rule(rule: Rule) -> None:
+    found = rule(SRC)
+    new = {place: what for place, what in found.items() if place not in REMAINING[rule]}
+    assert not new, f"{rule.__name__}: {new}"
+    mended = REMAINING[rule] - found.keys()
+    assert not mended, f"these are mended, take them out of REMAINING: {sorted(mended)}"
+
+
+def write(path: Path, text: str = "") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_a_crowded_folder_is_found(tmp_path: Path) -> None:
+    for number in range(FILES_PER_FOLDER_MAX):
+        write(tmp_path / "part" / "room" / f"noun_{number}.py")
+    write(tmp_path / "part" / "room" / "__init__.py")
+    assert crowded_folders(tmp_path) == {}
+    write(tmp_path / "part" / "room" / "one_more.py")
+    assert crowded_folders(tmp_path) == {"part/room": "21 files"}
+
+
+def constructor(arguments: str) -> str:
+    return f"class Log:\n    def __init__(self, {arguments}) -> None: ...\n"
+
+
+def test_a_wide_constructor_is_found(tmp_path: Path) -> None:
+    allowed = ", ".join(f"part_{number}: int" for number in range(CONSTRUCTOR_ARGUMENTS_MAX - 1))
+    write(tmp_path / "log.py", constructor(f"{allowed}, *, last: int"))
+    assert wide_constructors(tmp_path) == {}
+    for one_more in ("*, last: int, more: int", "*rest: int, last: int", "last: int, **more: int"):
+        write(tmp_path / "log.py", constructor(f"{allowed}, {one_more}"))
+        assert wide_constructors(tmp_path) == {"log.py:Log": "9 arguments"}, one_more
+
+
+def test_fields_of_a_dataclass_are_no_arguments(tmp_path: Path) -> None:
+    fields = "".join(f"    field_{number}: int\n" for number in range(20))
+    write(tmp_path / "value.py", f"@dataclass\nclass Value:\n{fields}")
+    assert wide_constructors(tmp_path) == {}
+
+
+@pytest.mark.parametrize("sentence", ["The fields belong to `DiskLog`.", "Its\nfields\nbelong to the leaf"])
+def test_a_class_that_is_cut_is_found(tmp_path: Path, sentence: str) -> None:
+    write(tmp_path / "reader.py", f'"""Reading a log.\n\n{sentence}\n"""\n')
+    write(tmp_path / "writer.py", '"""The fields of a batch; they belong to it."""\n')
+    assert list(cut_classes(tmp_path)) == ["reader.py"]
