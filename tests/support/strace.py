@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+DETACH_S = 5.0
+
 
 class CannotAttach(Exception):
     """strace is not allowed to trace here."""
@@ -29,8 +31,18 @@ class Strace:
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Detach and wait until that is done.
+
+        On SIGTERM strace stops one thread after the other to detach from it, and waits for each of them as long as that
+        takes. When strace is killed, the kernel detaches from all of them at once; what differs is only that a call
+        whose error is being injected at this moment fails with ENOSYS.
+        """
         self._process.terminate()
-        self._process.wait()
+        try:
+            self._process.wait(DETACH_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
         assert self._process.stderr is not None
         self._process.stderr.close()
 
