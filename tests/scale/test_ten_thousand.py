@@ -46,9 +46,8 @@ QUICK = Size(partitions=1000, compacted_mb=10, tail_batches=50_000, metadata_sec
 FULL = Size(partitions=10_000, compacted_mb=500, tail_batches=4_000_000, metadata_seconds=25.0, timed=True)
 
 
-def sizes(*features: str) -> pytest.MarkDecorator:
+def sizes(*proves: pytest.MarkDecorator) -> pytest.MarkDecorator:
     """Both forms. Only the quick one proves features: the other holds times, which need the machine for themselves."""
-    proves = [pytest.mark.feature(*features)] if features else []
     return pytest.mark.parametrize(
         "size",
         [
@@ -86,7 +85,7 @@ def check_lag(size: Size, what: str, lag: Lag, control: Control) -> None:
     assert lag.over(0.01) <= max(1.0, lag.samples * LATE_SHARE_MAX) + control.late, what
 
 
-@sizes("P-05")
+@sizes(pytest.mark.feature("P-05"))
 def test_many_partitions(broker: ScaledBroker, size: Size) -> None:
     per_topic = size.partitions // len(TOPICS)
     broker.start_timed()
@@ -196,7 +195,7 @@ def set_config(broker: ScaledBroker, topic: str, name: str, value: str) -> None:
     assert [int(each.error_code) for each in answer.responses] == [0]
 
 
-@sizes("P-05")
+@sizes(pytest.mark.feature("P-05"))
 def test_the_loop_during_recovery(broker: ScaledBroker, size: Size) -> None:
     """A killed broker left a long tail: the next one checks every batch of it in another process."""
     topic = "tail"

@@ -16,6 +16,7 @@ from tools.features import (
     proof_problems,
     render,
     unclaimed,
+    written_marks,
 )
 
 CLAIMS = """
@@ -129,3 +130,26 @@ def test_the_table_links_each_test_file_once(root: Path) -> None:
     link = "[unit/test_log.py](../tests/unit/test_log.py)"
     assert f"| P-01 | segments &#124; files | works | `ls` | {link} |" in table
     assert "| P-02 | an index | not yet | | |" in table
+
+
+MARKED = """
+pytestmark = [pytest.mark.crash, pytest.mark.feature("P-01")]
+
+@pytest.mark.feature("P-02", "P-03")
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.feature("P-04"))])
+def test_roll(size): assert mark.feature("P-09")
+
+def feature(): return other.feature("P-05")
+"""
+
+
+def test_marks_are_read_from_the_sources_by_file(root: Path) -> None:
+    (root / "tests" / "unit" / "test_log.py").write_text(MARKED)
+    (root / "tests" / "unit" / "log_rig.py").write_text(MARKED.replace("P-0", "Z-0"))
+    assert written_marks(root) == {key: ["tests/unit/test_log.py"] for key in ("P-01", "P-02", "P-03", "P-04")}
+
+
+def test_marks_that_cannot_be_read_are_refused(root: Path) -> None:
+    (root / "tests" / "unit" / "test_log.py").write_text("pytestmark = pytest.mark.feature(*IDS)\n")
+    with pytest.raises(FeatureError, match=r"test_log\.py:1: write the ids"):
+        written_marks(root)
