@@ -2,7 +2,8 @@
 
 Fixtures live in the conftest.py of the directory that uses them. This file only
 
-- gives everything in tests/compat the mark `compat`,
+- gives everything in tests/compat the mark `compat`, and does not even import it where the mark is left out,
+- takes Hypothesis' limits of time away, since how long an example takes says something of the machine only,
 - leaves the outcome of every test that names a feature in .features.json, for tools/features.py.
 
 With xdist the reports of all workers pass through the controller, which alone writes the file.
@@ -12,12 +13,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from tools.features import Fingerprints, Results, feature_ids
 
 COMPAT = Path(__file__).parent / "compat"
 FEATURE = "feature"  # the name under which reports carry the ids
+
+hypothesis.settings.register_profile("penstock", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("penstock")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out tests/compat where `-m` deselects all of it: it imports every client, for nothing."""
+    is_left_out = "not compat" in config.getoption("markexpr")
+    return True if is_left_out and collection_path == COMPAT else None
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -344,7 +344,7 @@ fuzz_cases = st.sampled_from(sorted(nearly_right().items())).flatmap(
 @settings(
     max_examples=300,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     derandomize=True,
 )
 @given(case=fuzz_cases)
@@ -369,7 +369,7 @@ def test_frames_that_are_nearly_right(broker: BrokerProcess, case: tuple[str, by
 @settings(
     max_examples=150,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     derandomize=True,
 )
 @given(data=st.data())

@@ -35,7 +35,7 @@ def test_nothing_is_found_in_a_correct_history(seed: int, steps: int) -> None:
 
 @pytest.mark.parametrize(("anomaly", "spoil"), MUTATIONS, ids=[spoil.__name__ for _, spoil in MUTATIONS])
 @given(seed=SEEDS)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 def test_a_spoilt_history_is_found(anomaly: type[Anomaly], spoil: Mutation, seed: int) -> None:
     random = Random(seed)
     spoilt = spoil(simulated(random, 150), random)
