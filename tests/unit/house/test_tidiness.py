@@ -25,17 +25,12 @@ Rule = Callable[[Path], dict[str, str]]
 REMAINING: dict[Rule, set[str]] = {
     crowded_folders: set(),
     wide_constructors: {
-        "penstock/storage/compaction/swap.py:SegmentSwap",
         "penstock/storage/engine/disk_engine.py:DiskEngine",
-        "penstock/storage/log/log.py:DiskLog",
         "penstock/storage/segment/batch_scanner.py:BatchScanner",
     },
     cut_classes: {
         "penstock/net/answer_line.py",
         "penstock/net/reading_gate.py",
-        "penstock/storage/log/appender.py",
-        "penstock/storage/log/reader.py",
-        "penstock/storage/log/replica_append.py",
     },
 }
 
