@@ -1,7 +1,7 @@
 """The group coordinator of this node: the requests that concern groups of every type.
 
 Offsets, deletion, listing and holding are here; the requests of members belong to the protocol of their group
-(`broker.groups.classic.requests`). A request finds its group's shard, asks the group through its interface
+(`broker.groups.classic_requests`). A request finds its group's shard, asks the group through its interface
 (`broker.groups.group`), and waits for the records that must be on disk before it is answered. Failures are KafkaErrors;
 where their code goes in an answer differs by API and version and is up to the handlers.
 """
@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 
 from penstock.broker.groups.claim import CommitClaim
-from penstock.broker.groups.classic.requests import ClassicRequests
+from penstock.broker.groups.classic_requests import ClassicRequests
 from penstock.broker.groups.group import CoordinatedGroup
 from penstock.broker.groups.held import HeldGroup, Holder, hold
 from penstock.broker.groups.lag import all_lags, group_lag

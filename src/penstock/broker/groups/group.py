@@ -2,7 +2,7 @@
 
 A group is a state machine without I/O: it decides, and the shard acts (`broker.groups.log.shard`). A new kind of group
 implements `CoordinatedGroup`, has a row in the table of constructors (`broker.groups.kinds`), rows for its records
-(`broker.groups.log.record_table`) and a driver for the requests of its members (as `broker.groups.classic.requests`).
+(`broker.groups.log.record_table`) and a driver for the requests of its members (as `broker.groups.classic_requests`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A group of the classic protocol: its members' requests, and its side of the interface of groups.
+"""A group of the classic protocol, put together from its parts behind the interface of groups.
 
 Semantics are those of Kafka's coordinator, with static members (KIP-345), member ids handed out first (KIP-394) and
 skipped assignments (KIP-814). One rule is added: a request that the same member's next request displaces is answered
@@ -14,16 +14,17 @@ from penstock.broker.groups.classic.exchange import (
     Assignment,
     JoinAnswer,
     JoinRequest,
-    LeaveAnswer,
     Replacement,
     SyncAnswer,
     SyncRequest,
 )
 from penstock.broker.groups.classic.joining import Joining
+from penstock.broker.groups.classic.leaving import Leaving
 from penstock.broker.groups.classic.limits import GroupLimits
 from penstock.broker.groups.classic.members import Member, Members
 from penstock.broker.groups.classic.rebalance import COMPLETING, DEAD, EMPTY, PREPARING, STABLE, Rebalance
 from penstock.broker.groups.classic.records import CLASSIC_GROUP, GroupKey, GroupValue
+from penstock.broker.groups.classic.syncing import Syncing
 from penstock.broker.groups.consumer_protocol import CONSUMER
 from penstock.broker.groups.description import GroupDescription, MemberDescription
 from penstock.broker.groups.effects import Effects, Now, Refused, Reply, Step, Stored, Ticket
@@ -44,6 +45,8 @@ class ClassicGroup:
         self._limits = limits
         self.rebalance = Rebalance(group_id, limits, now)
         self._joining = Joining(self.rebalance, limits)
+        self._syncing = Syncing(self.rebalance)
+        self._leaving = Leaving(self.rebalance)
 
     def restore(self, value: GroupValue, now: Now) -> None:
         """Go on as the last record tells: members stay in their generation, and their sessions start again."""
@@ -126,81 +129,22 @@ class ClassicGroup:
         effects.summary = "generation 0 with 0 members"
 
     def sync(self, request: SyncRequest, ticket: Ticket, now: Now) -> Effects:
-        """Answer with the assignment, or wait until the leader's SyncGroup has brought it and it is stored."""
         step = Step(now)
-        try:
-            member = self._check_sync(request)
-        except KafkaError as error:
-            step.reply(ticket, SyncAnswer(error=error.code))
-            return step.effects
-        self.rebalance.synced(member.member_id)
-        if self.rebalance.state is STABLE:
-            step.reply(ticket, self.rebalance.generation.sync_answer(member))
-            return step.effects
-        if member.sync_ticket is not None:
-            step.reply(member.sync_ticket, SyncAnswer(error=ErrorCode.REBALANCE_IN_PROGRESS))
-        member.sync_ticket = ticket
-        if member.member_id == self.rebalance.members.leader_id:
-            self.rebalance.store_assignment(request.assignments, step)
+        self._syncing.sync(request, ticket, step)
         return step.effects
-
-    def _check_sync(self, request: SyncRequest) -> Member:
-        generation = self.rebalance.generation
-        member = self._check_member(request.who, request.generation)
-        believed = (request.protocol_type, request.protocol_name)
-        for theirs, ours in zip(believed, (generation.protocol_type, generation.protocol_name), strict=True):
-            if theirs is not None and ours is not None and theirs != ours:
-                raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-        if self.rebalance.state is PREPARING:
-            raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
-        return member
 
     def heartbeat(self, who: Identity, generation: int, now: Now) -> ErrorCode:
         try:
-            member = self._check_member(who, generation)
+            member = self.rebalance.check_member(who, generation)
         except KafkaError as error:
             return error.code
         self.rebalance.deadlines.expect_heartbeat(member, now.monotonic_ms)
         return ErrorCode.REBALANCE_IN_PROGRESS if self.rebalance.state is PREPARING else ErrorCode.NONE
 
-    def _check_member(self, who: Identity, generation: int) -> Member:
-        if self.rebalance.state is DEAD:
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        member = self.rebalance.members.check(who.member_id, who.instance_id)
-        if generation != self.rebalance.generation.number:
-            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
-        return member
-
     def leave(self, leaving: Sequence[Identity], ticket: Ticket, now: Now) -> Effects:
-        """Answer with one error code for each of `leaving`."""
         step = Step(now)
-        rebalance = self.rebalance
-        if rebalance.state is DEAD:
-            codes = (ErrorCode.COORDINATOR_NOT_AVAILABLE,) * len(leaving)
-        else:
-            codes = tuple([self._leave_one(item, step) for item in leaving])
-            if ErrorCode.NONE in codes:
-                if rebalance.state in (STABLE, COMPLETING):
-                    rebalance.prepare(step)
-                else:
-                    rebalance.complete_join_if_all_are_in(step)
-        step.reply(ticket, LeaveAnswer(codes))
+        self._leaving.leave(leaving, ticket, step)
         return step.effects
-
-    def _leave_one(self, leaving: Identity, step: Step) -> ErrorCode:
-        members = self.rebalance.members
-        member_id = leaving.member_id
-        if member_id == "" and leaving.instance_id is not None:
-            # An administrator removes a static member by its instance.
-            member_id = members.of_instance(leaving.instance_id) or ""
-        elif self.rebalance.deadlines.pending.pop(member_id, None) is not None:
-            return ErrorCode.NONE
-        try:
-            members.check(member_id, leaving.instance_id)
-        except KafkaError as error:
-            return error.code
-        self.rebalance.remove(member_id, step)
-        return ErrorCode.NONE
 
     # --- time, storage -----------------------------------------------------------------------------------------------
 
@@ -263,7 +207,7 @@ class ClassicGroup:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if claim.generation < 0 and (state is EMPTY or (claim.in_transaction and claim.is_anonymous)):
             return
-        member = self._check_member(Identity(claim.member_id, claim.instance_id), claim.generation)
+        member = self.rebalance.check_member(Identity(claim.member_id, claim.instance_id), claim.generation)
         if state is COMPLETING and not claim.in_transaction:
             raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
         self.rebalance.deadlines.expect_heartbeat(member, now.monotonic_ms)

@@ -4,15 +4,16 @@
       ▲                    ▲  │                                              │                                 │
       └──no member is left─┼──┘◀────────── join, leave, expiry, no sync ─────┴─────────────────────────────────┘
 
-A rebalance knows no requests (those are in `group` and `joining`): it owns the state, parks and answers tickets, and
-puts records into the effects of the current step. A group is Stable only when the record with its assignment is on
-disk: members must not work on an assignment that a crash could take back.
+A rebalance knows no requests (those are in `joining`, `syncing` and `leaving`): it owns the state, parks and answers
+tickets, and puts records into the effects of the current step. A group is Stable only when the record with its
+assignment is on disk: members must not work on an assignment that a crash could take back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from penstock.broker.groups.claim import Identity
 from penstock.broker.groups.classic.deadlines import DeadlineKind, Deadlines, Due
 from penstock.broker.groups.classic.exchange import Assignment, JoinAnswer, SyncAnswer
 from penstock.broker.groups.classic.generation import Generation
@@ -21,7 +22,7 @@ from penstock.broker.groups.classic.members import Member, Members
 from penstock.broker.groups.classic.records import CLASSIC_GROUP, GroupKey, GroupValue
 from penstock.broker.groups.effects import Event, Now, Step, Ticket
 from penstock.broker.groups.group_state import GroupState
-from penstock.model.errors import ErrorCode
+from penstock.model.errors import ErrorCode, KafkaError
 
 EMPTY, DEAD, STABLE = GroupState.EMPTY, GroupState.DEAD, GroupState.STABLE
 PREPARING, COMPLETING = GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE
@@ -101,6 +102,15 @@ class Rebalance:
         self.prepare(step)
 
     # --- members -----------------------------------------------------------------------------------------------------
+
+    def check_member(self, who: Identity, generation: int) -> Member:
+        """The member that a request is from, if it knows the running generation. KafkaError if not."""
+        if self.state is DEAD:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        member = self.members.check(who.member_id, who.instance_id)
+        if generation != self.generation.number:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+        return member
 
     def add(self, member: Member) -> None:
         self._new_member_came = True
