@@ -12,7 +12,7 @@ class GroupType(enum.Enum):
 
 
 class GroupState(enum.Enum):
-    """States of groups of every type."""
+    """State of a group, by the name that Kafka's tools show."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
