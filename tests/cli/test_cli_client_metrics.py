@@ -1,10 +1,13 @@
 """`penstock client-metrics` against a running broker."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 
 from tests.cli.conftest import CommandLine
+from tests.support.penstock_process import PenstockProcess
 
 pytestmark = pytest.mark.feature("F-01", "K-13")
 
@@ -62,3 +65,36 @@ def test_what_is_refused(penstock: CommandLine, name: str) -> None:
 
 def test_no_broker(alone: CommandLine) -> None:
     assert "penstock serve" in alone("client-metrics", "list", "-b", "127.0.0.1:1", code=3).err
+
+
+PLAIN_CLIENTS = """
+import sys
+from confluent_kafka import Consumer, Producer
+
+servers, topic = {"bootstrap.servers": sys.argv[1]}, sys.argv[2]
+producer = Producer(servers)
+producer.produce(topic, "x")
+assert producer.flush(20) == 0
+consumer = Consumer({**servers, "group.id": topic, "auto.offset.reset": "earliest"})
+consumer.subscribe([topic])
+assert consumer.poll(20).value() == b"x"
+consumer.close()
+"""
+
+
+def plain_clients(node: PenstockProcess, topic: str) -> str:
+    """Run a program with plain confluent-kafka and return what it prints."""
+    command = [sys.executable, "-c", PLAIN_CLIENTS, node.bootstrap, topic]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout + done.stderr
+
+
+def test_clients_print_nothing_about_telemetry_that_nobody_asked_for(
+    penstock: CommandLine, node: PenstockProcess, subscription: str
+) -> None:
+    """librdkafka prints a line when a broker gives it an instance id, which a new user takes for a problem."""
+    assert plain_clients(node, subscription) == ""
+    assert penstock("consume", subscription, "--count", 1).err == ""
+    penstock("client-metrics", "set", subscription, "--metrics", "*")
+    assert "Telemetry client instance id changed" in plain_clients(node, subscription)
+    assert penstock("consume", subscription, "--count", 1).err == "", "commands do not push"

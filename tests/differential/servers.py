@@ -45,6 +45,7 @@ BASE: Mapping[str, str] = {
     "log.retention.check.interval.ms": "500",
     "metric.reporters": "TelemetrySink",  # without one Kafka has no client telemetry
     "offsets.topic.num.partitions": "5",
+    "penstock.telemetry.advertise": "always",  # as Kafka with its reporter
     "penstock.topics.strict_replication_factor": "true",
     "transaction.state.log.num.partitions": "5",
 }

@@ -1,11 +1,14 @@
 """ApiVersions, the table of APIs and versions, and what a request outside that table gets."""
 
 import struct
+from pathlib import Path
 
 import pytest
 from kio.schema.errors import ErrorCode
 
 from tests.support.broker_process import BrokerProcess
+from tests.support.fixtures import running
+from tests.support.penstock_process import PenstockProcess
 from tests.support.raw_client import RawClient
 from tests.support.wire import API_KEYS, encode_header, frame, response_schema
 
@@ -60,7 +63,7 @@ RANGES = {
     "describe_quorum": (0, 2),
 }
 TELEMETRY = ("get_telemetry_subscriptions", "push_telemetry")
-"""Kafka advertises these only with a plugin."""
+"""Kafka advertises these only with a metrics reporter that receives telemetry, Penstock while they are of use."""
 FIRST_PRODUCE_VERSION = 3
 SOFTWARE = {"client_software_name": "facts", "client_software_version": "1.0"}
 
@@ -80,8 +83,35 @@ def test_every_api_is_advertised_with_kafkas_range(client: RawClient, version: i
 
 @pytest.mark.usefixtures("penstock_only")
 def test_nothing_else_is_advertised(client: RawClient) -> None:
-    """Transactions, the new group protocols, SASL and ACLs are not advertised before they exist."""
-    assert set(advertised(client)) == {API_KEYS[name] for name in (*RANGES, *TELEMETRY)}
+    """The new group protocols, SASL and ACLs are not advertised before they exist."""
+    assert set(advertised(client)) == {API_KEYS[name] for name in RANGES}
+
+
+@pytest.mark.usefixtures("penstock_only")
+@pytest.mark.parametrize("version", range(5))
+def test_telemetry_is_advertised_while_there_is_a_subscription(client: RawClient, version: int) -> None:
+    """Clients that see the two APIs ask at every start, and librdkafka prints a line each time."""
+    keys = {API_KEYS[name] for name in TELEMETRY}
+    assert not keys & set(advertised(client, version))
+    set_metrics(client, "*")
+    assert keys <= set(advertised(client, version))
+    set_metrics(client, None)
+    assert not keys & set(advertised(client, version))
+
+
+@pytest.mark.usefixtures("penstock_only")
+def test_telemetry_can_be_advertised_always(tmp_path: Path) -> None:
+    process = PenstockProcess(tmp_path, "telemetry:\n  advertise: always\n")
+    for _ in running(process):
+        with RawClient(process.host, process.port) as client:
+            assert {API_KEYS[name] for name in TELEMETRY} <= set(advertised(client))
+
+
+def set_metrics(client: RawClient, metrics: str | None) -> None:
+    config = {"name": "metrics", "config_operation": 0 if metrics else 1, "value": metrics}
+    resource = {"resource_type": 16, "resource_name": "versions", "configs": [config]}
+    answer = client.call("incremental_alter_configs", 1, resources=[resource], validate_only=False)
+    assert [each.error_code for each in answer.responses] == [ErrorCode.none]
 
 
 def test_produce_is_advertised_from_version_0_though_0_to_2_are_closed(client: RawClient) -> None:

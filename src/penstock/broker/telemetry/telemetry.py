@@ -16,7 +16,7 @@ from penstock.broker.telemetry.otlp import decode_push
 from penstock.broker.telemetry.series import SeriesStore
 from penstock.broker.telemetry.subscriptions import Client, Subscription, assign, instance_text, to_subscription
 from penstock.cluster.controller.configs_frontend import CLIENT_METRICS, ConfigsFrontend
-from penstock.config.settings import TelemetrySettings
+from penstock.config.settings import AdvertiseTelemetry, TelemetrySettings
 from penstock.model.compression import CODEC_NAMES
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import TELEMETRY_UNPACKED_FACTOR
@@ -43,6 +43,18 @@ class ClientTelemetry:
         self.series = SeriesStore(
             count_max=settings.series_max, per_client_max=settings.series_per_client_max, linger_ms=settings.linger_ms
         )
+
+    @property
+    def is_advertised(self) -> bool:
+        """Whether ApiVersions lists the two APIs.
+
+        A client that sees them asks for subscriptions at its start, and librdkafka prints a line about the answer. As
+        on a Kafka broker without a receiver of telemetry, they are left out while nobody wants any metrics.
+        """
+        if self._settings.advertise is AdvertiseTelemetry.ALWAYS:
+            return True
+        self._refresh()
+        return bool(self._subscriptions)
 
     @property
     def client_count(self) -> int:

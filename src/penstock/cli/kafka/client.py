@@ -40,6 +40,8 @@ ClientProperties = Annotated[
     list[str] | None,
     typer.Option("--property", "-X", metavar="NAME=VALUE", help="librdkafka property, such as security.protocol=SSL."),
 ]
+QUIET = {"log.connection.close": False, "enable.metrics.push": False}
+"""A command is over before its metrics would be of use."""
 DEFAULT_SERVER = "127.0.0.1:9092"
 SEE_TOPICS = "`penstock topic list` shows all topics"
 
@@ -68,8 +70,8 @@ class Cluster:
     properties: dict[str, str] = field(default_factory=dict)
 
     def config(self, **more: object) -> dict[str, Any]:
-        quiet = {"bootstrap.servers": self.bootstrap, "client.id": "penstock-cli", "log.connection.close": False}
-        return {**quiet, **more, **self.properties}
+        own = {"bootstrap.servers": self.bootstrap, "client.id": "penstock-cli"}
+        return {**own, **QUIET, **more, **self.properties}
 
     def admin(self) -> AdminClient:
         from confluent_kafka.admin import AdminClient

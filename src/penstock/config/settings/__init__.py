@@ -19,7 +19,7 @@ from penstock.config.settings.doors import (
 )
 from penstock.config.settings.groups import GroupSettings, TransactionSettings
 from penstock.config.settings.hierarchy import PipeSettings, RegistrySettings
-from penstock.config.settings.limits import LimitSettings, TelemetrySettings
+from penstock.config.settings.limits import AdvertiseTelemetry, LimitSettings, TelemetrySettings
 from penstock.config.settings.logs import LogFormat, LoggingSettings
 from penstock.config.settings.node import NodeSettings, node_number
 from penstock.config.settings.storage import (
@@ -38,6 +38,7 @@ __all__ = [
     "DISK",
     "MAPPINGS",
     "MEMORY",
+    "AdvertiseTelemetry",
     "Bytes",
     "ClientSettings",
     "ConsumerSettings",

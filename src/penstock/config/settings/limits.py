@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
@@ -41,8 +42,17 @@ class LimitSettings(Section):
     """Partitions of one topic."""
 
 
+class AdvertiseTelemetry(StrEnum):
+    SUBSCRIBED = "subscribed"
+    ALWAYS = "always"
+
+
 class TelemetrySettings(Section):
     """Metrics that clients push (KIP-714); what they push is up to the client-metrics subscriptions."""
+
+    advertise: AdvertiseTelemetry = AdvertiseTelemetry.SUBSCRIBED
+    """Which clients learn that they can push: subscribed, those that connect while there is a client-metrics
+    subscription; always, every client, so that the first subscription reaches clients that are already connected."""
 
     bytes_max: Annotated[Bytes, Field(ge=1, le=INT32_MAX)] = limits.TELEMETRY_BYTES_MAX
     """Largest push of a client, as it comes over the wire: Kafka's telemetry.max.bytes."""

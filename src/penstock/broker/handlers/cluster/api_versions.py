@@ -3,6 +3,8 @@
 Behaviour:
 - A version we do not know is answered in v0 with UNSUPPORTED_VERSION and one entry, ApiVersions itself (KIP-511).
 - From v3 on the client names its software; a malformed name is INVALID_REQUEST.
+- The two APIs of client telemetry are listed only while there is a client-metrics subscription, or always if
+  telemetry.advertise says so. Kafka lists them if it has a metrics reporter that receives telemetry.
 
 Versions:
 - v3 is flexible, but its response header is not. v3 leaves out features whose minimum is 0, v4 lists them: older Java
@@ -18,7 +20,7 @@ from penstock.broker.broker import Broker
 from penstock.broker.features import FEATURES, FINALIZED_EPOCH
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
-from penstock.protocol.kafka.apis import API_VERSIONS, APIS
+from penstock.protocol.kafka.apis import API_VERSIONS, APIS, GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY
 from penstock.protocol.kafka.messages import encode, response_messages
 
 if TYPE_CHECKING:
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
-_encoded: dict[int, bytes] = {}
+_TELEMETRY = frozenset({GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY})
+
+_encoded: dict[tuple[int, bool], bytes] = {}
 
 
 def handle(broker: Broker, request: ApiVersions) -> bytes | ApiVersionsResponse:
@@ -38,19 +42,21 @@ def handle(broker: Broker, request: ApiVersions) -> bytes | ApiVersionsResponse:
         if not (_SOFTWARE.fullmatch(name) and _SOFTWARE.fullmatch(version)):
             return request.reply.ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=())
         request.channel.session = request.session.with_software(name, version)
-    body = _encoded.get(request.version)
+    wanted = (request.version, broker.telemetry.is_advertised)
+    body = _encoded.get(wanted)
     if body is None:
-        body = _encoded[request.version] = encode(_answer(request))
+        body = _encoded[wanted] = encode(_answer(request, with_telemetry=wanted[1]))
     return body
 
 
-def _answer(request: ApiVersions) -> ApiVersionsResponse:
+def _answer(request: ApiVersions, *, with_telemetry: bool) -> ApiVersionsResponse:
     reply = request.reply
     return reply.ApiVersionsResponse(
         error_code=ErrorCode.NONE,
         api_keys=tuple(
             reply.ApiVersion(api_key=api.key, min_version=api.advertised_oldest, max_version=api.newest)
             for api in APIS.values()
+            if with_telemetry or api.key not in _TELEMETRY
         ),
         supported_features=tuple(
             reply.SupportedFeatureKey(name=feature.name, min_version=feature.min_level, max_version=feature.max_level)
