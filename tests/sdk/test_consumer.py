@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import datetime
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -209,12 +210,26 @@ def test_partitions_and_records_of_others(bootstrap: str, filled: Fill, group: s
         assert admin.describe_group(group).offsets[0].committed == 1
 
 
-def test_nobody_there() -> None:
+@pytest.mark.parametrize("options", [{}, {"group": "g"}])
+def test_nobody_there(options: Any) -> None:
+    """A wrong port is found within seconds, by default, and named: it took half a minute."""
+    address, began = f"{HOST}:{free_port()}", time.monotonic()
     with (
-        Consumer(f"{HOST}:{free_port()}", "orders", group="g", request_timeout_ms=500) as consumer,
-        pytest.raises(Unreachable, match="check that a broker runs there"),
+        Consumer(address, "orders", **options) as consumer,
+        pytest.raises(Unreachable, match=rf"no Kafka broker answered at {address} .*connection refused.*check that"),
     ):
-        consumer.poll(1)
+        next(consumer)
+    assert time.monotonic() - began < 12, "5 s, and time for a busy machine"
+
+
+def test_another_protocol_there() -> None:
+    with socket.create_server((HOST, 0)) as silent:
+        address = f"{HOST}:{silent.getsockname()[1]}"
+        with (
+            Consumer(f"{address},no-such-host.invalid:9092", "orders", request_timeout_ms=500) as consumer,
+            pytest.raises(Unreachable, match=rf"{address}: something listens there, .*no-such-host.invalid:9092: the"),
+        ):
+            consumer.poll(1)
 
 
 @pytest.mark.parametrize("options", [{}, {"group": "some-group"}])

@@ -1,6 +1,6 @@
-"""Which partitions are ours: a subscription with its rebalances, or all partitions of topics for good.
+"""The partitions of a consumer: a subscription with its rebalances, or all partitions of topics for good.
 
-Rebalances happen within a poll of librdkafka. Whoever holds something of a partition is told when it goes (`forget`).
+Rebalances happen within a poll of librdkafka. When a partition goes, `forget` drops everything that is held of it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from penstock.sdk.errors import BrokerError, NotFound, SettingsError, StateError
 from penstock.sdk.idle_clock import IdleClock
 from penstock.sdk.librdkafka.common_config import LOGGER
 from penstock.sdk.librdkafka.errors import translate, translated
+from penstock.sdk.librdkafka.first_contact import FirstContact
 from penstock.sdk.librdkafka.start_offsets import at, uncommitted_at
 from penstock.sdk.options import ConsumerOptions
 
@@ -32,23 +33,24 @@ class Membership:
         options: ConsumerOptions,
         forget: Callable[[set[TopicPartition]], None],
         idle: IdleClock,
+        contact: FirstContact,
     ) -> None:
         self.topics = _names(topics)
         self._library = library
         self._options = options
         self._forget = forget
         self._idle = idle
+        self._contact = contact
         self._timeout_s = options["request_timeout_ms"] / 1000
         self._is_started = False
         self.is_leaving = False  # nothing more will be read, whatever the group still gives us
         self.owned: set[TopicPartition] = set()
 
     def start(self) -> None:
-        """Once. Unreachable if no broker answers, which librdkafka would not tell."""
+        """Subscribe or assign, on the first call. Unreachable if no broker answers: librdkafka would only retry."""
         if self._is_started:
             return
-        with translated("brokers"):
-            known: Any = self._library.list_topics(timeout=self._timeout_s).topics
+        known: Any = self._contact.metadata().topics
         if "group" in self._options:
             with translated(f"subscription to {', '.join(self.topics)}"):
                 self._library.subscribe(

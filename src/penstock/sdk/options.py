@@ -49,7 +49,7 @@ class ClientOptions(TypedDict, total=False):
     client_id: Name
     """How the client calls itself in the broker's logs and quotas; "penstock-sdk"."""
     request_timeout_ms: Count
-    """How long a question to the broker may take until it counts as unreachable; 30,000."""
+    """How long a request may take until the broker counts as unreachable; 30,000, and 5,000 for the first one."""
     config: Mapping[str, str | int | float | bool]
     """More settings of librdkafka, such as security.protocol. Those that have a name here are refused."""
 

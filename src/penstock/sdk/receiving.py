@@ -26,6 +26,7 @@ from penstock.sdk.idle_clock import IdleClock
 from penstock.sdk.librdkafka.common_config import LOGGER
 from penstock.sdk.librdkafka.consumer_config import consumer_config
 from penstock.sdk.librdkafka.errors import GONE, REJOINED, accepted_settings, cause, translate, translated
+from penstock.sdk.librdkafka.first_contact import FirstContact
 from penstock.sdk.librdkafka.start_offsets import at
 from penstock.sdk.membership import Membership
 from penstock.sdk.options import CONSUMER_DEFAULTS, ConsumerOptions, Start, checked
@@ -52,7 +53,8 @@ class Receiving(Generic[Value]):
         with accepted_settings():
             self.library = Consumer(config, logger=LOGGER)
         self.idle = IdleClock(self.options.get("idle_timeout_s"), self.options["max_poll_interval_ms"] / 1000)
-        self.membership = Membership(self.library, topics, self.options, self._forget, self.idle)
+        contact = FirstContact(self.library, bootstrap, given)
+        self.membership = Membership(self.library, topics, self.options, self._forget, self.idle, contact)
         self.is_stopped = threading.Event()
         self._buffer: deque[Message] = deque()
         self._is_committed = True  # whether the buffer is, with at-most-once

@@ -1,4 +1,4 @@
-"""librdkafka's admin client, with its answers waited for and its errors translated."""
+"""librdkafka's admin client, which waits for answers and translates errors."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from confluent_kafka.admin import AdminClient
 from penstock.sdk.errors import ClosedError
 from penstock.sdk.librdkafka.common_config import LOGGER, common_config
 from penstock.sdk.librdkafka.errors import accepted_settings, translated
+from penstock.sdk.librdkafka.first_contact import FirstContact
 from penstock.sdk.options import COMMON_DEFAULTS, ClientOptions, checked
 
 
@@ -21,24 +22,30 @@ class Link:
         config = common_config(bootstrap, self.options)
         with accepted_settings():
             self._library: AdminClient | None = AdminClient(config, logger=LOGGER)
+        self._contact: FirstContact | None = FirstContact(self._library, bootstrap, given)
 
-    def check_open(self) -> None:
-        _ = self.library
-
-    @property
-    def library(self) -> AdminClient:
+    def check_open(self) -> AdminClient:
         if self._library is None:
             raise ClosedError("this admin client is closed", hint="make a new one")
         return self._library
 
+    @property
+    def library(self) -> AdminClient:
+        """The client; Unreachable if no broker has answered yet and none does now."""
+        found = self.check_open()
+        if self._contact is not None:
+            self._contact.metadata()
+            self._contact = None
+        return found
+
     def answer(self, futures: dict[Any, Future[Any]], what: str) -> Any:
-        """Of a request about one thing."""
+        """Wait for the answer to a request about one thing."""
         (future,) = futures.values()
         with translated(what):
             return future.result()
 
     def metadata(self) -> Any:
-        """All topics and brokers. Asking for all creates none."""
+        """Return all topics and brokers. Asking for all creates none."""
         with translated("topics"):
             return self.library.list_topics(timeout=self.timeout_s)
 

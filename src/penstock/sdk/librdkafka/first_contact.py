@@ -1,0 +1,64 @@
+"""The first question to a broker, which finds a wrong address within seconds and names it.
+
+librdkafka by itself retries quietly until the timeout of the request, and its error has no address. A broker that was
+reached once is given the whole request timeout from then on.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from confluent_kafka import KafkaError, KafkaException
+
+from penstock.client.address import Address, parse_addresses
+from penstock.sdk.errors import Unreachable
+from penstock.sdk.librdkafka.errors import cause, translate
+
+FIRST_CONTACT_MS = 5_000
+"""Long enough for a broker that is just starting; used unless request_timeout_ms is given."""
+_PROBE_S = 1.0
+_SILENT = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE, KafkaError._TIMED_OUT)
+_HINT = "check that a broker runs there, that the port is its Kafka port, and that it can be reached from here"
+
+
+class Library(Protocol):
+    def list_topics(self, topic: Any = None, timeout: float = -1) -> Any: ...
+
+
+class FirstContact:
+    def __init__(self, library: Library, bootstrap: str, given: Mapping[str, Any]) -> None:
+        self._library = library
+        self._bootstrap = bootstrap
+        self._timeout_s = given.get("request_timeout_ms", FIRST_CONTACT_MS) / 1000
+
+    def metadata(self) -> Any:
+        """Return all topics and brokers. Asking for all, unlike asking for one, creates none."""
+        try:
+            return self._library.list_topics(timeout=self._timeout_s)
+        except KafkaException as error:
+            found = cause(error)
+            if found.code() not in _SILENT:
+                raise translate(found, f"brokers at {self._bootstrap}") from error
+            text = f"no Kafka broker answered at {self._bootstrap} within {self._timeout_s:g} s ({self._reason()})"
+            raise Unreachable(text, hint=_HINT, code=found.name()) from error
+
+    def _reason(self) -> str:
+        addresses = parse_addresses(self._bootstrap)
+        reasons = [_probe(address) for address in addresses]
+        if len(addresses) == 1:
+            return reasons[0]
+        return ", ".join(f"{address}: {reason}" for address, reason in zip(addresses, reasons, strict=True))
+
+
+def _probe(address: Address) -> str:
+    try:
+        socket.create_connection(address, _PROBE_S).close()
+    except socket.gaierror:
+        return "the host name is unknown"
+    except TimeoutError:
+        return "the connection timed out"
+    except OSError as error:
+        return (error.strerror or str(error)).lower()
+    return "something listens there, but does not speak the Kafka protocol"
