@@ -43,6 +43,17 @@ def test_a_signal_stops_a_broker_cleanly(tmp_path: Path, number: signal.Signals)
     assert process.log_file.read_text().splitlines()[-1].endswith("stopped")
 
 
+def test_a_wrong_protocol_on_the_http_port_is_one_line_of_the_log(node: PenstockProcess) -> None:
+    """A Kafka client with the wrong port connects again and again; each time was a line."""
+    for _ in range(20):
+        with socket.create_connection(("127.0.0.1", node.http_port), 10) as client:
+            client.sendall(b"\0\0\0\x18\0\x12\0\0\0\0\0\1\0\7rdkafka")
+            assert client.recv(100).startswith(b"HTTP/1.1 400")
+    said = [line for line in node.log_file.read_text().splitlines() if "HTTP" in line and "WARNING" in line]
+    assert len(said) == 1
+    assert "kafka.port" in said[0]
+
+
 def test_a_kafka_port_in_use_is_named_with_the_remedy(alone: CommandLine, tmp_path: Path, taken_port: int) -> None:
     ports = ("--kafka-port", taken_port, "--http-port", 0, "--push-port", 0)
     failed = alone("serve", "--data-dir", tmp_path / "d", *ports, code=1)

@@ -1,7 +1,7 @@
-"""A web application on a port, in the event loop of whoever starts it: uvicorn, with the signals left alone.
+"""A web application on a port, served by uvicorn in the current event loop, without its signal handlers.
 
-The port is bound first, so that a port in use is a clear start error. The web stack is imported on first use and in a
-thread, where the application is built, too.
+The port is bound first, so that a port in use is a clear start error. The web stack is imported on first use, in a
+thread, where the application is built as well.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from penstock.node.errors import StartError
+from penstock.node.wrong_protocol import replace_warnings
 
 if TYPE_CHECKING:
     import uvicorn
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BACKLOG = 128
-# What is left of the page's time is spent on the wire; a scraper that stalls is cut off with the server.
+# Time for answers that are still being sent; a scraper that stalls is cut off with the server.
 STOP_TIMEOUT_S = 2
 
 
 class WebServer:
-    """Serves what `build` returns between `start` and `stop`."""
+    """Server of the application that `build` returns, from `start` to `stop`."""
 
     def __init__(self, listening: socket.socket, build: Callable[[], ASGIApp]) -> None:
         self._listening = listening
@@ -37,9 +38,10 @@ class WebServer:
         self.port: int = listening.getsockname()[1]
 
     async def start(self) -> None:
-        """Load the web stack, then serve. Once: a second call does nothing."""
+        """Load the web stack, then serve. A second call does nothing."""
         if self._server is not None:
             return
+        replace_warnings(logger)
         self._server = await asyncio.to_thread(self._build)
         self._serving = asyncio.create_task(self._server.serve([self._listening]), name="http")
         logger.info("listening", extra={"host": self._listening.getsockname()[0], "port": self.port})
@@ -77,7 +79,7 @@ class WebServer:
 
 
 def bind(host: str, port: int, flag: str = "--http-port") -> socket.socket:
-    """A listening socket; what goes wrong is told with its remedy. `flag` is what sets the port."""
+    """Return a listening socket; StartError with the remedy otherwise. `flag` is the option that sets the port."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
