@@ -1,10 +1,15 @@
 """AlterReplicaLogDirs (key 34, v1–2): move replicas to other directories of this node.
 
 Behaviour:
-- There is one log directory, the data directory: moving a partition there succeeds, since it is there already.
-- Any other path is LOG_DIR_NOT_FOUND, and so is another spelling of the same one, as in Kafka. DescribeLogDirs says
-  how it is written.
-- Of a partition that is named twice the last counts.
+- There is one log directory, the data directory. Moving a partition there succeeds, since it is there already.
+- Any other path is LOG_DIR_NOT_FOUND, and so is another spelling of the same one, as in Kafka. DescribeLogDirs shows
+  the spelling.
+- If a request names a partition twice, the last entry counts.
+
+Differs from Kafka:
+- Kafka moves replicas between several directories; here there is one.
+
+Version notes: none.
 """
 
 from __future__ import annotations

@@ -1,14 +1,17 @@
-"""ApiVersions v0-4.
+"""ApiVersions (key 18, v0–4): the APIs and versions that this broker serves, and its features.
 
 Behaviour:
-- A version we do not know is answered in v0 with UNSUPPORTED_VERSION and one entry, ApiVersions itself (KIP-511).
+- A version that is not served is answered in v0 with UNSUPPORTED_VERSION and one entry, ApiVersions itself (KIP-511).
 - From v3 on the client names its software; a malformed name is INVALID_REQUEST.
 - The two APIs of client telemetry are listed only while there is a client-metrics subscription, or always if
   telemetry.advertise says so. Kafka lists them if it has a metrics reporter that receives telemetry.
 
-Versions:
-- v3 is flexible, but its response header is not. v3 leaves out features whose minimum is 0, v4 lists them: older Java
-  clients reject a minimum of 0.
+Differs from Kafka:
+- Only the features that exist here are listed.
+
+Version notes:
+- v3 is flexible, but its response header is not. v3 leaves out features whose minimum is 0 and v4 lists them: older
+  Java clients reject a minimum of 0.
 """
 
 from __future__ import annotations

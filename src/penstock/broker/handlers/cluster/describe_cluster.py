@@ -1,7 +1,14 @@
 """DescribeCluster (key 60, v0–2): the brokers, the controller and the cluster id.
 
-Version notes: v1 asks for brokers or controllers; controllers have no door of their own here, as in Kafka's broker
-listener: MISMATCHED_ENDPOINT_TYPE. v2 can include fenced brokers, of which there are none.
+Behaviour:
+- The one broker is at the address that the client came in on, unless another is advertised.
+
+Differs from Kafka: no.
+
+Version notes:
+- v1 asks for brokers or controllers. The controller has no listener of its own, as on Kafka's broker listener:
+  MISMATCHED_ENDPOINT_TYPE.
+- v2 can include fenced brokers, of which there are none.
 """
 
 from __future__ import annotations

@@ -1,11 +1,15 @@
-"""DescribeLogDirs (key 35, v1–5): where partitions are stored and how much they take.
+"""DescribeLogDirs (key 35, v1–5): where partitions are stored and how much space they take.
 
 Behaviour:
 - There is one log directory, the data directory. Null topics mean all; partitions that do not exist are left out.
 - Sizes are those of the segments, so every partition asked for is opened, in turns with other requests.
-- Lag is what is written but not yet flushed, the local form of "not yet below the high watermark".
 
-Version notes: v3 error code of the whole answer; v4 size of the volume; v5 cordoned directories, of which none.
+Differs from Kafka:
+- The offset lag is what is written but not yet flushed, the local form of "not yet below the high watermark".
+
+Version notes:
+- v3 adds the error code of the whole answer, v4 the size of the volume, v5 cordoned directories, of which there are
+  none.
 """
 
 from __future__ import annotations

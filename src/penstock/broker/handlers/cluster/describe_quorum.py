@@ -1,13 +1,18 @@
-"""DescribeQuorum (key 55, v0–2): who leads the cluster's metadata, and how far its voters are.
+"""DescribeQuorum (key 55, v0–2): which node leads the cluster's metadata, and how far its voters are.
 
 Behaviour:
-- This node is the only voter and leads. Its epoch is the number of its starts, as for the epochs of partitions; its
-  log end counts the changes that were made durable, since the metadata store keeps no log.
-- The only quorum is __cluster_metadata, partition 0, asked for alone. Anything else fails all that was asked for with
+- This node is the only voter and leads.
+- The only quorum is __cluster_metadata, partition 0, asked for alone. Anything else fails the whole request with
   UNKNOWN_TOPIC_OR_PARTITION, as in Kafka.
 
-Version notes: v1 times of voters; v2 error messages, directory ids (none, as in a quorum of fixed voters) and the
-addresses of voters: the one this client came in on.
+Differs from Kafka:
+- The epoch is the number of starts of this node, and the log end counts the changes made durable: the metadata store
+  keeps no log.
+- The voter's address is the one that the client came in on.
+
+Version notes:
+- v1 adds the times of voters; v2 error messages, directory ids (none, as in a quorum of fixed voters) and the addresses
+  of voters.
 """
 
 from __future__ import annotations

@@ -1,10 +1,15 @@
-"""GetTelemetrySubscriptions (key 71, v0): what a client is to push of its metrics, and how often (KIP-714).
+"""GetTelemetrySubscriptions (key 71, v0): which metrics a client shall push, and how often (KIP-714).
 
 Behaviour:
 - A client without an instance id gets one. It then keeps it, here and on other brokers.
-- No names mean that nothing is to be pushed, "*" everything, others are prefixes.
+- No names mean that nothing is to be pushed, "*" everything; other names are prefixes.
 - Asking again before the interval has passed is THROTTLING_QUOTA_EXCEEDED, unless the last push was refused for its
   subscription id or its codec, or the subscriptions have changed.
+
+Differs from Kafka:
+- Always served; Kafka needs a metrics reporter that takes telemetry.
+
+Version notes: none.
 """
 
 from __future__ import annotations

@@ -4,9 +4,13 @@ Behaviour:
 - Checked in this order: the instance id (INVALID_REQUEST), a push after the last one (INVALID_REQUEST), too early
   (THROTTLING_QUOTA_EXCEEDED; a last push never is), the subscription (UNKNOWN_SUBSCRIPTION_ID), the codec
   (UNSUPPORTED_COMPRESSION_TYPE), the size (TELEMETRY_TOO_LARGE).
-- Bytes that are no metrics are INVALID_RECORD, which makes clients stop pushing; those that unpack to too much are
-  TELEMETRY_TOO_LARGE.
-- What is accepted stands on the metrics page when this is answered.
+- Accepted metrics are on the metrics page when this is answered.
+
+Differs from Kafka:
+- Bytes that are not metrics are INVALID_RECORD, which makes clients stop pushing; Kafka leaves them to its reporter.
+- A push that unpacks to too much is TELEMETRY_TOO_LARGE.
+
+Version notes: none.
 """
 
 from __future__ import annotations

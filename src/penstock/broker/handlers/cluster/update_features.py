@@ -1,9 +1,14 @@
 """UpdateFeatures (key 57, v0–2): raise or lower the finalized versions of cluster features (KIP-584).
 
-The features and their versions are fixed (`broker.features`): an update to the version in force is taken, any other
-one fails with INVALID_UPDATE_VERSION. If one update fails, all do.
+Behaviour:
+- If one update fails, all do.
 
-Version notes: v0 AllowDowngrade, v1 upgrade types and ValidateOnly; v2 has no results per feature any more.
+Differs from Kafka:
+- The features and their versions are fixed (`broker.features`): an update to the version in force succeeds, any other
+  is INVALID_UPDATE_VERSION.
+
+Version notes:
+- v0 has AllowDowngrade, v1 upgrade types and ValidateOnly; v2 has no results per feature any more.
 """
 
 from __future__ import annotations

@@ -1,12 +1,16 @@
 """AlterClientQuotas (key 49, v0–1): set and remove quotas of users, client ids and addresses.
 
 Behaviour:
-- Each entity succeeds or fails as a whole, and has one result; those that succeed are changed together.
+- Each entity succeeds or fails as a whole and has one result; those that succeed are changed together.
 - INVALID_REQUEST: entities and keys that do not exist or do not go together, values that are not positive, a key or an
-  entity that comes twice (the first of two entries for an entity counts). Removing what is not there is no error.
+  entity that comes twice (the first of two entries for an entity counts). Removing a quota that is not set is no error.
 - With `validate_only` nothing is changed.
 
-Version notes: v1 is flexible.
+Differs from Kafka:
+- POLICY_VIOLATION above 100,000 entities; Kafka has no limit.
+
+Version notes:
+- v1 is flexible.
 """
 
 from __future__ import annotations

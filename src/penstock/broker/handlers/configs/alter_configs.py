@@ -1,7 +1,13 @@
 """AlterConfigs (key 33, v0–2): replace all configs of a resource. Older clients still use it.
 
-What is not named in the request goes back to its default, which is why IncrementalAlterConfigs came (KIP-339).
-Otherwise it behaves as that does.
+Behaviour:
+- A config that the request does not name goes back to its default, which is why IncrementalAlterConfigs came (KIP-339).
+  Otherwise both behave alike.
+
+Differs from Kafka:
+- As IncrementalAlterConfigs. A resource that comes twice is INVALID_REQUEST; Kafka never answers such a request.
+
+Version notes: none.
 """
 
 from __future__ import annotations

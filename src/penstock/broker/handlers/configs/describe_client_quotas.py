@@ -1,11 +1,14 @@
-"""DescribeClientQuotas (key 48, v0–1): the quotas of entities that fit a filter.
+"""DescribeClientQuotas (key 48, v0–1): the quotas of entities that match a filter.
 
 Behaviour:
-- A filter has a component for each type of entity it is about: a name, the default, or any of the two. Entities must
-  have all of these types; with `strict` they may have no others. No components: all entities, or with `strict` none.
+- A filter has a component for each type of entity it is about: a name, the default, or either. Entities must have all
+  of these types; with `strict` they may have no others. No components: all entities, or with `strict` none.
 - A wrong filter is INVALID_REQUEST, an unknown type UNSUPPORTED_VERSION, with null instead of entries.
 
-Version notes: v1 is flexible.
+Differs from Kafka: no.
+
+Version notes:
+- v1 is flexible.
 """
 
 from __future__ import annotations

@@ -2,11 +2,15 @@
 
 Behaviour:
 - Null or empty keys mean all; keys that do not exist are left out.
-- A broker is asked for by its id; '' stands for all brokers and shows only what was set for all at run time.
-- Loggers of a broker: none can be changed over the wire, so the list is empty.
-- Groups and subscriptions nobody configured are described with defaults, whether they exist or not.
+- A broker is asked for by its id; '' stands for all brokers and shows only configs set for all at run time.
+- Groups and subscriptions without configs are described with defaults, whether they exist or not.
 
-Version notes: v1 synonyms; v3 types and documentation.
+Differs from Kafka:
+- A broker shows the configs that mean something here, and its loggers are an empty list, since none can be changed over
+  the wire.
+
+Version notes:
+- v1 adds synonyms; v3 types and documentation.
 """
 
 from __future__ import annotations

@@ -2,9 +2,13 @@
 
 Behaviour:
 - Each resource succeeds or fails as a whole; a resource that comes twice fails: INVALID_REQUEST.
-- Topics take every topic config. Brokers take the defaults of topic configs; what else they have is set in the
-  settings file: INVALID_REQUEST.
 - APPEND and SUBTRACT are for lists only and start from the value in force.
+
+Differs from Kafka:
+- Topics take every topic config. Brokers take the defaults of topic configs; everything else is in the settings file:
+  INVALID_REQUEST.
+
+Version notes: none.
 """
 
 from __future__ import annotations

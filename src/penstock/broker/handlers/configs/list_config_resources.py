@@ -1,8 +1,13 @@
-"""ListConfigResources (key 74, v0–1): what can have configs.
+"""ListConfigResources (key 74, v0–1): the resources that can have configs.
 
-v0 was called ListClientMetricsResources and lists subscriptions only. v1 names the types it wants, none meaning all:
-topics and brokers that exist, groups and client-metrics subscriptions that have been configured. A type it does not
-know fails the whole request: UNSUPPORTED_VERSION.
+Behaviour:
+- Topics and brokers that exist, groups and client-metrics subscriptions that have been configured.
+- An unknown type fails the whole request: UNSUPPORTED_VERSION.
+
+Differs from Kafka: no.
+
+Version notes:
+- v0 was called ListClientMetricsResources and lists subscriptions only. v1 names the types it wants; none means all.
 """
 
 from __future__ import annotations

@@ -1,4 +1,12 @@
-"""DeleteGroups v0-2: groups without members, and all their offsets. Answered when that is on disk."""
+"""DeleteGroups (key 42, v0–2): delete groups that have no members, with all their offsets.
+
+Behaviour:
+- Answered when the deletion is on disk.
+
+Differs from Kafka: no.
+
+Version notes: none.
+"""
 
 from __future__ import annotations
 

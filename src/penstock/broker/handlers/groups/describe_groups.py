@@ -1,10 +1,13 @@
-"""DescribeGroups v0-6: state, protocol and members of groups.
+"""DescribeGroups (key 15, v0–6): state, protocol and members of groups.
 
-Versions:
-- v3 authorized operations, v4 static members, v6 an error for a group that does not exist (before, it is Dead).
+Behaviour:
+- Metadata is shown only in a stable group; at other times it belongs to no generation. Assignments are always shown,
+  those of the last generation if need be.
 
-Metadata is shown only in a stable group; in between it belongs to no generation. Assignments are always shown: in
-between they are those of the last generation.
+Differs from Kafka: no.
+
+Version notes:
+- v3 adds authorized operations, v4 static members, v6 an error for a group that does not exist (before, it is Dead).
 """
 
 from __future__ import annotations

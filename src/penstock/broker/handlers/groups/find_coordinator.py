@@ -1,12 +1,14 @@
-"""FindCoordinator v0-6: who coordinates a group or a transaction.
+"""FindCoordinator (key 10, v0–6): the broker that coordinates a group or a transaction.
 
-On a single node: this one, under the address the client came in on.
+Behaviour:
+- On a single node this one, at the address that the client came in on.
 
-Versions:
-- v0 groups only; v1 a key type: 0 group, 1 transaction, 2 share group (v6).
-- v4 several keys at once, each with its own error.
+Differs from Kafka:
+- There are no share groups yet: their type is refused at once with INVALID_REQUEST, which no client retries.
 
-There are no share groups yet: that type is refused at once, with nothing a client would retry.
+Version notes:
+- v0 knows groups only; v1 adds a key type: 0 group, 1 transaction, 2 share group (v6).
+- v4 takes several keys at once, each with its own error.
 """
 
 from __future__ import annotations

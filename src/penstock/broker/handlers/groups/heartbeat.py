@@ -1,4 +1,13 @@
-"""Heartbeat v0-4: a member lives, and hears whether it must join again. v3 knows static members."""
+"""Heartbeat (key 12, v0–4): keep a member in its group, and tell it whether to join again.
+
+Behaviour:
+- REBALANCE_IN_PROGRESS tells the member to join again; its session is extended all the same.
+
+Differs from Kafka: no.
+
+Version notes:
+- v3 adds static members.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,17 @@
-"""JoinGroup v0-9: become a member of a group, or say again that one is.
+"""JoinGroup (key 11, v0–9): become a member of a group, or join again.
 
-Versions:
+Behaviour:
+- Answered when all members have joined or the rebalance timeout is over; the leader alone gets the members' metadata.
+
+Differs from Kafka:
+- A join that the same member's next one replaces is answered with REBALANCE_IN_PROGRESS; Kafka never answers it.
+- The first join of a new group is answered when the group's record is on disk.
+- A new group waits 250 ms for more members, not three seconds.
+
+Version notes:
 - v0 has one timeout for sessions and rebalances; v1 separates them.
-- v4 a new member first gets its id with MEMBER_ID_REQUIRED (KIP-394); v5 static members (KIP-345).
-- v7 protocol type, and null instead of "" for no protocol; v8 a reason; v9 a leader may be told to skip the
+- v4: a new member first gets its id with MEMBER_ID_REQUIRED (KIP-394); v5 adds static members (KIP-345).
+- v7 adds the protocol type, and null instead of "" for no protocol; v8 a reason; v9 may tell a leader to skip the
   assignment (KIP-814).
 """
 

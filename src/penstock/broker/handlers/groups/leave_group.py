@@ -1,8 +1,13 @@
-"""LeaveGroup v0-5: members go, and the others share what they had.
+"""LeaveGroup (key 13, v0–5): leave a group; the other members share the partitions.
 
-Versions:
-- v0-2 one member, its error on top.
-- v3 several members, also static ones by their instance alone, each with its own error; v5 a reason.
+Behaviour:
+- Members leave one by one, each with its own error.
+
+Differs from Kafka: no.
+
+Version notes:
+- v0–2 name one member, its error at the top.
+- v3 names several members, static ones by their instance alone, each with its own error; v5 adds a reason.
 """
 
 from __future__ import annotations

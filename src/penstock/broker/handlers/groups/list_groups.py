@@ -1,4 +1,13 @@
-"""ListGroups v0-5: every group. v4 shows and filters by state, v5 by type; names of both in any case."""
+"""ListGroups (key 16, v0–5): every group, with its state and type.
+
+Behaviour:
+- Filters by state and type take names in any case.
+
+Differs from Kafka: no.
+
+Version notes:
+- v4 shows and filters by state, v5 by type.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,15 @@
-"""OffsetCommit v2-10: a group, or a consumer without one, stores how far it has read.
+"""OffsetCommit (key 8, v2–10): store how far a group, or a consumer without one, has read.
 
-Versions:
-- v2-4 a retention of the client's own, which is kept with the offset; later ones follow `offsets_retention_minutes`.
-- v6 leader epochs, v7 static members, v9 GROUP_ID_NOT_FOUND for a member of an unknown group, v10 topic ids.
+Behaviour:
+- Answered when the offsets are on disk. Partitions that do not exist are refused one by one; the rest succeeds or fails
+  together, with the group's error.
 
-Answered when the offsets are on disk. Partitions that do not exist are refused one by one; the rest stands or falls
-together, with the group's error.
+Differs from Kafka: no.
+
+Version notes:
+- v2–4 have a retention of the client's own, which is kept with the offset; later ones follow
+  `offsets_retention_minutes`.
+- v6 adds leader epochs, v7 static members, v9 GROUP_ID_NOT_FOUND for a member of an unknown group, v10 topic ids.
 """
 
 from __future__ import annotations

@@ -1,6 +1,11 @@
-"""OffsetDelete v0: forget offsets of topics that the group does not read (KIP-496).
+"""OffsetDelete (key 47, v0): delete offsets of topics that a group does not read (KIP-496).
 
-A topic that a member subscribed to is refused with GROUP_SUBSCRIBED_TO_TOPIC, partition by partition.
+Behaviour:
+- A topic that a member subscribes to is refused with GROUP_SUBSCRIBED_TO_TOPIC, partition by partition.
+
+Differs from Kafka: no.
+
+Version notes: none.
 """
 
 from __future__ import annotations

@@ -1,11 +1,16 @@
-"""OffsetFetch v1-10: what groups have committed, as far as it is on disk.
+"""OffsetFetch (key 9, v1–10): the offsets that groups have committed, as far as they are on disk.
 
-Versions:
-- v2 null topics ask for everything, and errors are on top; v1 has them in each partition.
-- v5 leader epochs, v7 require_stable (UNSTABLE_OFFSET_COMMIT where an open transaction may change the offset),
-  v8 several groups, v9 member id and epoch (which classic groups do not check), v10 topic ids.
+Behaviour:
+- A partition without a committed offset has offset -1 and no error, whether the group, the topic or the partition is
+  unknown.
 
-What was never committed is offset -1 without an error, whether the group, the topic or the partition is unknown.
+Differs from Kafka:
+- Positions of push subscriptions are shown without their metadata.
+
+Version notes:
+- v2: null topics ask for everything, and errors are at the top; v1 has them in each partition.
+- v5 adds leader epochs, v7 require_stable (UNSTABLE_OFFSET_COMMIT where an open transaction may change the offset), v8
+  several groups, v9 member id and epoch (which classic groups do not check), v10 topic ids.
 """
 
 from __future__ import annotations

@@ -1,7 +1,13 @@
-"""SyncGroup v0-5: the leader brings the assignment, everybody gets their part of it.
+"""SyncGroup (key 14, v0–5): bring the assignment, if the member leads, and get one's own part.
 
-Versions:
-- v3 static members; v5 the member says which protocol it believes in, and must (KIP-559).
+Behaviour:
+- Members wait for the leader's assignment, which is stored before anyone gets it.
+
+Differs from Kafka:
+- A sync that the same member's next one replaces is answered with REBALANCE_IN_PROGRESS; Kafka never answers it.
+
+Version notes:
+- v3 adds static members; v5 requires the protocol that the member believes in (KIP-559).
 """
 
 from __future__ import annotations

@@ -4,7 +4,12 @@ Behaviour:
 - Offset -1 is the high watermark. Above it, or negative: OFFSET_OUT_OF_RANGE. Below the log start: nothing to do.
 - Only topics whose cleanup.policy has `delete`: POLICY_VIOLATION otherwise. The broker's own topics:
   INVALID_TOPIC_EXCEPTION.
-- Durable before the answer, which carries the new log start. The space comes back with the next retention run.
+- Durable before the answer, which has the new log start. The space comes back with the next retention run.
+
+Differs from Kafka: no.
+
+Version notes:
+- v2 is flexible.
 """
 
 from __future__ import annotations

@@ -1,4 +1,13 @@
-"""DescribeProducers (key 61, v0): the idempotent producers that partitions remember (KIP-664)."""
+"""DescribeProducers (key 61, v0): the idempotent producers that partitions remember (KIP-664).
+
+Behaviour:
+- Open transactions have the offset at which they began.
+
+Differs from Kafka:
+- A producer whose records were all deleted is remembered after a restart.
+
+Version notes: none.
+"""
 
 from __future__ import annotations
 

@@ -1,17 +1,20 @@
-"""Fetch v4-18.
+"""Fetch (key 1, v4–18): record batches from offsets on, waiting for them if there are none.
 
 Behaviour:
-- Answers as soon as there are min_bytes, an error or a diverging epoch in any partition, or max_wait is over; until
+- Answered as soon as there are min_bytes, an error or a diverging epoch in any partition, or max_wait is over; until
   then the request is parked, and the flush that raises a high watermark wakes it at once.
-- Of each partition it reads on from one segment to the next until a limit is reached. If it ends before, because the
-  next one is not in the page cache, it answers with what it has.
-- The first partition with data gives at least one batch, however large; the rest obey max_bytes.
-- read_committed reads to the last stable offset, and is told which transactions of what it got were aborted.
-- Reads come from the page cache. What is not there is read in a thread, so that a cold disk delays one client only.
+- The first partition with data gives at least one batch, however large; the others obey max_bytes.
+- read_committed reads to the last stable offset, and names the aborted transactions among what is sent.
+- Reads come from the page cache. The rest is read in a thread, so that a cold disk delays one client only.
 
-Versions:
-- v5 adds the log start, v7 sessions, v9 the leader epoch, v11 the rack, v12 is flexible and detects divergence by the
-  last fetched epoch (KIP-595), v13 names topics by id.
+Differs from Kafka:
+- An answer goes on from one segment to the next until a limit is reached, or until the next is not in the page cache,
+  and ends with a whole batch.
+- max_wait is at most five minutes.
+
+Version notes:
+- v5 adds the log start, v7 sessions, v9 the leader epoch, v11 the rack; v12 is flexible and detects divergence by the
+  last fetched epoch (KIP-595); v13 names topics by id.
 """
 
 from __future__ import annotations

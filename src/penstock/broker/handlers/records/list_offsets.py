@@ -1,11 +1,16 @@
-"""ListOffsets v1-11: an offset by time, or one of the marked places of a log.
+"""ListOffsets (key 2, v1–11): an offset by time, or one of the marked places of a log.
 
-A partition that is asked for twice is answered once, with INVALID_REQUEST. An isolation level that does not exist is
-UNKNOWN_SERVER_ERROR for all, as in Kafka.
+Behaviour:
+- A partition that is asked for twice is answered once, with INVALID_REQUEST. An unknown isolation level is
+  UNKNOWN_SERVER_ERROR for all, as in Kafka.
 
-Versions:
-- v2 isolation level, v4 leader epochs, v7 the largest timestamp (-3), v8 earliest local (-4), v9 latest tiered (-5),
-  v11 earliest pending upload (-6). Nothing is tiered here, so -5 and -6 find nothing and -4 is the earliest.
+Differs from Kafka:
+- Nothing is tiered, so -5 and -6 find nothing and -4 is the earliest offset.
+- A look-up finds the next record that is left where compaction or DeleteRecords removed the one of that time.
+
+Version notes:
+- v2 adds the isolation level, v4 leader epochs, v7 the largest timestamp (-3), v8 the earliest local offset (-4), v9
+  the latest tiered (-5), v11 the earliest pending upload (-6).
 """
 
 from __future__ import annotations

@@ -1,4 +1,13 @@
-"""OffsetForLeaderEpoch v2-4: where an epoch ended, so that a client can see whether what it read still stands."""
+"""OffsetForLeaderEpoch (key 23, v2–4): where a leader epoch ended, so that a client sees whether its log still stands.
+
+Behaviour:
+- The end of the newest epoch that is not above the one asked for; -1 and -1 if there is none.
+
+Differs from Kafka: no.
+
+Version notes:
+- v3 adds the replica id, v4 is flexible.
+"""
 
 from __future__ import annotations
 

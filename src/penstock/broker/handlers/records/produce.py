@@ -1,15 +1,18 @@
-"""Produce v3-13.
+"""Produce (key 0, v3–13): append record batches to partitions.
 
 Behaviour:
 - Each partition's batch is checked, stamped and appended at once, before the next request is looked at; the answer
   waits for the flush that covers it. Waits of several requests overlap.
-- Where a topic asks for a look at the records (compaction, `validation: records`, a `compression.type` of its own) and
+- Where a topic requires a look at the records (compaction, `validation: records`, a `compression.type` of its own) and
   that would hold up others, a worker process does it. The connection's next request waits until this one is answered.
-- acks=1 and acks=all are the same on one node: acknowledged means on disk. acks=0 gets no answer, and on an error a
-  closed connection, which is all such a client can notice.
+- acks=0 gets no answer, and on an error a closed connection, which is all that such a client can notice.
 - A duplicate of an idempotent producer's batch is answered with its first offsets, after its first flush.
 
-Versions:
+Differs from Kafka:
+- acks=1 and acks=all are the same on one node: acknowledged means on disk.
+- Records are decoded only where a topic requires it; docs/compatibility.md lists what follows from that.
+
+Version notes:
 - v5 adds the log start, v7 allows zstd, v8 adds errors per record, v9 is flexible, v13 names topics by id.
 """
 

@@ -1,7 +1,13 @@
 """AlterPartitionReassignments (key 45, v0–1): move partitions to other brokers (KIP-455).
 
-One node has nowhere to move them: the assignment to itself is the one there is and succeeds at once, any other names
-a broker that does not exist. Null replicas cancel a move, and none is under way: NO_REASSIGNMENT_IN_PROGRESS.
+Behaviour:
+- The assignment to this node is the current one and succeeds at once; any other names a broker that does not exist.
+  Null replicas cancel a move, and none is under way: NO_REASSIGNMENT_IN_PROGRESS.
+
+Differs from Kafka: no.
+
+Version notes:
+- v1 may forbid a change of the replication factor.
 """
 
 from __future__ import annotations

@@ -1,11 +1,14 @@
-"""CreatePartitions (key 37, v0–3): give topics more partitions.
+"""CreatePartitions (key 37, v0–3): add partitions to topics.
 
 Behaviour:
 - The count can only rise; INVALID_PARTITIONS otherwise. A topic that comes twice fails: INVALID_REQUEST.
 - Assignments, if any, name the replicas of each added partition; brokers that do not exist: INVALID_REPLICA_ASSIGNMENT.
-- The broker's own topics keep their size (groups are found by it): INVALID_REQUEST.
 
-Version notes: v3 may refuse for a quota.
+Differs from Kafka:
+- The broker's own topics keep their size, by which groups are found: INVALID_REQUEST.
+
+Version notes:
+- v3 may refuse for a quota.
 """
 
 from __future__ import annotations

@@ -1,12 +1,16 @@
-"""CreateTopics (key 19, v2–7): make topics, or only say whether they could be made.
+"""CreateTopics (key 19, v2–7): create topics, or only tell whether they could be created.
 
 Behaviour:
 - Topics of one request succeed or fail one by one. A name that comes twice fails: INVALID_REQUEST.
-- A timeout of zero or less has passed already: REQUEST_TIMED_OUT, and nothing is made.
+- A timeout of zero or less has passed already: REQUEST_TIMED_OUT, and nothing is created.
 - `num_partitions` and `replication_factor` of -1 are the node's defaults; the answer shows the real replicas.
-- The broker's own topics cannot be created: INVALID_REQUEST (Kafka lets them be made with a wrong shape).
 
-Version notes: v5 answers with the topic's configs, v6 may refuse for a quota, v7 answers with the topic's id.
+Differs from Kafka:
+- The broker's own topics cannot be created: INVALID_REQUEST. Kafka lets them be made with a wrong shape.
+- A replication factor above the number of brokers is accepted unless `topics.strict_replication_factor` is set.
+
+Version notes:
+- v5 answers with the topic's configs, v6 may refuse for a quota, v7 answers with the topic's id.
 """
 
 from __future__ import annotations

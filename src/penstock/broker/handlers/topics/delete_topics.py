@@ -2,10 +2,13 @@
 
 Behaviour:
 - A name or id that comes twice, or a name and the id of the same topic, fails: INVALID_REQUEST.
-- Whoever waits in a deleted topic (a fetch, a produce) is answered at once.
-- The broker's own topics cannot be deleted: INVALID_REQUEST (Kafka deletes them, and its groups with them).
+- Requests that wait in a deleted topic (a fetch, a produce) are answered at once.
 
-Version notes: v5 error messages, and may refuse for a quota; v6 topic ids, and the answer names both.
+Differs from Kafka:
+- The broker's own topics cannot be deleted: INVALID_REQUEST. Kafka deletes them, and its groups with them.
+
+Version notes:
+- v5 adds error messages, and may refuse for a quota; v6 topic ids, and the answer names both.
 """
 
 from __future__ import annotations

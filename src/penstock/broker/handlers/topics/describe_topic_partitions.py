@@ -6,6 +6,10 @@ Behaviour:
 - A cursor starts at its topic and partition. With names given, its topic must be one of them, and its partition not
   negative: INVALID_REQUEST for every name otherwise.
 - A page that is full at the end of a topic ends there: the cursor names the first partition of the next.
+
+Differs from Kafka: no.
+
+Version notes: none.
 """
 
 from __future__ import annotations

@@ -1,8 +1,13 @@
-"""ElectLeaders (key 43, v0–2): elect preferred or any leaders. One node leads everything: ELECTION_NOT_NEEDED.
+"""ElectLeaders (key 43, v0–2): elect preferred or any leaders.
 
-Null topics mean all partitions; those that need no election are then left out, which leaves every topic empty.
+Behaviour:
+- One node leads everything: ELECTION_NOT_NEEDED.
+- Null topics mean all partitions; those that need no election are then left out, which leaves every topic empty.
 
-Version notes: v1 election type (0 preferred, 1 unclean) and an error code of the whole answer.
+Differs from Kafka: no.
+
+Version notes:
+- v1 adds the election type (0 preferred, 1 unclean) and the error code of the whole answer.
 """
 
 from __future__ import annotations

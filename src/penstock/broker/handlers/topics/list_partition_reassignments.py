@@ -1,4 +1,12 @@
-"""ListPartitionReassignments (key 46, v0): the moves under way. On one node there are none, whatever is asked for."""
+"""ListPartitionReassignments (key 46, v0): the moves of partitions under way.
+
+Behaviour:
+- One node has none, whatever is asked for.
+
+Differs from Kafka: no.
+
+Version notes: none.
+"""
 
 from __future__ import annotations
 

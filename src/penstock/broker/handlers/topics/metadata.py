@@ -1,18 +1,20 @@
-"""Metadata (key 3, v0–13): which brokers, topics and partitions there are, and where.
+"""Metadata (key 3, v0–13): the brokers, topics and partitions, and where they are.
 
 Behaviour:
 - No topics asked for means all in v0, none from v1 on; null means all from v1 on.
-- A topic that does not exist is created if the client and the node agree. As in Kafka the answer says all the same
-  that it is unknown, and the client asks again.
-- The address in the answer is the one the client came in on, unless another is advertised.
-- A partition whose log has failed has no leader: LEADER_NOT_AVAILABLE.
+- A topic that does not exist is created if the client and the node agree. As in Kafka the answer still calls it
+  unknown, and the client asks again.
 - Topic ids below v12 are INVALID_REQUEST for the whole request, which then has no brokers either. From v12 on names are
   passed over where any id is given; with no id at all a null name is UNKNOWN_SERVER_ERROR for the whole request.
 
+Differs from Kafka:
+- The address in the answer is the one that the client came in on, unless another is advertised.
+- A partition whose log has failed has no leader: LEADER_NOT_AVAILABLE.
+
 Version notes:
-- v1 controller id, racks, internal topics; v2 cluster id; v4 AllowAutoTopicCreation; v7 leader epochs
-- v8–10 authorized operations of the cluster; v8 of topics; v10 topic ids in answers, v12 in requests
-- v13 error code of the whole answer
+- v1 adds controller id, racks and internal topics; v2 the cluster id; v4 AllowAutoTopicCreation; v7 leader epochs.
+- v8–10 have authorized operations of the cluster, v8 of topics; v10 topic ids in answers, v12 in requests.
+- v13 adds the error code of the whole answer.
 """
 
 from __future__ import annotations

@@ -1,6 +1,13 @@
-"""AddOffsetsToTxn v0-4: the partition of `__consumer_offsets` that holds a group joins the transaction.
+"""AddOffsetsToTxn (key 25, v0–4): add the partition of `__consumer_offsets` that holds a group to the transaction.
 
-Versions:
+Behaviour:
+- As AddPartitionsToTxn with that one partition.
+
+Differs from Kafka:
+- While markers of the transaction before are written, it waits for up to 200 ms before it answers
+  CONCURRENT_TRANSACTIONS.
+
+Version notes:
 - v2 knows PRODUCER_FENCED, which was INVALID_PRODUCER_EPOCH before; v4 TRANSACTION_ABORTABLE.
 """
 

@@ -1,12 +1,17 @@
-"""AddPartitionsToTxn v0-5.
+"""AddPartitionsToTxn (key 24, v0–5): add partitions to a transaction.
 
 Behaviour:
 - All of the partitions or none: with one that does not exist, the others get OPERATION_NOT_ATTEMPTED.
 - v4+ is what brokers send each other: several transactions at once, and `verify_only`, which adds nothing. Internal
-  topics are for them; others get TOPIC_AUTHORIZATION_FAILED.
-- However many partitions are named, and however often: others get their turns.
+  topics are for brokers; clients get TOPIC_AUTHORIZATION_FAILED.
+- However many partitions are named, and however often: other requests get their turns.
 
-Versions:
+Differs from Kafka:
+- v4 without a transaction is answered with an empty list; Kafka never answers it.
+- While markers of the transaction before are written, it waits for up to 200 ms before it answers
+  CONCURRENT_TRANSACTIONS.
+
+Version notes:
 - v2 knows PRODUCER_FENCED, which was INVALID_PRODUCER_EPOCH before.
 - v5 is the second generation.
 """

@@ -1,4 +1,12 @@
-"""DescribeTransactions v0: everything about some transactional ids. One that is asked for twice is answered once."""
+"""DescribeTransactions (key 65, v0): state, producer and partitions of transactional ids.
+
+Behaviour:
+- An id that is asked for twice is answered once.
+
+Differs from Kafka: no.
+
+Version notes: none.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,11 @@
-"""EndTxn v0-5: commit or abort. The answer comes when the decision is on disk; the markers follow.
+"""EndTxn (key 26, v0–5): commit or abort a transaction.
 
-Versions:
+Behaviour:
+- Answered when the decision is on disk; the markers follow.
+
+Differs from Kafka: no.
+
+Version notes:
 - v2 knows PRODUCER_FENCED, which was INVALID_PRODUCER_EPOCH before; v4 TRANSACTION_ABORTABLE.
 - v5 is the second generation (KIP-890): the epoch rises, and the answer has the new one, or a new producer id.
 """

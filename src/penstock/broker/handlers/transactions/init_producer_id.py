@@ -1,14 +1,16 @@
-"""InitProducerId v0-5.
+"""InitProducerId (key 22, v0–5): a producer id with its epoch, with or without a transactional id.
 
 Behaviour:
 - A producer without a transactional id gets a new id with epoch 0, whatever it had before, as in Kafka.
 - An offered id without an epoch, or an epoch without an id, is INVALID_REQUEST (v3+).
-- With a transactional id the epoch rises, and a transaction that is open is aborted first: CONCURRENT_TRANSACTIONS,
-  and the client comes again.
+- With a transactional id the epoch rises, and an open transaction is aborted first: CONCURRENT_TRANSACTIONS, and the
+  client comes again.
 
-Versions:
-- v3 offers the id and epoch that the producer had (KIP-360); v4 knows PRODUCER_FENCED, which was
-  INVALID_PRODUCER_EPOCH before.
+Differs from Kafka: no.
+
+Version notes:
+- v3 offers the id and epoch that the producer had (KIP-360); v4 knows PRODUCER_FENCED, which was INVALID_PRODUCER_EPOCH
+  before.
 """
 
 from __future__ import annotations

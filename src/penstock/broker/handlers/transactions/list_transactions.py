@@ -1,11 +1,18 @@
-"""ListTransactions v0-2: transactional ids, by state, producer id, how long they have been open (v1), name (v2).
+"""ListTransactions (key 66, v0–2): transactional ids, filtered by state, producer id, duration and name.
+
+Behaviour:
+- Encoded by hand and in turns with other requests, since a node may have very many ids.
+- A caller that asks for producers and gets none may take their transactions for lost and end them by hand. Such an
+  answer is therefore given only if every shard of the coordinator could be asked, and COORDINATOR_NOT_AVAILABLE
+  otherwise.
 
     throttle int32, error int16, [unknown state string], [id string, producer id int64, state string]        flexible
 
-Encoded by hand and with turns for others, since a node may have very many ids.
+Differs from Kafka:
+- Patterns are RE2's regular expressions, not Java's.
 
-Who asks for producers and hears of none may take their transactions for lost and end them by hand. So that answer is
-given only if every part of the coordinator could be asked, and COORDINATOR_NOT_AVAILABLE otherwise.
+Version notes:
+- v1 filters by duration, v2 by name.
 """
 
 from __future__ import annotations

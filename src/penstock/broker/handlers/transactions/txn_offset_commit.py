@@ -1,12 +1,15 @@
-"""TxnOffsetCommit v0-5: offsets that count when the transaction commits.
+"""TxnOffsetCommit (key 28, v0–5): commit offsets that count when the transaction commits.
 
 Behaviour:
-- Member, generation and instance are checked if the client says them (KIP-447, v3+).
-- The group's partition of `__consumer_offsets` has to be in the transaction: added by AddOffsetsToTxn, or, from v5 on,
-  by this request itself.
+- Member, generation and instance are checked if the client names them (KIP-447, v3+).
+- The group's partition of `__consumer_offsets` must be in the transaction: added by AddOffsetsToTxn, or, from v5 on, by
+  this request itself.
 
-Versions:
-- v4 says TRANSACTION_ABORTABLE where it was INVALID_TXN_STATE before.
+Differs from Kafka:
+- v5 asks the coordinator each time, even where the log has a transaction of the producer open.
+
+Version notes:
+- v4 answers TRANSACTION_ABORTABLE where it was INVALID_TXN_STATE before.
 """
 
 from __future__ import annotations

@@ -1,7 +1,14 @@
-"""WriteTxnMarkers v1-2: what coordinators send to brokers, and administrators to end a transaction that hangs.
+"""WriteTxnMarkers (key 27, v1–2): write the markers that end transactions.
 
-Each marker is answered when it is on disk. One that is there several times is written once to each partition, and so
-many at a time that others can go on.
+Behaviour:
+- Coordinators send it to brokers, and administrators to end a transaction that hangs.
+- Each marker is answered when it is on disk. A marker that comes several times is written once to each partition, and
+  so many at a time that other requests can go on.
+
+Differs from Kafka: no.
+
+Version notes:
+- v2 adds the transaction version.
 """
 
 from __future__ import annotations
