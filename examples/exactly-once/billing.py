@@ -1,4 +1,4 @@
-"""Makes an invoice of each order, exactly once, however often it is killed."""
+"""Turns each order into an invoice exactly once, however often it is killed."""
 
 import argparse
 import signal
@@ -7,7 +7,7 @@ from collections import Counter
 from penstock import Admin, Consumer, Producer
 from penstock.sdk import AlreadyExists, TransactionAborted
 
-ORDERS, INVOICES, GROUP = "orders", "invoices", "exactly-once-billing"
+ORDERS, INVOICES, GROUP = "billing-orders", "billing-invoices", "exactly-once-billing"
 
 
 def fill(bootstrap: str, count: int) -> None:
@@ -24,7 +24,7 @@ def fill(bootstrap: str, count: int) -> None:
 
 
 def run(bootstrap: str, name: str, idle_s: float | None) -> None:
-    """Until Ctrl-C, or until nothing has come for `idle_s`."""
+    """Write invoices until Ctrl-C, or until no order has come for `idle_s`."""
     producer = Producer(bootstrap, transactional_id=f"{GROUP}-{name}", value_serializer="json", linger_ms=5)
     consumer = Consumer(
         bootstrap,
@@ -34,7 +34,7 @@ def run(bootstrap: str, name: str, idle_s: float | None) -> None:
         producer=producer,
         value_deserializer="json",
         assignor="cooperative-sticky",
-        instance_id=name,  # after a restart it has its partitions at once, and need not wait for its own session's end
+        instance_id=name,  # after a restart it gets its partitions at once and need not wait for its old session
     )
     stopped = False
 
@@ -61,7 +61,7 @@ def run(bootstrap: str, name: str, idle_s: float | None) -> None:
 
 
 def check(bootstrap: str) -> None:
-    """Each order, and how often it was billed."""
+    """Count the orders that were billed not at all or more than once."""
     with Consumer(bootstrap, ORDERS, value_deserializer="json", idle_timeout_s=2) as consumer:
         orders = {record.value["order"] for record in consumer}
     with Consumer(bootstrap, INVOICES, value_deserializer="json", idle_timeout_s=2) as consumer:
@@ -76,8 +76,8 @@ def main() -> None:
     parser.add_argument("what", choices=["fill", "run", "check"])
     parser.add_argument("--bootstrap", default="127.0.0.1:9092", metavar="HOST:PORT")
     parser.add_argument("--count", type=int, default=1000, help="orders to write")
-    parser.add_argument("--name", default="a", help="of this process, the same after a restart")
-    parser.add_argument("--idle-s", type=float, help="end when nothing has come for so long")
+    parser.add_argument("--name", default="a", help="name of this process, the same after a restart")
+    parser.add_argument("--idle-s", type=float, help="end when no order has come for this long")
     options = parser.parse_args()
     if options.what == "fill":
         fill(options.bootstrap, options.count)

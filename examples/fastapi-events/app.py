@@ -56,7 +56,7 @@ def create_app(bootstrap: str, topic: str) -> FastAPI:
                 topic,
                 value_deserializer=Event,
                 start="earliest" if from_start else "latest",
-                on_bad_record="skip",  # what others have written to the topic
+                on_bad_record="skip",  # other programs may write to the topic
             ) as consumer:
                 left = limit
                 while left is None or left > 0:
@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8000)
     options = parser.parse_args()
     app = create_app(options.bootstrap, options.topic)
-    # Streams never end by themselves, so after Ctrl-C they get a second.
+    # Streams do not end by themselves, so after Ctrl-C they get one second.
     uvicorn.run(app, host="127.0.0.1", port=options.port, log_level="warning", timeout_graceful_shutdown=1)
 
 

@@ -9,9 +9,9 @@ from penstock import Consumer
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bootstrap", default="127.0.0.1:9092", metavar="HOST:PORT")
-    parser.add_argument("--topic", default="events")
+    parser.add_argument("--topic", default="simple-events")
     parser.add_argument("--group", default="simple-consumers")
-    parser.add_argument("--count", type=int, help="end after so many records")
+    parser.add_argument("--count", type=int, help="end after this many records")
     options = parser.parse_args()
 
     with Consumer(

@@ -9,7 +9,7 @@ from penstock.sdk import AlreadyExists
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bootstrap", default="127.0.0.1:9092", metavar="HOST:PORT")
-    parser.add_argument("--topic", default="events")
+    parser.add_argument("--topic", default="simple-events")
     parser.add_argument("--count", type=int, default=10)
     options = parser.parse_args()
 

@@ -74,7 +74,7 @@ def test_the_consumer_ends_cleanly(start: Start, admin: Admin) -> None:
 
 @pytest.mark.feature("K-07")
 def test_exactly_once_through_a_kill(start: Start, admin: Admin) -> None:
-    for topic in {"orders", "invoices"} & set(admin.list_topics()):
+    for topic in {"billing-orders", "billing-invoices"} & set(admin.list_topics()):
         admin.delete_topic(topic)
     assert output(start("exactly-once/billing.py", "fill", "--count", "300")) == ["300 orders"]
     victim = start("exactly-once/billing.py", "run")
