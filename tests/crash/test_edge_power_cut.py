@@ -20,7 +20,9 @@ from penstock.edge.generation import Generation
 from penstock.edge.messages import Incoming
 from penstock.edge.store import FOREVER, Store, take_over
 from penstock.storage.data_directory import DataDirectory
+from penstock.storage.engine.context import EngineContext
 from penstock.storage.engine.disk_engine import DiskEngine
+from penstock.storage.observer import SilentObserver
 from penstock.testing.clock import ManualClock
 from penstock.testing.faulty_files import FaultyFiles
 from penstock.testing.inline_worker import InlineWorker
@@ -52,13 +54,12 @@ class Run:
         data.create()
         data.adopt()
         self._engine = DiskEngine(
-            data=data,
-            files=self.files,
-            metadata=RecordedMetadata(self.files),
-            settings=SMALL,
-            clock=ManualClock(),
-            worker=InlineWorker(),
-            disk_thread=InlineWorker(),
+            data,
+            RecordedMetadata(self.files),
+            SMALL,
+            EngineContext(
+                clock=ManualClock(), worker=InlineWorker(), disk_thread=InlineWorker(), observer=SilentObserver()
+            ),
         )
         self.promised: dict[int, list[tuple[int, frozenset[Place]]]] = defaultdict(list)
         self.active: list[tuple[int, int]] = []

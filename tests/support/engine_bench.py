@@ -17,12 +17,14 @@ from penstock.model.records import iter_records
 from penstock.runtime.files import Files, RealFiles
 from penstock.runtime.worker import Worker
 from penstock.storage.data_directory import DataDirectory
+from penstock.storage.engine.context import EngineContext
 from penstock.storage.engine.disk_engine import DiskEngine
 from penstock.storage.flush.sync_cost import SyncCost
 from penstock.storage.interface import Appended, Log, LogConfig
 from penstock.storage.memory.engine import MemoryEngine
 from penstock.storage.metadata.store import MetadataStore
 from penstock.storage.metadata.topics import TopicRow
+from penstock.storage.observer import SilentObserver
 from penstock.testing.clock import ManualClock
 from penstock.testing.inline_worker import InlineWorker
 
@@ -110,14 +112,16 @@ class EngineBench(LogBench):
         data.create()
         data.adopt()
         self.engine = DiskEngine(
-            data=data,
-            files=self.files,
-            metadata=MetadataStore(root / "meta.db") if metadata is None else metadata(),
-            settings=StorageSettings(min_free_bytes=0, reserve_bytes=0, **settings),
-            clock=self.clock,
-            worker=InlineWorker(),
-            disk_thread=InlineWorker(),
-            cost=cost,
+            data,
+            MetadataStore(root / "meta.db") if metadata is None else metadata(),
+            StorageSettings(**{"min_free_bytes": 0, "reserve_bytes": 0, **settings}),
+            EngineContext(
+                clock=self.clock,
+                worker=InlineWorker(),
+                disk_thread=InlineWorker(),
+                observer=SilentObserver(),
+                cost=cost,
+            ),
         )
 
     def create(self, topic: str, topic_id: uuid.UUID, partitions: int = 1, **config: Any) -> None:

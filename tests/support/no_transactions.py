@@ -37,7 +37,10 @@ class NoTransactions:
 
 
 class NoMirrors:
-    """The part of a log engine that mirrors need."""
+    """The parts of a log engine that mirrors and operators need."""
+
+    def problems(self) -> dict[str, list[str]]:
+        return {}
 
     def is_leaving(self, topic_id: TopicId) -> bool:
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from penstock.broker.broker import Broker
 from penstock.broker.transactions.coordinator import TransactionCoordinator
@@ -11,7 +12,8 @@ from penstock.net.listener import Listener
 from penstock.observability.exposition import LagSample, LogSample
 from penstock.observability.health import Health
 from penstock.observability.metrics import BrokerMetrics
-from penstock.storage.engine.disk_engine import DiskEngine
+
+STORAGE_PROBLEMS_SHOWN = 10
 
 
 def log_samples(broker: Broker) -> Iterator[LogSample]:
@@ -103,16 +105,11 @@ def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> No
         count = partitions.damaged_count
         return f"damaged partitions: {count}; see penstock log verify" if count else None
 
-    def orphaned() -> str | None:
-        count = len(broker.engine.orphans) if isinstance(broker.engine, DiskEngine) else 0
-        return f"directories that belong to no topic: {count}; the log names them" if count else None
-
-    def uncompacted() -> str | None:
-        problems = broker.engine.compaction_problems if isinstance(broker.engine, DiskEngine) else {}
-        return "; ".join(f"{name}: {reason}" for name, reason in list(problems.items())[:10]) or None
+    def storage_problems(kind: str) -> str | None:
+        return "; ".join(broker.engine.problems().get(kind, ())[:STORAGE_PROBLEMS_SHOWN]) or None
 
     health.add_check("partitions", offline)
     health.add_check("memory" if in_memory else "disk", storage_full)
     health.add_warning("damage", damaged)
-    health.add_warning("orphans", orphaned)
-    health.add_warning("compaction", uncompacted)
+    for kind in ("orphans", "compaction"):
+        health.add_warning(kind, partial(storage_problems, kind))

@@ -58,7 +58,7 @@ class DataDirectory:
     """Paths inside DATA, and the checks before anything in it is touched."""
 
     def __init__(self, files: Files, root: Path) -> None:
-        self._files = files
+        self.files = files
         self.root = root
         self.topics = root / "topics"
         self.trash = root / "trash"
@@ -78,8 +78,8 @@ class DataDirectory:
     def create(self) -> None:
         """Make the directory if it is missing, so that it can be locked. Nothing else is written yet."""
         try:
-            self._files.make_directories(self.root)
-            names = self._files.list_names(self.root)
+            self.files.make_directories(self.root)
+            names = self.files.list_names(self.root)
         except NotADirectoryError as error:
             raise DirectoryNotOurs(f"{self.root} is not a directory; choose another --data-dir") from error
         except FileExistsError as error:
@@ -99,13 +99,13 @@ class DataDirectory:
         directories.
         """
         try:
-            if self._files.exists(self._format):
+            if self.files.exists(self._format):
                 self._check_version()
             else:
                 document = json.dumps({"penstock": FORMAT_VERSION, "batches": "kafka record batch v2"})
-                self._files.write_durably(self._format, document.encode() + b"\n")
-            self._files.make_directories(self.topics)
-            self._files.make_directories(self.trash)
+                self.files.write_durably(self._format, document.encode() + b"\n")
+            self.files.make_directories(self.topics)
+            self.files.make_directories(self.trash)
         except OSError as error:
             raise self._not_writable(error) from error
 
@@ -123,21 +123,21 @@ class DataDirectory:
     def _inside(self, directory: Path) -> list[Path]:
         """What is in a directory; nothing, if it is a file that somebody left there."""
         try:
-            return [directory / name for name in self._files.list_names(directory)]
+            return [directory / name for name in self.files.list_names(directory)]
         except NotADirectoryError:
             return []
 
     def was_stopped_cleanly(self) -> bool:
-        return self._files.exists(self._clean)
+        return self.files.exists(self._clean)
 
     def mark_running(self) -> None:
         """Remove the clean marker, durably, before the first change."""
-        if self._files.exists(self._clean):
-            self._files.remove(self._clean)
-            self._files.sync_directory(self.root)
+        if self.files.exists(self._clean):
+            self.files.remove(self._clean)
+            self.files.sync_directory(self.root)
 
     def mark_clean(self) -> None:
-        self._files.write_durably(self._clean, b"stopped cleanly\n")
+        self.files.write_durably(self._clean, b"stopped cleanly\n")
 
     def new_trash(self) -> Path:
         """A name for something to be renamed into the trash."""
@@ -145,7 +145,7 @@ class DataDirectory:
 
     def _check_version(self) -> None:
         try:
-            document = json.loads(self._files.read_bytes(self._format))
+            document = json.loads(self.files.read_bytes(self._format))
             version = int(document["penstock"])
         except (ValueError, KeyError, TypeError) as error:
             raise DirectoryNotOurs(

@@ -14,7 +14,7 @@ Offsets of a log, always  log_start <= last_stable <= flushed <= log_end:
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
@@ -292,6 +292,10 @@ class LogEngine(Protocol):
 
         Waits for the disk. BlockingIOError while the log is being looked after: try again a little later.
         """
+        ...
+
+    def problems(self) -> Mapping[str, Sequence[str]]:
+        """What an operator should know, in words, by kind: `compaction`, `orphans`, and what else an engine has."""
         ...
 
     def accepts_writes(self) -> bool:

@@ -17,7 +17,7 @@ from penstock.storage.admission.write_gate import WriteGate
 from penstock.storage.flush.file_cache import LruFileCache
 from penstock.storage.flush.group_commit import GroupCommit
 from penstock.storage.interface import Appended, Log, LogConfig
-from penstock.storage.log.context import LogContext, LogIdentity
+from penstock.storage.log.context import DamageFound, LogContext, LogIdentity
 from penstock.storage.log.log import DiskLog
 from penstock.storage.observer import SilentObserver
 from penstock.storage.recovery.recovery import recover
@@ -84,8 +84,8 @@ class Rig:
         self.log = DiskLog(context, identity, recovered, config=self.config, leader_epoch=self.epoch)
         return self.log
 
-    def _on_damage(self, log: LogIdentity, position: int, reason: str) -> None:
-        self.damage.append((position, reason))
+    def _on_damage(self, log: LogIdentity, found: DamageFound) -> None:
+        self.damage.append((found.position, found.reason))
 
     def flush(self) -> None:
         while self.commit.run_round():

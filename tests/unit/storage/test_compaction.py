@@ -328,12 +328,12 @@ def test_what_fails_is_cleared_away_and_tried_again(tmp_path: Path, kind: Kind, 
     bench.engine.tick()
     bench.settle()
     assert len(pairs(bench)) == 40
-    assert list(bench.engine.compaction_problems) == ["keyed-0"]
+    assert [line.partition(":")[0] for line in bench.engine.problems()["compaction"]] == ["keyed-0"]
     assert not [*tmp_path.rglob("*.cleaned"), *tmp_path.rglob("*.swap")]
     bench.clock.advance(PAUSE_MS)
     compact(bench)
     assert len(pairs(bench)) == 3
-    assert bench.engine.compaction_problems == {}
+    assert bench.engine.problems()["compaction"] == []
     bench.engine.close()
 
 
@@ -368,7 +368,9 @@ def test_no_more_is_begun_than_there_is_room_for(tmp_path: Path, caplog: pytest.
     compact(bench)
     compact(bench)
     assert len(pairs(bench)) == 40
-    assert "MiB needed" in bench.engine.compaction_problems["keyed-0"]
+    (problem,) = bench.engine.problems()["compaction"]
+    assert problem.startswith("keyed-0: ")
+    assert "MiB needed" in problem
     assert len([record for record in caplog.records if "until there is room" in record.message]) == 1
     assert not any(change.path.endswith(".cleaned") for change in files.changes)
     files.free = 5000  # two segments of ten
@@ -382,7 +384,7 @@ def test_no_more_is_begun_than_there_is_room_for(tmp_path: Path, caplog: pytest.
     compact(bench)
     compact(bench)
     assert len(pairs(bench)) == 3
-    assert bench.engine.compaction_problems == {}
+    assert bench.engine.problems()["compaction"] == []
     bench.engine.close()
 
 

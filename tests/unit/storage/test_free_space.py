@@ -11,10 +11,6 @@ from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
 from penstock.runtime.files import RealFiles
-from penstock.storage.admission.write_gate import WriteGate
-from penstock.storage.data_directory import DataDirectory
-from penstock.storage.engine.free_space import FreeSpace
-from penstock.testing.inline_worker import InlineWorker
 from tests.support.engine_bench import TOPIC, EngineBench
 
 MIB = 1 << 20
@@ -35,50 +31,50 @@ def files() -> ScarceFiles:
     return ScarceFiles()
 
 
-def watch_over(root: Path, files: ScarceFiles, reserve: int = 2 * MIB) -> tuple[FreeSpace, WriteGate]:
-    gate = WriteGate("the disk is nearly full")
-    data = DataDirectory(files, root)
-    watch = FreeSpace(files, data, gate, InlineWorker(), min_free_bytes=20 * MIB, reserve_bytes=reserve)
-    watch.start()
-    return watch, gate
+class Watched(EngineBench):
+    """An engine that wants 20 MiB free, some of them in its reserve."""
+
+    def __init__(self, root: Path, files: ScarceFiles, reserve: int = 2 * MIB) -> None:
+        super().__init__(root, files, min_free_bytes=20 * MIB, reserve_bytes=reserve)
+        self.scarce = files
+        self.start()
+        self.settle()
+
+    def accepts(self, room: int) -> bool:
+        """Whether writes are taken at the next look, with so much free."""
+        self.scarce.room = room
+        self.clock.advance(self.engine.settings.disk_check_interval_ms)
+        self.engine.tick()
+        self.settle()
+        return self.engine.accepts_writes()
 
 
 @pytest.mark.feature("F-13")
 @pytest.mark.feature("F-06")
 def test_refuses_below_the_limit_and_recovers_by_itself(tmp_path: Path, files: ScarceFiles) -> None:
-    watch, gate = watch_over(tmp_path, files)
-
-    def accepts(room: int) -> bool:
-        files.room = room
-        watch.look()
-        return gate.accepts_writes
-
-    assert [accepts(room * MIB) for room in (100, 19, 21, 100)] == [True, False, False, True]
+    bench = Watched(tmp_path, files)
+    assert [bench.accepts(room * MIB) for room in (100, 19, 21, 100)] == [True, False, False, True]
 
 
 def test_the_reserve_counts_as_room_and_is_given_back(tmp_path: Path, files: ScarceFiles) -> None:
-    watch, gate = watch_over(tmp_path, files)
+    bench = Watched(tmp_path, files)
     assert (tmp_path / "reserve").stat().st_blocks * 512 >= 2 * MIB
-    files.room = 20 * MIB
-    watch.look()
-    assert gate.accepts_writes
-    files.room = 2 * MIB
-    watch.look()
+    assert bench.accepts(20 * MIB)
+    bench.accepts(2 * MIB)
     assert not (tmp_path / "reserve").exists()
-    assert watch.free_bytes == 2 * MIB
-    files.room = 1000 * MIB
-    watch.look()
+    assert bench.engine.free_space.free_bytes == 2 * MIB
+    bench.accepts(1000 * MIB)
     assert (tmp_path / "reserve").exists()
 
 
 def test_an_old_reserve_is_taken_over_or_replaced(tmp_path: Path, files: ScarceFiles) -> None:
-    watch_over(tmp_path, files)
+    Watched(tmp_path, files)
     inode = (tmp_path / "reserve").stat().st_ino
-    watch_over(tmp_path, files)
+    Watched(tmp_path, files)
     assert (tmp_path / "reserve").stat().st_ino == inode
-    watch_over(tmp_path, files, reserve=1 * MIB)
+    Watched(tmp_path, files, reserve=1 * MIB)
     assert (tmp_path / "reserve").stat().st_size == 1 * MIB
-    watch_over(tmp_path, files, reserve=0)
+    Watched(tmp_path, files, reserve=0)
     assert not (tmp_path / "reserve").exists()
 
 

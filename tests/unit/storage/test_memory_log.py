@@ -14,13 +14,13 @@ from penstock.model.batch import check_batch, read_header
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
 from penstock.storage.admission.producer_state import EXPIRATION_MS
-from penstock.storage.engine.maintenance import LOGS_SEEN_PER_TICK
 from penstock.storage.interface import LogConfig, LogState
+from penstock.storage.loop_calls import LoopCalls
 from penstock.storage.memory.engine import MemoryEngine
 from penstock.storage.memory.log import MemoryLog
 from penstock.storage.memory.segment import SEGMENT_BYTES_MAX
 from penstock.storage.observer import SilentObserver
-from penstock.testing.clock import ManualClock
+from penstock.storage.pace import LOGS_SEEN_PER_TICK
 from penstock.testing.inline_worker import InlineWorker
 from tests.support.engine_bench import TOPIC, MemoryBench
 from tests.unit.storage.log_rig import make_batch, values_of
@@ -208,10 +208,11 @@ def test_the_engine_drives_itself() -> None:
     asyncio.run(run())
 
 
-def test_a_tick_after_the_loop_has_ended_is_dropped() -> None:
-    engine = MemoryEngine(StorageSettings(), clock=ManualClock(), worker=InlineWorker())
+def test_a_call_after_the_loop_has_ended_is_dropped() -> None:
+    calls = LoopCalls()
     loop = asyncio.new_event_loop()
-    engine.start(lambda log: None, loop.call_soon_threadsafe, background=False)
+    calls.start(loop.call_soon_threadsafe)
     loop.close()
-    engine.call_soon(engine.tick)
-    engine.close()
+    called: list[int] = []
+    calls.soon(called.append, 1)
+    assert called == []

@@ -71,19 +71,19 @@ def test_flushed_compacted_and_recovered_by_the_worker_process(tmp_path: Path) -
     loop.run_until(lambda: log.flushed == 3000, "everything is flushed")
     before = log.size_bytes
     loop.run_until(lambda: log.size_bytes < before / 2, "the log is compacted")
-    assert engine.worker.pid is not None  # type: ignore[attr-defined]
+    assert engine.context.worker.pid is not None  # type: ignore[attr-defined]
     append(log, 50)
     loop.run_until(lambda: log.flushed == 3500, "everything is flushed")
     # As kill -9 leaves it: nothing is closed but the lock, so that this process may take it again.
-    engine._upkeep.stop()
+    engine.maintenance.stop()
     engine.commit.stop()
     assert engine._lock is not None
     engine._lock.release()
     again = open_engine(tmp_path, loop)
-    assert again.worker.pid is not None  # type: ignore[attr-defined]
+    assert again.context.worker.pid is not None  # type: ignore[attr-defined]
     recovered = again.log(PARTITION)
     assert recovered.log_end == 3500
     assert recovered.unsnapshotted_bytes == 0
     again.close()
-    engine.worker.close()
-    engine.disk_thread.close()
+    engine.context.worker.close()
+    engine.context.disk_thread.close()

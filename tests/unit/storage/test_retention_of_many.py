@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from penstock.model.ids import PartitionId
-from penstock.storage.engine.maintenance import LOGS_SEEN_PER_TICK
+from penstock.storage.pace import LOGS_SEEN_PER_TICK
 from tests.support.engine_bench import TOPIC, EngineBench, MemoryBench
 
 COUNT = 2 * LOGS_SEEN_PER_TICK + 50

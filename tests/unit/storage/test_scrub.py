@@ -27,7 +27,7 @@ def scrubbed(bench: EngineBench, seconds: int) -> int:
         bench.clock.advance(1000)
         bench.engine.tick()
         bench.settle()
-    return bench.engine.scrubbed_bytes
+    return bench.engine.scrub.scrubbed_bytes
 
 
 @pytest.mark.feature("P-04")

@@ -43,8 +43,8 @@ class CompactedLog(Protocol[AnySegment_co]):
     def segments(self) -> tuple[AnySegment_co, ...]: ...
 
 
-class Dirt(NamedTuple, Generic[AnySegment]):
-    """How much of a log there is to compact."""
+class Cleanable(NamedTuple, Generic[AnySegment]):
+    """The part of a log that may be compacted, and how dirty it is."""
 
     segments: Sequence[AnySegment]  # from the first of the log to the last that may be touched
     first_dirty: int
@@ -55,7 +55,7 @@ class Dirt(NamedTuple, Generic[AnySegment]):
         return self.ratio > 0 and (self.is_overdue or self.ratio >= config.min_cleanable_dirty_ratio)
 
 
-def measure_dirt(log: CompactedLog[AnySegment], first_dirty: int, now_ms: int) -> Dirt[AnySegment]:
+def measure_cleanable(log: CompactedLog[AnySegment], first_dirty: int, now_ms: int) -> Cleanable[AnySegment]:
     config = log.config
     first_dirty = min(max(first_dirty, log.log_start), log.log_end)
     cleanable: list[AnySegment] = []
@@ -69,11 +69,11 @@ def measure_dirt(log: CompactedLog[AnySegment], first_dirty: int, now_ms: int) -
     dirty_bytes = sum(segment.size for segment in dirty)
     lag_ms = config.max_compaction_lag_ms
     overdue = lag_ms < FOREVER and any(0 <= segment.first_timestamp < now_ms - lag_ms for segment in dirty)
-    return Dirt(cleanable, first_dirty, dirty_bytes / total if total else 0.0, overdue)
+    return Cleanable(cleanable, first_dirty, dirty_bytes / total if total else 0.0, overdue)
 
 
 def active_is_overdue(log: CompactedLog[AnySegment], now_ms: int) -> bool:
-    """The active segment is never compacted: with max.compaction.lag.ms it must not stay active for ever."""
+    """The active segment is never compacted: with max.compaction.lag.ms it must not stay active without end."""
     lag_ms = log.config.max_compaction_lag_ms
     if lag_ms == FOREVER or not log.segments:
         return False

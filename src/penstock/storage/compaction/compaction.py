@@ -30,6 +30,7 @@ from penstock.runtime.files import Files
 from penstock.storage import layout
 from penstock.storage.compaction.clean_batch import BatchCleaner
 from penstock.storage.compaction.key_map import KEY_COUNT_MAX, KeyMap
+from penstock.storage.compaction.report import CleanedGroup, CompactionReport
 from penstock.storage.segment.aborted_index import AbortedEntry, AbortedIndex, AbortedRanges
 from penstock.storage.segment.batch_scanner import BatchScanner
 from penstock.storage.segment.segment_entry import SegmentEntry
@@ -52,25 +53,6 @@ class CompactionRequest(NamedTuple):
     key_count_max: int = KEY_COUNT_MAX
     without_holes: Collection[int] = ()  # base offsets of segments in which no offset may be missing
     aborted: Sequence[AbortedEntry] = ()  # every transaction that was aborted and began in these segments
-
-
-class CleanedGroup(NamedTuple):
-    """Segments that become one; `path` is the output, `entry` describes it."""
-
-    base_offsets: Sequence[int]
-    path: Path
-    entry: SegmentEntry
-    aborted: Sequence[AbortedEntry] = ()
-
-
-class CompactionReport(NamedTuple):
-    groups: Sequence[CleanedGroup]
-    clean_end: int  # everything below was compared with everything below
-    bytes_before: int
-    bytes_after: int
-    keyless_count: int
-    undecodable: Sequence[str]
-    seconds: float
 
 
 class DamagedSegment(Exception):

@@ -4,39 +4,49 @@
     log       the open log; the first call recovers it, which is short (see `recovery.tail_recovery`)
     remove    the topic's directory goes to the trash in one rename, and is emptied by a thread
 
-The engine drives itself: a thread brings a tick onto the event loop four times a second, in which `upkeep` starts what
-is due. Everything else happens on the event loop, except what waits for the disk (thread) or runs Python at length
-(worker process). Built by `DiskEngine.open`, which takes the directory's lock; ended by `close`.
+The engine drives itself: a thread brings a tick onto the event loop four times a second, in which its jobs
+(`engine.jobs`) start what is due. Everything else happens on the event loop, except work that waits for the disk
+(thread) or runs Python at length (worker process). Built by `DiskEngine.open`, which takes the directory's lock; ended
+by `close`.
 """
 
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from penstock.config.settings import StorageSettings
 from penstock.model.ids import PartitionId, TopicId
 from penstock.runtime.clock import Clock, SystemClock
 from penstock.runtime.files import Files, RealFiles
-from penstock.runtime.worker import ProcessWorker, ThreadWorker, Worker
+from penstock.runtime.worker import ProcessWorker, ThreadWorker
 from penstock.storage.admission.write_gate import WriteGate
 from penstock.storage.data_directory import DataDirectory
 from penstock.storage.engine.catalog import Catalog, CataloguedLog
-from penstock.storage.engine.declared_logs import Declared, UnopenedLogs
-from penstock.storage.engine.maintenance import Upkeep
+from penstock.storage.engine.context import EngineContext
+from penstock.storage.engine.damaged_logs import DamagedLogs
+from penstock.storage.engine.declared_logs import DeclaredLogs
+from penstock.storage.engine.jobs.checkpoints import Checkpoints
+from penstock.storage.engine.jobs.compaction import Compaction
+from penstock.storage.engine.jobs.free_space import FreeSpace
+from penstock.storage.engine.jobs.opening import Opening
+from penstock.storage.engine.jobs.retention import Retention
+from penstock.storage.engine.jobs.scrub import Scrub
+from penstock.storage.engine.jobs.trash import EmptyTrash
+from penstock.storage.engine.log_work import LogWork
+from penstock.storage.engine.maintenance import Maintenance
+from penstock.storage.engine.open_logs import OpenLogs
 from penstock.storage.engine.trash import Trash
 from penstock.storage.flush.file_cache import LruFileCache
 from penstock.storage.flush.flushable import Flushable
 from penstock.storage.flush.group_commit import FlushMode, GroupCommit
-from penstock.storage.flush.sync_cost import SyncCost
 from penstock.storage.interface import FlushListener, LogConfig, LogState
 from penstock.storage.lock import DirectoryLock
-from penstock.storage.log.context import LogContext, LogIdentity
+from penstock.storage.log.context import LogContext
 from penstock.storage.log.log import DiskLog
-from penstock.storage.log.recovered_log import RecoveredLog
+from penstock.storage.loop_calls import LoopCalls
 from penstock.storage.metadata.store import MetadataStore
 from penstock.storage.observer import EngineObserver, SilentObserver
 
@@ -53,59 +63,72 @@ class DiskEngine:
 
     def __init__(
         self,
-        *,
         data: DataDirectory,
-        files: Files,
         metadata: MetadataStore,
         settings: StorageSettings,
-        clock: Clock,
-        worker: Worker,
-        disk_thread: Worker,
-        observer: EngineObserver | None = None,
-        cost: SyncCost | None = None,
+        context: EngineContext,
+        *,
         catalog: Catalog | None = None,
+        lock: DirectoryLock | None = None,
     ) -> None:
-        """The directory is adopted and locked. `worker` runs Python at length, `disk_thread` waits for the disk."""
+        """The directory is adopted, and locked by `lock` if that is given."""
         self.data = data
         self.metadata = metadata
         self.settings = settings
-        self.clock = clock
-        self.worker = worker
-        self.disk_thread = disk_thread
-        self.observer = observer or SilentObserver()
-        self.files = files
-        self.file_cache = LruFileCache(files, settings.open_files_max)
+        self.context = context
+        self.catalog = catalog or Catalog(None)
+        self._lock = lock
+        self._is_recovered = False
+        self._on_flushed: FlushListener | None = None
+        self.orphans: Sequence[Path] = []  # directories below topics/ that no topic and no deletion explains
+        self._loop = LoopCalls()
+        self.gate = WriteGate("the disk is nearly full")
+        self.file_cache = LruFileCache(data.files, settings.open_files_max)
         self.commit = GroupCommit(
-            files,
+            data.files,
             data.root,
             mode=FlushMode(settings.flush.value),
             interval_ms=settings.flush_interval_ms,
-            observer=self.observer,
-            cost=cost,
+            observer=context.observer,
+            cost=context.cost,
         )
-        self.gate = WriteGate("the disk is nearly full")
-        self._log_context = LogContext(
-            files=files,
+        self.trash = Trash(data, metadata.topics)
+        self._declared = DeclaredLogs(data, metadata.logs, context.clock, context.observer)
+        self._damaged = DamagedLogs(self._declared, self._loop, context.observer)
+        self._logs = self._new_logs()
+        self._work = LogWork(context, data.files, self._logs, self._loop, self._failed)
+        self._checkpoints = Checkpoints(
+            self._work, interval_ms=settings.checkpoint_interval_ms, bytes_max=settings.checkpoint_bytes
+        )
+        self._retention = Retention(self._work, interval_ms=settings.retention_check_interval_ms)
+        self.free_space = FreeSpace(self._work, data, self.gate, settings)
+        self._compaction = Compaction(self._work, settings, self._checkpoints, self.free_space, self.catalog)
+        self.scrub = Scrub(self._work, bytes_per_second=settings.scrub_bytes_per_second)
+        self.maintenance = Maintenance(
+            self._work,
+            [
+                self._checkpoints,
+                self._retention,
+                self.free_space,
+                EmptyTrash(self._work, self.trash),
+                self._compaction,
+                self.scrub,
+                Opening(self._declared, self._loop, self.log),
+            ],
+        )
+
+    def _new_logs(self) -> OpenLogs:
+        context = LogContext(
+            files=self.data.files,
             cache=self.file_cache,
             commit=self.commit,
             gate=self.gate,
-            journal=metadata.logs,
-            observer=self.observer,
-            verify_on_read=settings.verify_on_read.value,
-            on_damage=self._found_damage,
+            journal=self.metadata.logs,
+            observer=self.context.observer,
+            verify_on_read=self.settings.verify_on_read.value,
+            on_damage=self._damaged.report,
         )
-        self.catalog = catalog or Catalog(None)
-        self.damaged: dict[PartitionId, str] = {}
-        self.trash = Trash(files, data, metadata.topics)
-        self.orphans: Sequence[Path] = []  # directories below topics/ that no topic and no deletion explains
-        self._lock: DirectoryLock | None = None
-        self._unopened = UnopenedLogs(files, data, metadata.logs, clock, self.observer)
-        self._declared = self._unopened.declared
-        self._logs: dict[PartitionId, DiskLog] = {}
-        self._is_recovered = False
-        self._on_flushed: FlushListener | None = None
-        self._call_soon: Callable[..., object] | None = None
-        self._upkeep = Upkeep(self)
+        return OpenLogs(context, self._declared, self._damaged, self.data.topics)
 
     @classmethod
     def open(
@@ -118,57 +141,59 @@ class DiskEngine:
         observer: EngineObserver | None = None,
     ) -> Self:
         """Take over a data directory. DataDirectoryError with a message for people if that cannot be."""
-        files = files or RealFiles()
-        data = DataDirectory(files, root)
+        data = DataDirectory(files or RealFiles(), root)
         data.create()
         lock = DirectoryLock(data.lock)
         metadata = None
         try:
             data.adopt()
             metadata = MetadataStore(data.metadata, must_exist=data.has_records())
-            engine = cls(
-                data=data,
-                files=files,
-                metadata=metadata,
-                settings=settings,
+            context = EngineContext(
                 clock=clock or SystemClock(),
                 worker=ProcessWorker(),
                 disk_thread=ThreadWorker("penstock-disk"),
-                observer=observer,
-                catalog=Catalog(data.catalog, trusted=data.was_stopped_cleanly()),
+                observer=observer or SilentObserver(),
             )
+            catalog = Catalog(data.catalog, trusted=data.was_stopped_cleanly())
+            return cls(data, metadata, settings, context, catalog=catalog, lock=lock)
         except BaseException:
             if metadata is not None:
                 metadata.close()
             lock.release()
             raise
-        engine._lock = lock
-        return engine
 
     # --- partitions ------------------------------------------------------------------------------------
 
     def declare(self, topic: str, partition: PartitionId, config: LogConfig, leader_epoch: int) -> None:
-        self._declared[partition] = Declared(topic, config, leader_epoch)
+        self._declared.declare(topic, partition, config, leader_epoch)
 
     def configure(self, partition: PartitionId, config: LogConfig) -> None:
-        self._declared[partition].config = config
+        self._declared.get(partition).config = config
         log = self._logs.get(partition)
         if log is not None:
             log.set_config(config)
 
     def log(self, partition: PartitionId) -> DiskLog:
-        return self._logs.get(partition) or self._open_log(partition)
+        log = self._logs.get(partition)
+        if log is None:
+            log = self._logs.open(partition)
+            if log.unsnapshotted_bytes:
+                self._checkpoints.written(log)
+        return log
+
+    def open_logs(self) -> Iterable[DiskLog]:
+        return self._logs.all()
 
     def remove(self, partition: PartitionId) -> None:
         """The files of the whole topic go with the first of its partitions: only topics are deleted."""
-        declared = self._unopened.forget(partition)
-        self.damaged.pop(partition, None)
+        declared = self._declared.forget(partition)
+        self._damaged.forget(partition)
         self.catalog.forget(partition)
-        log = self._logs.pop(partition, None)
+        log = self._logs.remove(partition)
         if log is not None:
-            log.take_offline()
-            self._upkeep.forget(log)
-            self.commit.forget(log, lambda: self.file_cache.forget_below(log.directory))
+            directory = log.directory
+            self.maintenance.forget(log)
+            self.commit.forget(log, lambda: self.file_cache.forget_below(directory))
         self.trash.discard(declared.topic, partition.topic_id)
 
     def is_leaving(self, topic_id: TopicId) -> bool:
@@ -176,60 +201,40 @@ class DiskEngine:
 
     def restart_at(self, partition: PartitionId, offset: int) -> None:
         log = self.log(partition)
-        if log.is_saving or log.flushed < log.log_end or self._upkeep.is_busy(log):
-            raise BlockingIOError(f"{log.topic}-{partition.partition} is busy")
+        if log.is_saving or log.flushed < log.log_end or self._work.is_busy(log):
+            raise BlockingIOError(f"{log.name} is busy")
         log.save_log_start(offset)
-        self._upkeep.forget(log)
+        self.maintenance.forget(log)
         log.restart_at(offset)
-
-    def declared_partitions(self) -> Iterable[PartitionId]:
-        return self._declared
-
-    def open_logs(self) -> Iterable[DiskLog]:
-        return self._logs.values()
-
-    def is_current(self, log: DiskLog) -> bool:
-        """Whether the log is still in use; its topic may have been deleted."""
-        return self._logs.get(log.partition) is log
-
-    def is_declared(self, partition: PartitionId) -> bool:
-        return partition in self._declared
-
-    def has_files(self, partition: PartitionId) -> bool:
-        return self.files.exists(self._unopened.directory(partition))
-
-    def is_open(self, partition: PartitionId) -> bool:
-        return partition in self._logs
-
-    @property
-    def compaction_problems(self) -> dict[str, str]:
-        """Why logs that should be compacted are not, by partition."""
-        return self._upkeep.cleaner.setbacks.problems
-
-    @property
-    def scrubbed_bytes(self) -> int:
-        return self._upkeep.scrubber.scrubbed_bytes
-
-    @property
-    def free_bytes(self) -> int:
-        """Free space at the last look."""
-        return self._upkeep.disk_watch.free_bytes
 
     def accepts_writes(self) -> bool:
         return self.gate.accepts_writes
+
+    # --- what an operator should know ------------------------------------------------------------------
+
+    @property
+    def damaged(self) -> Mapping[PartitionId, str]:
+        """Logs with bytes that are not what was written, and why."""
+        return self._damaged.reasons
+
+    def problems(self) -> dict[str, list[str]]:
+        found = {"compaction": [f"{name}: {reason}" for name, reason in self._compaction.problems().items()]}
+        if self.orphans:
+            found["orphans"] = [f"directories that belong to no topic: {len(self.orphans)}; the log names them"]
+        return found
 
     # --- running ---------------------------------------------------------------------------------------
 
     def recover(self) -> None:
         """Any thread, once, when all partitions are declared. Waits for the disk, for long after a crash."""
-        self.orphans = self.trash.sort_out(self._declared)
+        self.orphans = self.trash.sort_out(self._declared.partitions())
         for orphan in self.orphans:
             _log.error(
                 "%s belongs to no topic that meta.db knows, and no deletion is recorded; it is left as it is:"
                 " restore the meta.db that belongs to it, or move it away", orphan,
             )  # fmt: skip
         if not self.data.was_stopped_cleanly():
-            self._unopened.recover_tails(self.worker)
+            self._declared.recover_tails(self.context.worker)
         self.data.mark_running()
         self._is_recovered = True
 
@@ -244,40 +249,32 @@ class DiskEngine:
     ) -> None:
         """After `recover`, or waits for it. Without `background` the caller ticks and flushes."""
         self._on_flushed = on_flushed
-        self._call_soon = call_soon
+        self._loop.start(call_soon)
         if not self._is_recovered:
             self.recover()
-        self._unopened.take_over_tails()
+        self._declared.take_over_tails()
         self.commit.start(self._flushed, call_soon, call_next=call_next, after_round=after_round, in_thread=background)
-        self._upkeep.start(in_thread=background)
-
-    def call_soon(self, function: Callable[..., object], *args: Any) -> None:
-        """Bring a call onto the event loop; dropped when the loop has ended."""
-        assert self._call_soon is not None
-        try:
-            self._call_soon(function, *args)
-        except RuntimeError:
-            _log.debug("the event loop is closed")
+        self.maintenance.start(in_thread=background)
 
     def tick(self) -> None:
         """Loop thread: start what is due. Called by the engine's own thread, or by a test."""
-        self._upkeep.tick()
+        self.maintenance.tick()
 
     def run_retention(self, now_ms: int) -> int:
         """Start deleting what retention allows, in all open logs; returns the segments that are on their way out."""
-        return self._upkeep.run_retention(now_ms)
+        return self._retention.run(now_ms)
 
     def close(self) -> None:
         """Flush everything, write recovery points and the clean marker, release the lock. Waits for the disk."""
-        self._upkeep.stop()
-        self.worker.close()
-        self.disk_thread.close()
-        self._upkeep.go_on()
+        self.maintenance.stop()
+        self.context.worker.close()
+        self.context.disk_thread.close()
+        self._work.finish()
         self.commit.stop()
         clean = self._close_logs()
         self.catalog.record(
             CataloguedLog(log.topic, log.partition, [segment.entry() for segment in log.segments])
-            for log in self._logs.values()
+            for log in self._logs.all()
         )
         self.catalog.close()
         self.file_cache.close()
@@ -292,69 +289,33 @@ class DiskEngine:
 
     # --- internals -------------------------------------------------------------------------------------
 
-    def _open_log(self, partition: PartitionId) -> DiskLog:
-        declared = self._declared[partition]
-        started = time.perf_counter()
-        recovered = self._unopened.found(partition)
-        identity = LogIdentity(declared.topic, partition, self._unopened.directory(partition), self.data.topics)
-        log = DiskLog(
-            self._log_context, identity, recovered, config=declared.config, leader_epoch=declared.leader_epoch
-        )
-        self._logs[partition] = log
-        self._report(log, recovered, time.perf_counter() - started)
-        if log.unsnapshotted_bytes:
-            self._upkeep.written(log)
-        return log
-
-    def _report(self, log: DiskLog, recovered: RecoveredLog, seconds: float) -> None:
-        self.observer.recovered(seconds, recovered.scanned_bytes, recovered.cut_bytes)
-        for note in recovered.notes:
-            _log.warning("%s-%d: %s", log.topic, log.partition.partition, note)
-        if recovered.damage is not None:
-            self._damage(log.partition, recovered.damage.reason)
-
-    def _found_damage(self, log: LogIdentity, position: int, reason: str) -> None:
-        """Any thread: a read found bytes that are not what was written."""
-        self.call_soon(self._damage, log.partition, f"{reason} at byte {position}")
-
-    def _damage(self, partition: PartitionId, reason: str) -> None:
-        log = self._logs.get(partition)
-        if log is None:
-            return
-        self.observer.corrupt_batch()
-        if log.partition not in self.damaged:
-            self.damaged[log.partition] = reason
-            _log.error(
-                "%s-%d is damaged: %s; it is readable up to offset %d and refuses writes, see `penstock log verify`",
-                log.topic, log.partition.partition, reason, log.readable_end,
-            )  # fmt: skip
-
     def _flushed(self, log: Flushable) -> None:
         assert isinstance(log, DiskLog)
         if log.state is LogState.OFFLINE:
-            self.report_failed(log)
+            self._failed(log)
             return
-        self._upkeep.written(log)
+        self._checkpoints.written(log)
         if self._on_flushed is not None:
             self._on_flushed(log)
 
-    def report_failed(self, log: DiskLog) -> None:
-        """Loop thread: a sync of this log failed."""
-        _log.error("%s-%d is offline: a flush failed; a restart recovers it", log.topic, log.partition.partition)
+    def _failed(self, log: DiskLog) -> None:
+        """A sync of this log failed, which took it offline."""
+        _log.error("%s is offline: a flush failed; a restart recovers it", log.name)
         if self._on_flushed is not None:
             self._on_flushed(log)
 
     def _close_logs(self) -> bool:
         """Two syncs of the whole file system instead of several per log. False if something could not be saved."""
-        handle = self.files.open_directory(self.data.root)
+        files, logs = self.data.files, list(self._logs.all())
+        handle = files.open_directory(self.data.root)
         try:
-            self.files.sync_all(handle)
-            for log in self._logs.values():
+            files.sync_all(handle)
+            for log in logs:
                 log.close(synced=True)
-            self.files.sync_all(handle)
+            files.sync_all(handle)
         except OSError as error:
             _log.error("not a clean stop: %s", error)
             return False
         finally:
             handle.close()
-        return not any(log.state is LogState.OFFLINE for log in self._logs.values())
+        return not any(log.state is LogState.OFFLINE for log in logs)

@@ -16,7 +16,6 @@ from collections.abc import Collection
 from pathlib import Path
 
 from penstock.model.ids import PartitionId, TopicId
-from penstock.runtime.files import Files
 from penstock.storage.data_directory import DataDirectory
 from penstock.storage.metadata.topics import StoredTopics
 
@@ -24,8 +23,8 @@ from penstock.storage.metadata.topics import StoredTopics
 class Trash:
     """Owned by the log engine."""
 
-    def __init__(self, files: Files, data: DataDirectory, topics: StoredTopics) -> None:
-        self._files = files
+    def __init__(self, data: DataDirectory, topics: StoredTopics) -> None:
+        self._files = data.files
         self._data = data
         self._topics = topics
         self._leaving: dict[TopicId, Path] = {}  # recorded as deleted; where the directory was

@@ -41,12 +41,16 @@ class LogIdentity(NamedTuple):
         return directories
 
 
-OnDamage = Callable[[LogIdentity, int, str], None]
-"""Any thread: a log is damaged at this byte position, for this reason."""
+class DamageFound(NamedTuple):
+    """Bytes at `position` of a segment are not what was written; the log is readable up to `readable_end`."""
+
+    position: int
+    reason: str
+    readable_end: int
 
 
-def _ignore_damage(log: LogIdentity, position: int, reason: str) -> None:
-    pass
+OnDamage = Callable[[LogIdentity, DamageFound], None]
+"""Called in any thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,5 +63,5 @@ class LogContext:
     gate: WriteGate
     journal: LogJournal
     observer: EngineObserver
-    verify_on_read: str = "first"
-    on_damage: OnDamage = _ignore_damage
+    verify_on_read: str
+    on_damage: OnDamage

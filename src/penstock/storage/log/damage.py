@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.storage.admission.condition import LogCondition
 from penstock.storage.interface import LogState
-from penstock.storage.log.context import LogIdentity, OnDamage
+from penstock.storage.log.context import DamageFound, LogIdentity, OnDamage
 from penstock.storage.log.segment_list import SegmentList
 from penstock.storage.segment.segment import Segment
 
@@ -31,5 +31,6 @@ class DamageReporter:
         if segment in self._segments.all and self._condition.state is not LogState.OFFLINE:
             is_inside = segment.base_offset <= offset <= segment.end_offset
             self._condition.damage(offset if is_inside else segment.base_offset)
-            self._on_damage(self._identity, position, f"{segment.path.name}: {reason}")
+            found = DamageFound(position, f"{segment.path.name}: {reason}", self._condition.readable_end)
+            self._on_damage(self._identity, found)
         return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{segment.path.name}: {reason} at byte {position}")

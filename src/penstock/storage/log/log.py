@@ -127,6 +127,11 @@ class DiskLog:
     # --- what it is ------------------------------------------------------------------------------------
 
     @property
+    def name(self) -> str:
+        """For people: topic-partition."""
+        return self.identity.name
+
+    @property
     def state(self) -> LogState:
         return self._condition.state
 

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from penstock.runtime.worker import WorkerDied
-from penstock.storage.compaction.cleanable import FOREVER, Dirt, active_is_overdue, measure_dirt
-from penstock.storage.compaction.cleaner import tell_compacted
-from penstock.storage.compaction.compaction import CompactionReport
+from penstock.runtime.clock import Clock
+from penstock.runtime.worker import Worker, WorkerDied
+from penstock.storage.compaction.cleanable import FOREVER, Cleanable, active_is_overdue, measure_cleanable
+from penstock.storage.compaction.report import CompactionReport, log_report
 from penstock.storage.interface import LogState
+from penstock.storage.loop_calls import LoopCalls
 from penstock.storage.memory import compaction
 from penstock.storage.memory.compaction import CleaningRules, CleaningTally, RunLost
 from penstock.storage.memory.log import MemoryLog
 from penstock.storage.memory.segment import MemorySegment
-
-if TYPE_CHECKING:
-    from penstock.storage.memory.engine import MemoryEngine
+from penstock.storage.observer import EngineObserver
 
 _log = logging.getLogger(__name__)
 
@@ -34,33 +33,46 @@ Run = Generator[Callable[[], Any], Any, None]
 class MemoryCleaner:
     """Owned by the engine. Loop thread."""
 
-    def __init__(self, engine: MemoryEngine) -> None:
-        self._engine = engine
+    def __init__(
+        self,
+        open_logs: Callable[[], Iterable[MemoryLog]],
+        clock: Clock,
+        worker: Worker,
+        loop: LoopCalls,
+        observer: EngineObserver,
+        *,
+        interval_ms: int,
+    ) -> None:
+        self._open_logs = open_logs
+        self._clock = clock
+        self._worker = worker
+        self._loop = loop
+        self._observer = observer
+        self._interval_ms = interval_ms
         self._running: Run | None = None
         self._checked_ms = -FOREVER
         self._uncleanable: set[MemoryLog] = set()
 
     def tick(self, now_ms: int) -> None:
         """`now_ms`: a clock that does not jump."""
-        interval_ms = self._engine.settings.compaction_check_interval_ms
-        if self._running is None and now_ms - self._checked_ms >= interval_ms and not self.run():
+        if self._running is None and now_ms - self._checked_ms >= self._interval_ms and not self.run():
             self._checked_ms = now_ms
 
     def run(self) -> bool:
         """Start on the dirtiest log that is due; False if there is none."""
-        now_ms = self._engine.clock.now_ms()
-        due: list[tuple[MemoryLog, Dirt[MemorySegment]]] = []
-        for log in self._engine.open_logs():
+        now_ms = self._clock.now_ms()
+        due: list[tuple[MemoryLog, Cleanable[MemorySegment]]] = []
+        for log in self._open_logs():
             if log.config.cleanup_compact and log not in self._uncleanable:
                 if active_is_overdue(log, now_ms):
                     log.roll()
-                dirt = measure_dirt(log, log.first_dirty, now_ms)
-                if dirt.is_due(log.config):
-                    due.append((log, dirt))
+                cleanable = measure_cleanable(log, log.first_dirty, now_ms)
+                if cleanable.is_due(log.config):
+                    due.append((log, cleanable))
         if not due:
             return False
-        log, dirt = max(due, key=lambda item: item[1].ratio)
-        self._running = self._compact(log, dirt, now_ms)
+        log, cleanable = max(due, key=lambda item: item[1].ratio)
+        self._running = self._compact(log, cleanable, now_ms)
         self._go_on(log, None, None)
         return True
 
@@ -70,13 +82,13 @@ class MemoryCleaner:
     def forget(self, log: MemoryLog) -> None:
         self._uncleanable.discard(log)
 
-    def _compact(self, log: MemoryLog, dirt: Dirt[MemorySegment], now_ms: int) -> Run:
+    def _compact(self, log: MemoryLog, cleanable: Cleanable[MemorySegment], now_ms: int) -> Run:
         run_id = uuid.uuid4().hex
-        started_ms = self._engine.clock.monotonic_ms()
+        started_ms = self._clock.monotonic_ms()
         bytes_before = log.size_bytes
-        end = dirt.segments[-1].end_offset
+        end = cleanable.segments[-1].end_offset
         rules = CleaningRules(
-            dirt.first_dirty,
+            cleanable.first_dirty,
             log.producer_last_offsets(),
             now_ms,
             log.config.delete_retention_ms,
@@ -84,9 +96,9 @@ class MemoryCleaner:
         )
         yield partial(compaction.begin, run_id, rules)
         covered: list[MemorySegment] = []
-        for segment in dirt.segments:
+        for segment in cleanable.segments:
             covered.append(segment)
-            is_dirty = segment.end_offset > dirt.first_dirty
+            is_dirty = segment.end_offset > cleanable.first_dirty
             if is_dirty and not (yield partial(compaction.map_segment, run_id, segment)):
                 break
         for segment in covered:
@@ -96,9 +108,9 @@ class MemoryCleaner:
             log.put_cleaned(segment, cleaned or segment)
         tally: CleaningTally = yield partial(compaction.end, run_id)
         log.first_dirty = tally.clean_end
-        seconds = (self._engine.clock.monotonic_ms() - started_ms) / 1000
-        self._engine.observer.compacted(seconds)
-        tell_compacted(log, CompactionReport((), tally.clean_end, bytes_before, log.size_bytes, *tally[1:], seconds))
+        seconds = (self._clock.monotonic_ms() - started_ms) / 1000
+        self._observer.compacted(seconds)
+        log_report(log, CompactionReport((), tally.clean_end, bytes_before, log.size_bytes, *tally[1:], seconds))
 
     def _go_on(self, log: MemoryLog, result: Any, error: BaseException | None) -> None:
         if self._running is None:
@@ -115,5 +127,4 @@ class MemoryCleaner:
             self._uncleanable.add(log)
             _log.error("%s-%d is not compacted any more: %r", log.topic, log.partition.partition, failure)
         else:
-            engine = self._engine
-            engine.worker.submit(lambda *answer: engine.call_soon(self._go_on, log, *answer), task)
+            self._worker.submit(lambda *answer: self._loop.soon(self._go_on, log, *answer), task)

@@ -11,20 +11,20 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 from penstock.config.settings import StorageSettings
 from penstock.model.ids import PartitionId, TopicId
 from penstock.runtime.clock import Clock, SystemClock
 from penstock.runtime.ticker import Ticker
 from penstock.runtime.worker import ProcessWorker, Worker
-from penstock.storage.engine.maintenance import LOGS_SEEN_PER_TICK, TICK_SECONDS
 from penstock.storage.interface import FlushListener, LogConfig
+from penstock.storage.loop_calls import LoopCalls
 from penstock.storage.memory.budget import MemoryBudget
 from penstock.storage.memory.cleaner import MemoryCleaner
 from penstock.storage.memory.log import MemoryLog
 from penstock.storage.metadata.store import MetadataStore
 from penstock.storage.observer import EngineObserver, SilentObserver
+from penstock.storage.pace import LOGS_SEEN_PER_TICK, TICK_SECONDS
 
 _log = logging.getLogger(__name__)
 
@@ -56,9 +56,16 @@ class MemoryEngine:
         self._logs: dict[PartitionId, MemoryLog] = {}
         self._unseen: dict[MemoryLog, None] = {}
         self._on_flushed: FlushListener | None = None
-        self._call_soon: Callable[..., object] | None = None
-        self._cleaner = MemoryCleaner(self)
-        self._ticker = Ticker("penstock-upkeep", TICK_SECONDS, lambda: self.call_soon(self.tick))
+        self._loop = LoopCalls()
+        self._cleaner = MemoryCleaner(
+            self.open_logs,
+            self.clock,
+            self.worker,
+            self._loop,
+            self.observer,
+            interval_ms=settings.compaction_check_interval_ms,
+        )
+        self._ticker = Ticker("penstock-upkeep", TICK_SECONDS, lambda: self._loop.soon(self.tick))
         self._retention_ms = self.clock.monotonic_ms()
         self._aging: deque[MemoryLog] = deque()
         self._is_closed = False
@@ -99,6 +106,9 @@ class MemoryEngine:
         """Record batches in memory."""
         return self._budget.used_bytes
 
+    def problems(self) -> dict[str, list[str]]:
+        return {}
+
     def accepts_writes(self) -> bool:
         return self._budget.accepts_writes
 
@@ -118,17 +128,9 @@ class MemoryEngine:
     ) -> None:
         """Without `background` the caller ticks."""
         self._on_flushed = on_flushed
-        self._call_soon = call_soon
+        self._loop.start(call_soon)
         if background:
             self._ticker.start()
-
-    def call_soon(self, function: Callable[..., object], *args: Any) -> None:
-        """Bring a call onto the event loop; dropped when the loop has ended."""
-        assert self._call_soon is not None
-        try:
-            self._call_soon(function, *args)
-        except RuntimeError:
-            _log.debug("the event loop is closed")
 
     def tick(self) -> None:
         """Loop thread: do, or start, what is due. Not all logs at once: ten thousand would stall the loop."""
@@ -156,8 +158,8 @@ class MemoryEngine:
     # --- internals -------------------------------------------------------------------------------------
 
     def _mark(self, log: MemoryLog) -> None:
-        if not self._unseen and self._call_soon is not None:
-            self._call_soon(self._show_all)
+        if not self._unseen and self._loop.is_started:
+            self._loop.soon(self._show_all)
         self._unseen[log] = None
 
     def _show_all(self) -> None:
