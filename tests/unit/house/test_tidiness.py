@@ -24,10 +24,7 @@ Rule = Callable[[Path], dict[str, str]]
 
 REMAINING: dict[Rule, set[str]] = {
     crowded_folders: set(),
-    wide_constructors: {
-        "penstock/storage/engine/disk_engine.py:DiskEngine",
-        "penstock/storage/segment/batch_scanner.py:BatchScanner",
-    },
+    wide_constructors: set(),
     cut_classes: {
         "penstock/net/answer_line.py",
         "penstock/net/reading_gate.py",

@@ -13,7 +13,7 @@ from penstock.storage import layout
 from penstock.storage.admission.epochs import Epochs
 from penstock.storage.admission.producer_state import Producers
 from penstock.storage.checkpoint.snapshot import decode_snapshot, encode_snapshot
-from penstock.storage.segment.batch_scanner import CHUNK_BYTES, BatchScanner, find_batch
+from penstock.storage.segment.batch_scanner import CHUNK_BYTES, BatchScanner, ExpectedOffsets, find_batch
 from penstock.storage.segment.checked_regions import VerifiedRegions
 from penstock.storage.segment.offset_index import OffsetIndex, decode_offset_index
 from penstock.storage.segment.segment_entry import SegmentEntry
@@ -106,7 +106,7 @@ def test_a_scan_over_chunk_borders_and_a_search_in_noise(tmp_path: Path) -> None
     path.write_bytes(b"".join(batches) + noise + bytes(make_batch(b"after", base_offset=9)) + b"end")
     file = RealFiles().open(path, write=False)
     size = path.stat().st_size
-    scanner = BatchScanner(file, 0, size, min_offset=0, verify=True)
+    scanner = BatchScanner(file, 0, size, ExpectedOffsets(0), verify=True)
     assert [header.base_offset for _, header in scanner] == list(range(9))
     border = sum(map(len, batches))
     assert scanner.position == border

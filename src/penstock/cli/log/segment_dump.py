@@ -54,14 +54,16 @@ def is_segment(path: Path) -> bool:
 def entries(path: Path, first_offset: int, records: bool) -> Iterator[Entry]:
     """Yield everything in one segment from an offset on."""
     from penstock.runtime.files import RealFiles
-    from penstock.storage.segment.batch_scanner import BatchScanner, find_batch
+    from penstock.storage.segment.batch_scanner import BatchScanner, ExpectedOffsets, find_batch
 
     file = RealFiles().open(path, write=False)
     try:
         size = file.size()
         position, offset = 0, 0
         while position < size:
-            scanner = BatchScanner(file, position, size, min_offset=offset, verify=True, allows_preallocation=True)
+            scanner = BatchScanner(
+                file, position, size, ExpectedOffsets(offset), verify=True, allows_preallocation=True
+            )
             for at, header in scanner:
                 if header.last_offset >= first_offset:
                     yield from _batch(path, file, at, header, first_offset, records)

@@ -32,7 +32,7 @@ from penstock.storage.compaction.clean_batch import BatchCleaner
 from penstock.storage.compaction.key_map import KEY_COUNT_MAX, KeyMap
 from penstock.storage.compaction.report import CleanedGroup, CompactionReport
 from penstock.storage.segment.aborted_index import AbortedEntry, AbortedIndex, AbortedRanges
-from penstock.storage.segment.batch_scanner import BatchScanner
+from penstock.storage.segment.batch_scanner import BatchScanner, ExpectedOffsets
 from penstock.storage.segment.segment_entry import SegmentEntry
 from penstock.storage.segment.time_index import NO_TIMESTAMP, Times
 
@@ -187,15 +187,9 @@ def _batches(files: Files, request: CompactionRequest, entry: SegmentEntry) -> I
     """The batches of a sealed segment, each checked."""
     file = files.open(layout.log_path(request.directory, entry.base_offset), write=False)
     try:
-        scanner = BatchScanner(
-            file,
-            0,
-            entry.size,
-            min_offset=entry.base_offset,
-            verify=True,
-            has_holes=entry.base_offset not in request.without_holes,
-            end_offset=entry.end_offset,
-        )
+        has_holes = entry.base_offset not in request.without_holes
+        offsets = ExpectedOffsets(entry.base_offset, has_holes, end=entry.end_offset)
+        scanner = BatchScanner(file, 0, entry.size, offsets, verify=True)
         for position, header in scanner:
             at = position - scanner.chunk_start
             yield header, memoryview(scanner.chunk)[at : at + header.size_bytes]

@@ -16,7 +16,7 @@ from penstock.storage.log import aborted_search
 from penstock.storage.log.context import LogContext, LogIdentity
 from penstock.storage.log.segment_list import SegmentList, index_of_holder
 from penstock.storage.segment.aborted_index import AbortedEntry, AbortedIndex
-from penstock.storage.segment.batch_scanner import BatchScanner
+from penstock.storage.segment.batch_scanner import BatchScanner, ExpectedOffsets
 from penstock.storage.segment.segment import Segment
 
 
@@ -59,7 +59,7 @@ class AbortedLookup:
         """Up to where the bytes stop making sense: anything after that is not served either."""
         file = self._cache.acquire(segment.path)
         try:
-            scanner = BatchScanner(file, 0, segment.size, min_offset=segment.base_offset, verify=False)
+            scanner = BatchScanner(file, 0, segment.size, ExpectedOffsets(segment.base_offset), verify=False)
             yield from aborted_search.transactional(scanner)
         finally:
             self._cache.release(file)

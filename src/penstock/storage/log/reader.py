@@ -24,7 +24,7 @@ from penstock.storage.log.damage import DamageReporter
 from penstock.storage.log.durability import Durability
 from penstock.storage.log.segment_list import SegmentList, holder
 from penstock.storage.log.tail import DiskTail
-from penstock.storage.segment.batch_scanner import BatchScanner, CorruptBatch
+from penstock.storage.segment.batch_scanner import BatchScanner, CorruptBatch, ExpectedOffsets
 from penstock.storage.segment.segment import EMPTY_SLICE, ReadLimits, Segment
 from penstock.storage.segment.segment_index import SegmentIndex
 from penstock.storage.segment.time_search import ReadBatch
@@ -145,9 +145,8 @@ class LogReader:
                 file,
                 position,
                 segment.size,
-                min_offset=segment.base_offset if indexed is None else indexed,
+                ExpectedOffsets(segment.base_offset if indexed is None else indexed, segment.has_holes),
                 verify=self._verify != "off" and not segment.verified.covers(position, segment.size),
-                has_holes=segment.has_holes,
             )
             for position, header in scanner:
                 if header.last_offset >= offset:

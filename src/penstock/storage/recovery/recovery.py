@@ -29,7 +29,7 @@ from penstock.storage.log.recovered_log import Damage, RecoveredLog
 from penstock.storage.recovery.crash_leftovers import clear_leftovers, rewrite_after_failed_flush
 from penstock.storage.recovery.torn_tail import cut_tail
 from penstock.storage.segment.aborted_index import UNKNOWN_ABORTED, AbortedIndex
-from penstock.storage.segment.batch_scanner import BatchScanner, bounded_end, find_batch
+from penstock.storage.segment.batch_scanner import BatchScanner, ExpectedOffsets, bounded_end, find_batch
 from penstock.storage.segment.segment import Segment, segment_from_entry
 from penstock.storage.segment.segment_entry import SegmentEntry
 
@@ -201,10 +201,8 @@ class _Recovery:
             file,
             start,
             size,
-            min_offset=segment.end_offset,
+            ExpectedOffsets(segment.end_offset, self.has_holes, limit=bounded_end(segment.base_offset)),
             verify=True,
-            has_holes=self.has_holes,
-            offset_limit=bounded_end(segment.base_offset),
             allows_preallocation=True,
         )
         for position, header in scanner:

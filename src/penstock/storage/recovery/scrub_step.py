@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from penstock.runtime.files import Files
-from penstock.storage.segment.batch_scanner import BatchScanner
+from penstock.storage.segment.batch_scanner import BatchScanner, ExpectedOffsets
 
 # Checked at a time: long enough to be worth a message to the worker, short enough not to keep other tasks waiting.
 STEP_BYTES = 4 << 20
@@ -39,10 +39,8 @@ def scrub_step(files: Files, request: ScrubRequest) -> ScrubStep:
             file,
             request.position,
             request.end,
-            min_offset=request.min_offset,
+            ExpectedOffsets(request.min_offset, request.has_holes, end=request.end_offset),
             verify=True,
-            has_holes=request.has_holes,
-            end_offset=request.end_offset,
         )
         for _ in scanner:
             if scanner.position - request.position >= STEP_BYTES:

@@ -22,7 +22,7 @@ from penstock.runtime.files import Files
 from penstock.storage import layout
 from penstock.storage.checkpoint.snapshot import newest_snapshot, rewrite_segments
 from penstock.storage.segment.aborted_index import NONE_ABORTED, UNKNOWN_ABORTED
-from penstock.storage.segment.batch_scanner import BatchScanner
+from penstock.storage.segment.batch_scanner import BatchScanner, ExpectedOffsets
 from penstock.storage.segment.segment_entry import SegmentEntry
 from penstock.storage.segment.time_index import Times
 
@@ -124,9 +124,8 @@ class _Found:
                 file,
                 0,
                 size,
-                min_offset=base_offset,
+                ExpectedOffsets(base_offset, end=end_offset),
                 verify=verify,
-                end_offset=end_offset,
                 allows_preallocation=not verify,
             )
             for _, header in scanner:

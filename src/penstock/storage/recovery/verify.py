@@ -15,7 +15,7 @@ from penstock.storage import layout
 from penstock.storage.checkpoint.snapshot import Snapshot, newest_snapshot
 from penstock.storage.recovery.recovery import segment_bases
 from penstock.storage.segment.aborted_index import AbortedIndex
-from penstock.storage.segment.batch_scanner import BatchScanner, bounded_end, find_batch
+from penstock.storage.segment.batch_scanner import BatchScanner, ExpectedOffsets, bounded_end, find_batch
 from penstock.storage.segment.segment_index import SMALL_BYTES, read_index_files
 
 _REBUILT = "missing or stale: is rebuilt when used"
@@ -131,11 +131,8 @@ def _verify_segment(files: Files, report: Report, base: int, end_offset: int | N
                 file,
                 position,
                 size,
-                min_offset=found.next_offset,
+                ExpectedOffsets(found.next_offset, holes, end=end_offset, limit=bounded_end(base, end_offset)),
                 verify=True,
-                has_holes=holes,
-                end_offset=end_offset,
-                offset_limit=bounded_end(base, end_offset),
                 allows_preallocation=end_offset is None or not holes,
             )
             for _, header in scanner:

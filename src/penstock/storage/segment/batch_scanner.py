@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from crc32c import crc32c
 
@@ -36,28 +37,28 @@ class CorruptBatch(Exception):
         self.reason = reason
 
 
+class ExpectedOffsets(NamedTuple):
+    """The offsets that the batches of a part may have: they rise, starting at `first` or above.
+
+    Without holes each batch begins where the one before ended, and the last one leads to `end`, if that is known. None
+    reaches `end`, or the lower `limit`.
+    """
+
+    first: int
+    has_holes: bool = True
+    end: int | None = None
+    limit: int | None = None
+
+
 class BatchScanner:
     """Iterate over (position, header). Afterwards `position` is the first byte that is not a good batch.
 
-    `reason` is None if the end was reached exactly, or, where that is allowed, but for preallocated zeros. Offsets must
-    rise, starting at `min_offset`; without holes each batch begins where the one before ended. None reaches
-    `end_offset`, if that is known, or the lower `offset_limit`; without holes the last one leads to `end_offset`.
+    `reason` is None if the end was reached exactly, or, where that is allowed, but for preallocated zeros.
     """
 
     __slots__ = (
-        "_allows_preallocation",
-        "_end",
-        "_end_offset",
-        "_file",
-        "_has_holes",
-        "_offset_limit",
-        "_verify",
-        "batch_count",
-        "chunk",
-        "chunk_start",
-        "next_offset",
-        "position",
-        "reason",
+        "_allows_preallocation", "_end", "_end_offset", "_file", "_has_holes", "_offset_limit", "_verify",
+        "batch_count", "chunk", "chunk_start", "next_offset", "position", "reason",
     )  # fmt: skip
 
     def __init__(
@@ -65,23 +66,20 @@ class BatchScanner:
         file: File,
         position: int,
         end: int,
+        offsets: ExpectedOffsets,
         *,
-        min_offset: int,
         verify: bool,
-        has_holes: bool = True,
-        end_offset: int | None = None,
-        offset_limit: int | None = None,
         allows_preallocation: bool = False,
     ) -> None:
         self._allows_preallocation = allows_preallocation
         self._file = file
         self._end = end
         self._verify = verify
-        self._has_holes = has_holes
-        self._end_offset = end_offset
-        self._offset_limit = end_offset if offset_limit is None else offset_limit
+        self._has_holes = offsets.has_holes
+        self._end_offset = offsets.end
+        self._offset_limit = offsets.end if offsets.limit is None else offsets.limit
         self.position = position
-        self.next_offset = min_offset
+        self.next_offset = offsets.first
         self.reason: str | None = None
         self.batch_count = 0
         self.chunk: bytes = b""

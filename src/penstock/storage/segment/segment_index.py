@@ -16,7 +16,7 @@ from pathlib import Path
 
 from penstock.runtime.files import File, Files
 from penstock.storage import layout
-from penstock.storage.segment.batch_scanner import BatchScanner
+from penstock.storage.segment.batch_scanner import BatchScanner, ExpectedOffsets
 from penstock.storage.segment.offset_index import OffsetIndex, decode_offset_index
 from penstock.storage.segment.time_index import TimeIndex, Times, decode_time_index
 
@@ -142,9 +142,7 @@ def scan_index(file: File, base_offset: int, end: int, end_offset: int, interval
     part = IndexPart()
     largest = -1
     indexed_to = 0
-    scanner = BatchScanner(
-        file, 0, end, min_offset=base_offset, verify=True, has_holes=has_holes, end_offset=end_offset
-    )
+    scanner = BatchScanner(file, 0, end, ExpectedOffsets(base_offset, has_holes, end=end_offset), verify=True)
     for position, header in scanner:
         if position - indexed_to > interval:
             part.add(header.base_offset - base_offset, position, largest)
