@@ -14,12 +14,12 @@ from random import Random
 from typing import Any
 
 from penstock.model.ids import PartitionId
-from penstock.storage.flush.sync_cost import FixedThreshold
 from penstock.storage.interface import Log
 from penstock.storage.metadata.store import MetadataStore
 from penstock.testing.faulty_files import FaultyFiles
 from tests.support.committed_reader import end_transaction, put_in_transaction
 from tests.support.engine_bench import EngineBench
+from tests.support.fixed_threshold import FixedThreshold
 
 # Small segments roll every few batches; "keyed" is compacted, "short" loses its front to retention; "deals" and
 # "ledger" are written in transactions, and the latter is compacted.

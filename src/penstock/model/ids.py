@@ -4,31 +4,12 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from typing import NewType
 
-Offset = NewType("Offset", int)
-LeaderEpoch = NewType("LeaderEpoch", int)
-ProducerId = NewType("ProducerId", int)
-ProducerEpoch = NewType("ProducerEpoch", int)
-NodeId = NewType("NodeId", int)
 TopicId = uuid.UUID
 
 NO_TOPIC_ID = uuid.UUID(int=0)
-NO_PRODUCER_ID = -1
-NO_SEQUENCE = -1
 NO_EPOCH = -1
 NO_TIMESTAMP = -1
-
-
-@dataclass(frozen=True, slots=True)
-class TopicPartition:
-    """A partition by the name of its topic."""
-
-    topic: str
-    partition: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,10 @@ import pytest
 from penstock.runtime.files import File, Files, RealFiles
 from penstock.storage.flush.flushable import Flushable
 from penstock.storage.flush.group_commit import FlushMode, GroupCommit
-from penstock.storage.flush.sync_cost import FixedThreshold, LoopSync, SyncCost
+from penstock.storage.flush.sync_cost import LoopSync, SyncCost
 from penstock.storage.observer import SilentObserver
 from penstock.testing.faulty_files import FaultyFiles, Kind
+from tests.support.fixed_threshold import FixedThreshold
 
 
 class Loop:

@@ -9,12 +9,12 @@ from random import Random
 
 import pytest
 
-from penstock.storage.flush.sync_cost import FixedThreshold
 from penstock.storage.interface import LogState
 from penstock.storage.layout import log_path
 from penstock.testing.faulty_files import FaultyFiles, Kind
 from penstock.testing.power_cut import CutDisk, Mode
 from tests.support.engine_bench import TOPIC, EngineBench
+from tests.support.fixed_threshold import FixedThreshold
 
 EACH, ALL = 100, 0  # files up to which a round syncs one by one
 

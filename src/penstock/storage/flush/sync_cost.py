@@ -44,17 +44,6 @@ class SyncCost:
             self._all = max(_ALL_SECONDS, self._all * _FORGIVING)
 
 
-class FixedThreshold(SyncCost):
-    """syncfs above a given number of files, whatever it costs: for runs that must be the same every time."""
-
-    def __init__(self, file_count_max: int) -> None:
-        super().__init__()
-        self._file_count_max = file_count_max
-
-    def prefers_all(self, file_count: int) -> bool:
-        return file_count > self._file_count_max
-
-
 class LoopSync:
     """Whether the loop may sync by itself. A slow sync is a stall for every client: they get at most a small share of
     the loop's time, so after one the thread does the syncs for a while, a hundred times as long as it took.

@@ -1,0 +1,16 @@
+"""A cost of syncs that does not depend on the disk, for runs that must be the same every time."""
+
+from __future__ import annotations
+
+from penstock.storage.flush.sync_cost import SyncCost
+
+
+class FixedThreshold(SyncCost):
+    """syncfs above a given number of files, whatever it costs."""
+
+    def __init__(self, file_count_max: int) -> None:
+        super().__init__()
+        self._file_count_max = file_count_max
+
+    def prefers_all(self, file_count: int) -> bool:
+        return file_count > self._file_count_max
