@@ -207,7 +207,7 @@ class ClassicGroup:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if claim.generation < 0 and (state is EMPTY or (claim.in_transaction and claim.is_anonymous)):
             return
-        member = self.rebalance.check_member(Identity(claim.member_id, claim.instance_id), claim.generation)
+        member = self.rebalance.check_member(claim, claim.generation)
         if state is COMPLETING and not claim.in_transaction:
             raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
         self.rebalance.deadlines.expect_heartbeat(member, now.monotonic_ms)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.broker.groups.claim import Identity
+from penstock.broker.groups.claim import CommitClaim, Identity
 from penstock.broker.groups.classic.deadlines import DeadlineKind, Deadlines, Due
 from penstock.broker.groups.classic.exchange import Assignment, JoinAnswer, SyncAnswer
 from penstock.broker.groups.classic.generation import Generation
@@ -103,7 +103,7 @@ class Rebalance:
 
     # --- members -----------------------------------------------------------------------------------------------------
 
-    def check_member(self, who: Identity, generation: int) -> Member:
+    def check_member(self, who: Identity | CommitClaim, generation: int) -> Member:
         """The member that a request is from, if it knows the running generation. KafkaError if not."""
         if self.state is DEAD:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)

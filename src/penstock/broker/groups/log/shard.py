@@ -111,10 +111,12 @@ class Shard(CoordinatorLog):
                 table.flushed(group_id, changes)
             outcome(code)
 
-        if changes:
-            self._write([*offset_records(group_id, changes), *records], written, appended)
-        else:
+        if not changes:
             self._write(records, outcome, also_appended)
+            return
+        batch = offset_records(group_id, changes)
+        batch += records
+        self._write(batch, written, appended)
 
     def add_pending(
         self, group_id: str, changes: list[OffsetChange], producer: ProducerIdentity, outcome: Outcome
