@@ -1,1 +1,1 @@
-"""What the coordinators of groups and of transactions have in common: shards on partitions of internal topics."""
+"""Parts that the coordinators of groups and of transactions share: shards on partitions of internal topics."""

@@ -1,9 +1,9 @@
 """The partition of an internal topic in which a coordinator keeps its state: appended to, and read back at the start.
 
-Nobody waits here: whoever writes gives a function that is called with the outcome, in the order of the log. If an
-append is refused nothing was written, and the writer is told. If a flush fails the log is offline for good, and what
-the coordinator has in memory may be more than what is on disk: it is told, and everybody who waits is told
-COORDINATOR_NOT_AVAILABLE, as is everyone who comes later; a restart recovers.
+No call blocks: each write has a function that is called with the outcome, in the order of the log. If an append is
+refused nothing was written, and the outcome says so. If a flush fails the log is offline for good, and the state in
+memory may be ahead of the disk: it is forgotten, and all writes that wait, like all later requests, get
+COORDINATOR_NOT_AVAILABLE. A restart recovers.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import enum
 import logging
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from functools import partial
@@ -29,15 +30,15 @@ READ_BYTES = 1 << 18
 
 
 class CoordinatorState(enum.Enum):
-    """The value is what is answered meanwhile."""
+    """The state of a shard; the value is the error for requests meanwhile."""
 
     LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     ACTIVE = ErrorCode.NONE
     FAILED = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-class CoordinatorLog:
-    """The base of a shard: one partition, and what lives in it."""
+class CoordinatorLog(ABC):
+    """The base of a shard, which adds the state that lives in the partition, and says how to forget it."""
 
     def __init__(self, partition: Partition) -> None:
         self.partition = partition
@@ -49,14 +50,14 @@ class CoordinatorLog:
         if self.state is not CoordinatorState.ACTIVE:
             raise KafkaError(self.state.value)
 
+    @abstractmethod
     def forget_all(self) -> None:
-        """The log has failed: nothing in memory counts any more. Called once, before those who wait are told."""
-        raise NotImplementedError
+        """Drop all state in memory, because the log has failed. Called once, before the outcomes of writes."""
 
     def append_batch(
         self, batch: bytearray, now_ms: int, outcome: Outcome, appended: Callable[[int], None] | None = None
     ) -> None:
-        """Append one batch; `outcome` is called once it is on disk, or with why it will never be.
+        """Append one batch; `outcome` is called once it is on disk, or with the error if it will never be.
 
         `appended` is called in between with the last offset, only if the batch was taken.
         """
@@ -79,7 +80,7 @@ class CoordinatorLog:
         return not self._unflushed
 
     def when_flushed(self, outcome: Outcome) -> bool:
-        """True if everything that was appended is on disk; if not, `outcome` is called when it is, or never will be."""
+        """True if everything appended is on disk; if not, `outcome` is called when it is, or never will be."""
         if not self._unflushed:
             return True
         self._unflushed.append((self._unflushed[-1][0], outcome))
@@ -93,16 +94,18 @@ class CoordinatorLog:
             self._unflushed.popleft()[1](ErrorCode.NONE)
 
     def fail(self) -> None:
-        """The log has failed, or its topic is gone."""
+        """Give the shard up: its log has failed, or its topic is gone."""
         if self.state is not CoordinatorState.FAILED:
             self.state = CoordinatorState.FAILED
-            log.error("%s-%d failed, what it holds is unavailable", self.partition.topic, self.partition.index)
+            log.error(
+                "%s-%d failed, its groups or transactions are unavailable", self.partition.topic, self.partition.index
+            )
             self.forget_all()
         while self._unflushed:
             self._unflushed.popleft()[1](ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """All of the log, some batches at a time. KafkaError or OSError if they cannot be read."""
+        """The batches of the log, some at a time. KafkaError or OSError if they cannot be read."""
         partition = self.partition
         if partition.failed or partition.state is not LogState.ONLINE:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log is {partition.state.value}")
@@ -110,7 +113,7 @@ class CoordinatorLog:
         end = partition.high_watermark
         while offset < end:
             piece = await self._read(offset)
-            yield bytes(piece.records)  # which is read faster than a view
+            yield bytes(piece.records)  # decoding bytes is faster than decoding a view
             if piece.next_offset <= offset:
                 raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"nothing can be read at offset {offset} of {end}")
             offset = piece.next_offset
@@ -134,7 +137,7 @@ def batch_items(buffer: Buffer, position: int, header: BatchHeader) -> list[tupl
 
 
 def resolving(future: asyncio.Future[ErrorCode]) -> Outcome:
-    """For who can wait."""
+    """An outcome that resolves the future, for coroutines."""
 
     def outcome(code: ErrorCode) -> None:
         if not future.done():

@@ -1,4 +1,4 @@
-"""Which partition of `__consumer_offsets` a group lives in: Kafka's rule, so that its tools look in the right place."""
+"""The partition of an internal topic that a key lives in: Kafka's rule, so that its tools look in the right place."""
 
 from __future__ import annotations
 

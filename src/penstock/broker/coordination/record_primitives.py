@@ -1,7 +1,7 @@
-"""Reading and writing the primitive types of Kafka's record schemas: the few that a coordinator needs.
+"""Primitive types of Kafka's record schemas, as far as coordinators need them.
 
 Fixed versions write int16 and int32 lengths, flexible ones unsigned varints of length + 1 and tagged fields at the end.
-A reader never looks beyond its bytes: whatever is short or absurd is a `MalformedRecord`.
+A reader never looks beyond its bytes: a value that is cut short or absurd is a `MalformedRecord`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ INT64 = Struct(">q")
 
 
 class MalformedRecord(Exception):
-    """The bytes are not what their version says."""
+    """Bytes that do not fit the schema of their version."""
 
 
 class Reader:
@@ -84,14 +84,14 @@ class Reader:
         return self.raw(self._length(INT32))
 
     def count(self) -> int:
-        """Elements of an array; each has at least one byte, so a larger count than bytes is a lie."""
+        """The length of an array. Each element has at least one byte, so a count above the bytes left is malformed."""
         count = self._length(INT32)
         if not 0 <= count <= len(self._data) - self._position:
             raise MalformedRecord(f"an array of {count}")
         return count
 
     def nullable_count(self) -> int:
-        """The same of an array that may be null, which counts as empty."""
+        """The length of an array that may be null, which counts as empty."""
         position = self._position
         if self._length(INT32) == -1:
             return 0

@@ -33,7 +33,7 @@ class Generation:
         )
 
     def clear_protocol(self) -> None:
-        """Forget the protocol: nobody speaks it any more."""
+        """Forget the protocol of members that are gone."""
         self.protocol_type = self.protocol_name = None
 
     def restore(self, value: GroupValue) -> None:

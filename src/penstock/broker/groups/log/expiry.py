@@ -1,4 +1,4 @@
-"""Removal of offsets that nobody needs, by tombstones: expired ones, and those of deleted topics.
+"""Removal of offsets that are no longer needed, by tombstones: expired ones, and those of deleted topics.
 
 A group without members goes with the last of its offsets. Writes that are refused here are not repeated at once: the
 next sweep, or the next start, finds the same offsets again.
