@@ -1,6 +1,6 @@
 """All brokers of a cluster as one: who leads what, who coordinates whom, and a connection to each.
 
-What is known of leaders and coordinators is kept until a request fails; `patiently` forgets it and tries again.
+Leaders and coordinators are remembered until a request fails; `patiently` forgets it and tries again.
 A broker that cannot be reached is left alone for a while (`client.breaker`), as long as there is another one.
 """
 
@@ -31,7 +31,7 @@ class TopicInfo(NamedTuple):
     partition_count: int
     is_internal: bool
     topic_id: str
-    """A topic that is made anew has another one."""
+    """A topic that was deleted and created again has another one."""
 
 
 class Cluster:
@@ -79,7 +79,7 @@ class Cluster:
     # --- connections -------------------------------------------------------------------------------------------------
 
     def connection(self, address: Address) -> Connection:
-        """One for each broker. BrokerUnavailable if there is nobody, or nobody we understand."""
+        """One for each broker. BrokerUnavailable if none can be reached, or none speaks a version of ours."""
         connection = self._connections.get(address)
         if connection is not None:
             return connection
@@ -89,7 +89,7 @@ class Cluster:
         return self._connect(address)
 
     def any_connection(self) -> Connection:
-        """To whoever can be reached; those who could not lately come last."""
+        """A connection to any broker; those that failed lately are tried last."""
         failures = []
         now = time.monotonic()
         for address in sorted(self._addresses(), key=lambda one: self._breaker.pause_left(one, now)):
@@ -164,7 +164,7 @@ class Cluster:
             if partition.leader_id in self._nodes:
                 self._leaders[place] = partition.leader_id
             else:
-                raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"nobody leads {place}")
+                raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"{place} has no leader")
 
 
 def check(code: int, message: str | None = None) -> None:

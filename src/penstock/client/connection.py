@@ -1,6 +1,6 @@
 """One blocking connection to a broker. Several requests may be under way, of several users; each gets its own answer.
 
-Nothing is tried again here: a connection that fails is closed, and whoever uses it opens another.
+Nothing is tried again here: a connection that fails is closed, and its user opens another.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _Expected(NamedTuple):
 
 
 class UnderWay(NamedTuple):
-    """A request whose answer somebody will ask for."""
+    """A request in flight, whose answer its sender will ask for."""
 
     connection: Connection
     correlation_id: int
@@ -48,7 +48,7 @@ class Connection:
         self._client_id = client_id.encode()
         self._correlation_id = 0
         self._expected: deque[_Expected] = deque()
-        self._waiting: dict[int, memoryview] = {}  # answers that came before somebody asked for them
+        self._waiting: dict[int, memoryview] = {}  # answers that came before they were asked for
         endpoint = Endpoint(*address)
         try:
             self._socket = network_of(endpoint).client().connect(endpoint, timeout_s)
@@ -62,7 +62,7 @@ class Connection:
         self.close()
 
     def close(self) -> None:
-        """Whoever waits for an answer in another thread gets an error."""
+        """A thread that waits for an answer gets an error."""
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:

@@ -1,6 +1,6 @@
-"""What was done last under each name, written in the same transaction as the work itself: in a compacted topic.
+"""Markers of finished work by name, in a compacted topic, written in the same transaction as the work itself.
 
-Whoever begins again after a crash asks for the marker of its name and knows whether its last piece of work took effect.
+A program that starts again after a crash reads the marker of its name and knows whether its last work took effect.
 Offsets of groups would be shorter, but expire.
 
 Markers are read without waiting for the last stable offset: the open transaction of another name would hide them.

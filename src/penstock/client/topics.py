@@ -36,7 +36,7 @@ def ensure_topic(
             check(made.error_code, f"topic {name} cannot be made: {made.error_message}")
 
     def known() -> None:
-        if name not in cluster.topics([name]):  # a broker may learn of it later than whoever made it
+        if name not in cluster.topics([name]):  # a broker may learn of a topic later than the client that created it
             raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"topic {name} is being made")
 
     cluster.patiently(create)
@@ -44,7 +44,7 @@ def ensure_topic(
 
 
 def topics_to_write(cluster: Cluster, names: Iterable[str]) -> dict[str, TopicInfo]:
-    """Topics that must be there, or that the broker makes because somebody asks for them.
+    """Topics that must exist, or that the broker creates on demand.
 
     Kafka begins to make them then, and says that they are unknown until they are there.
     """

@@ -1,6 +1,6 @@
 """A transactional producer of whole batches, of the second protocol generation (KIP-890).
 
-A transaction that fails in the middle is not mended: whoever uses it begins again with `init`, which aborts what is
+A transaction that fails midway is not repaired: its user begins again with `init`, which aborts what is
 open and shuts out any other producer of the same transactional id. Only the end is asked for again and again, since its
 answer may be lost after it took effect.
 """
@@ -42,7 +42,7 @@ class TransactionalProducer:
         self._under_way: deque[tuple[UnderWay, TopicPartition]] = deque()
 
     def init(self) -> None:
-        """What is open under this id is aborted, and its producer shut out."""
+        """Abort the open transaction of this id and fence its producer."""
         self._forget()
         wanted = {PRODUCE: PRODUCE_VERSION, END_TXN: END_TXN_VERSION, INIT_PRODUCER_ID: INIT_PRODUCER_ID_VERSION}
         self._cluster.patiently(lambda: self._cluster.check_versions(wanted))

@@ -33,7 +33,7 @@ class AbortedFilter:
         """Producers within an aborted transaction."""
 
     def leaves_out(self, header: BatchHeader) -> bool:
-        """Whether a batch is no data of a committed reader: a marker, or part of an aborted transaction."""
+        """Whether readers of committed records must skip a batch: a marker, or part of an aborted transaction."""
         if not header.is_transactional and not header.is_control:
             return False
         while self._ahead and self._ahead[-1].first_offset <= header.last_offset:

@@ -163,7 +163,7 @@ def iter_headers(buffer: Buffer, position: int = 0, end: int | None = None) -> I
 
 
 def check_batch(buffer: Buffer) -> BatchHeader:
-    """What a batch from a client must be before it may touch a log.
+    """Check that a client's batch may touch a log.
 
     Exactly one batch, its length, magic, CRC, codec, base offset 0, count = last delta + 1, and a count that the
     bytes could hold. Everything that needs decoding is left to `validation: records`.
@@ -201,7 +201,7 @@ def _misshapen(buffer: Buffer) -> KafkaError:
     if size >= LOG_OVERHEAD_BYTES and stated_size < OLD_MESSAGE_BYTES_MIN:
         return UnreadableBatch(f"a batch of {stated_size} bytes")
     if size <= MAGIC_OFFSET:
-        return NotOneBatch(f"{size} bytes are no record batch")
+        return NotOneBatch(f"{size} bytes are not a record batch")
     magic = buffer[MAGIC_OFFSET]
     if magic > 2:
         return UnreadableBatch(f"unknown magic {magic}")

@@ -1,7 +1,7 @@
 """Making record batches: from records, or from the header and some of the records of another batch.
 
 For the broker's own records, for tests and tools, for compaction and for topics with their own
-`compression.type`. Batches from clients are never built anew unless one of these asks for it.
+`compression.type`. Batches from clients are never rebuilt unless one of these requires it.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ _LZ4_BLOCK_LENGTH = Struct("<I")
 _LZ4_UNCOMPRESSED: Final = 0x80000000
 
 _STREAMS: Final[dict[int, Any]] = {GZIP: cramjam.gzip, LZ4: cramjam.lz4, ZSTD: cramjam.zstd}
-# What cramjam says when the output buffer is too small, as opposed to bad input.
+# cramjam's message where the output buffer is too small, as opposed to bad input.
 _OUTPUT_FULL: Final = "failed to write whole buffer"
 _FIRST_OUTPUT_BYTES: Final = 64 * 1024
 

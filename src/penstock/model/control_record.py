@@ -4,7 +4,7 @@
     key     version int16 0 | type int16: 0 abort, 1 commit
     value   version int16 0 | coordinator epoch int32
 
-Only the broker writes these. What is parsed may come from a disk or from another broker: nobody vouches for it.
+Only the broker writes these. Parsed bytes may come from a disk or from another broker and are not trusted.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ CONNECTION_IDLE_MS_MAX: Final = 600_000
 # --- fetch ---------------------------------------------------------------------------------------------------------
 # Kafka's fetch.max.bytes: no answer is larger, but for a single batch that is.
 FETCH_BYTES_MAX: Final = 55 * MIB
-# What a fetch may return even when clients that do not read have used up queued_bytes_total_max.
+# A fetch may return this much even when clients that do not read have used up queued_bytes_total_max.
 FETCH_BYTES_UNDER_PRESSURE: Final = 256 * KIB
 # Segments of an answer beyond one for each partition. Each costs the loop some 20 µs and may hold a descriptor; with
 # the smallest segments that topics are given (1 MiB) it is more than FETCH_BYTES_MAX.
@@ -74,13 +74,13 @@ PARTITIONS_PER_TOPIC_MAX: Final = 100_000
 GROUP_MEMBERS_MAX: Final = 10_000
 
 # --- records -------------------------------------------------------------------------------------------------------
-# What one batch of a client may become when it is decompressed to look at its records. A batch of max.message.bytes
+# The limit of a client's batch decompressed to look at its records. A batch of max.message.bytes
 # (1 MiB) that packs sixty-fourfold fits; a bomb is refused at this size, after a fifth of a second of another process
 # and before it takes that process much memory.
 DECOMPRESSED_BYTES_MAX: Final = 64 * MIB
 # The same for what is stored already: it may have been accepted under a higher setting, and has to stay readable.
 STORED_DECOMPRESSED_BYTES_MAX: Final = 256 * MIB
-# Records that one answer to Produce calls bad by name. Kafka names all: tens of thousands hold up everybody else.
+# Records that one answer to Produce calls bad by name. Kafka names all; tens of thousands would hold up other clients.
 RECORD_ERRORS_MAX: Final = 1_000
 # Batches that wait until their records have been looked at. Above it clients are asked to try again.
 UNCHECKED_BYTES_MAX: Final = 128 * MIB
@@ -88,7 +88,7 @@ UNCHECKED_BYTES_MAX: Final = 128 * MIB
 # --- client telemetry ----------------------------------------------------------------------------------------------
 # Kafka's telemetry.max.bytes: clients are told it and send no more, after compression.
 TELEMETRY_BYTES_MAX: Final = 1 * MIB
-# What a push may become when it is unpacked, as a multiple of that: metrics pack well, a bomb much better.
+# The limit of an unpacked push, as a multiple of that: metrics compress well, a bomb much better.
 TELEMETRY_UNPACKED_FACTOR: Final = 4
 # Metrics and points that one push may hold. The largest clients (a thousand partitions) have some 6,000.
 TELEMETRY_POINTS_MAX: Final = 20_000

@@ -1,4 +1,4 @@
-"""One stored record, as whoever decodes a batch sees it."""
+"""One stored record, decoded from its batch."""
 
 from __future__ import annotations
 

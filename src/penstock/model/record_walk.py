@@ -1,7 +1,7 @@
 """Tight loops over the records of a batch: numbers read in place, no object per record.
 
 For questions about whole batches: are all records right, which is the first of a time. What is wrong with a record is
-left to `model.records`, which takes four times as long and can say it. Takes bytes that nobody vouches for.
+left to `model.records`, which takes four times as long and can say it. Takes untrusted bytes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The records inside a batch: decoded where somebody asked for them, never on the way in or out.
+"""The records inside a batch: decoded on request, never on the way in or out.
 
     length varint | attributes int8 | timestamp delta varint | offset delta varint |
     key length varint | key | value length varint | value | header count varint |
@@ -6,7 +6,7 @@
 
 A length of -1 is null. `scan_records` walks the bytes and knows where each record lies; `iter_records` makes
 values of them; `check_records` is the whole of `validation: records`; `first_record_since` and
-`latest_record_from` look for times. All of them take bytes that nobody vouches for.
+`latest_record_from` look for times. All of them take untrusted bytes.
 """
 
 from __future__ import annotations

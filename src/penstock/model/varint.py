@@ -42,7 +42,7 @@ def append_signed(buffer: bytearray, value: int) -> None:
 
 
 def signed_bytes(value: int) -> bytes:
-    """What `append_signed` would append."""
+    """The size of what `append_signed` would append."""
     if 0 <= value < _COMMON_COUNT:
         return _COMMON[value]
     buffer = bytearray()

@@ -111,7 +111,7 @@ class BrokerMetrics:
     def segments_removed(self, count: int) -> None:
         self.storage.segments_removed += count
 
-    # --- state that somebody else owns ---------------------------------------------------------------------
+    # --- state that other parts own ------------------------------------------------------------------------
 
     def add_gauge(self, name: str, help_text: str, read: Callable[[], float]) -> None:
         """A value that is asked for at every scrape, such as the number of offline partitions."""

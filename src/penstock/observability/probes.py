@@ -1,4 +1,4 @@
-"""What the broker counts about itself, as plain numbers that the code on the hot path adds to.
+"""Counters of the broker, as plain numbers that the code on the hot path adds to.
 
 Each probe has one subject, is fed on the event loop's thread, and knows how to show itself as Prometheus families.
 Names are the contract with dashboards and alerts: change one only with `deploy/prometheus/alerts.yml`.

@@ -57,9 +57,9 @@ class File(Protocol):
         ...
 
     def mapped(self, size: int, position: int) -> memoryview | None:
-        """The bytes as they lie in the page cache, not copied; None if some are not there, or nobody can tell.
+        """The bytes as they lie in the page cache, not copied; None if some are not there, or if that cannot be told.
 
-        For what is sent on or looked at now: should they leave the cache meanwhile, whoever touches them waits.
+        For bytes that are used at once: should they leave the cache meanwhile, touching them waits for the disk.
         """
         ...
 
@@ -75,7 +75,7 @@ class File(Protocol):
 
 
 class Files(Protocol):
-    """What storage may do to a file system."""
+    """The operations of storage on a file system."""
 
     def open(self, path: Path, *, create: bool = False, write: bool = True) -> File: ...
     def read_bytes(self, path: Path) -> bytes: ...
@@ -160,7 +160,7 @@ class RealFile:
             except OSError as error:
                 if error.errno != errno.EOPNOTSUPP:
                     raise
-                self._knows_nowait = False  # tmpfs, FUSE, …: nobody can tell whether a read would wait
+                self._knows_nowait = False  # tmpfs, FUSE, …: whether a read would wait cannot be told
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     def mapped(self, size: int, position: int) -> memoryview | None:

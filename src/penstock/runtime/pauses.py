@@ -1,7 +1,7 @@
 """Named places where a test can make the process stand still, to kill it exactly there.
 
 `PENSTOCK_PAUSE_AT=<name>` in the environment makes the process stop itself (SIGSTOP) when it comes to that place for
-the first time; whoever set it sees that the process has stopped, and kills it or lets it go on (SIGCONT). The names are
+the first time; a test sees that the process has stopped, and kills it or lets it go on (SIGCONT). The names are
 those of the windows in the end of a transaction:
 
     prepared    the prepare record is flushed, no marker is written yet
@@ -18,7 +18,7 @@ and of those in the consumer application:
     edge-switched    it is read, and the old one is still there
     edge-removed     the old one is gone
 
-It is not a setting: nobody but tests sets it. Without it a call costs a comparison.
+It is not a setting: only tests set it. Without it a call costs a comparison.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     penstock.network    networks            (`net.interface.Network`)
     penstock.pipe       pipe connectors     (`topology.pipe.interface.Connect`)
 
-What is built in is loaded without a look at the installed packages, which takes a while, and cannot be replaced.
+Built-in implementations load without a look at the installed packages, which takes a while, and cannot be replaced.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class UnknownImplementation(Exception):
 
 
 def load_implementation(group: str, name: str, built_in: Mapping[str, str], setting: str) -> Any:
-    """What `module:attribute` of that name is. `setting` is where the name was given, for the message."""
+    """The object that `module:attribute` of that name refers to. `setting` names the setting, for the message."""
     if name in built_in:
         return _attribute(built_in[name])
     from importlib.metadata import entry_points
@@ -29,7 +29,7 @@ def load_implementation(group: str, name: str, built_in: Mapping[str, str], sett
         if entry_point.name == name:
             try:
                 return entry_point.load()
-            except Exception as error:  # whatever somebody else's module does
+            except Exception as error:  # whatever a foreign module raises
                 raise UnknownImplementation(
                     f"{setting} is {name!r}, but its entry point {entry_point.value} cannot be loaded: {error!r}"
                 ) from error

@@ -1,4 +1,4 @@
-"""Long work on the event loop in small steps: everybody else gets a turn in between.
+"""Long work on the event loop in small steps, with turns for other work in between.
 
 For loops over thousands of topics, partitions or configs, whose single steps are short. Work whose single step is
 long belongs in another process.

@@ -1,4 +1,4 @@
-"""The push client: publishing and being pushed to, for whoever does not want a Kafka client.
+"""The push client: publish and subscribe without a Kafka client.
 
     message, errors   what users see
     publications      the core: messages under way, their sequences, at most five of a partition unanswered

@@ -1,4 +1,4 @@
-"""What a handler has done, as ranges of offsets: one ACK for many messages."""
+"""Handled messages as ranges of offsets: one ACK for many messages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Acknowledgements:
         self._closed.append(AckRange(message.partition, offset, offset, Verdict.NOT_DONE))
 
     def take(self) -> tuple[AckRange, ...]:
-        """All of them, and begin anew."""
+        """Take all ranges and start over."""
         ranges = (*self._closed, *(AckRange(partition, first, last) for partition, (first, last) in self._open.items()))
         self.count = 0
         self._open = {}
@@ -46,6 +46,6 @@ class Acknowledgements:
         return ranges
 
     def _begin(self, generation: int) -> None:
-        """What came on an earlier connection is answered nowhere: the broker has given it to others by now."""
+        """Messages of an earlier connection are not acknowledged: the broker has redelivered them by now."""
         self.take()
         self.generation = generation

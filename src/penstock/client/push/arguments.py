@@ -1,4 +1,4 @@
-"""What callers pass, as the wire wants it."""
+"""Arguments of callers, checked and in the form of the wire."""
 
 from __future__ import annotations
 

@@ -211,7 +211,7 @@ class AsyncBrokerClient(PushEndpoint):
         await self._request(wire.Reset(name, wire.ASKED_REFRESH, ()))
 
     async def join(self, membership: Membership) -> str:
-        """For those who acknowledge by themselves: the membership's target gets what comes. Returns the name."""
+        """Subscribe without automatic acknowledgements: messages go to the membership's target. Returns the name."""
         core = self._running()
         name = membership.name or membership.group
         if name in core.memberships:
@@ -384,7 +384,7 @@ class AsyncBrokerClient(PushEndpoint):
 
 
 class _Wire(asyncio.Protocol):
-    """Passes on what comes."""
+    """Passes messages on to a queue."""
 
     def __init__(self, client: AsyncBrokerClient, core: ClientCore, gone: asyncio.Event) -> None:
         self._client = client

@@ -1,4 +1,4 @@
-"""A request that waits for its answer. Whoever made it is told when it has come; how they wait is theirs."""
+"""A request that waits for its answer. The caller is notified when the answer has come, and decides how to wait."""
 
 from __future__ import annotations
 

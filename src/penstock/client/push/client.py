@@ -1,7 +1,7 @@
 """BrokerClient: the push client for programs with threads.
 
 One thread receives: it completes the calls of other threads, hands messages to the handler threads, sends heartbeats
-and connects anew. What the threads share is the `wire`.
+and reconnects. The threads share the `wire`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LEAVE_S = 5.0
 class BrokerClient(PushEndpoint):
     """Publishes, and calls handlers for what is pushed. All methods may be called from any thread, handlers included.
 
-    After `connect` it stays connected by itself: a connection that breaks is made anew, subscriptions are joined again,
+    After `connect` it stays connected by itself: a broken connection is replaced, subscriptions are joined again,
     and what was being published is sent again without being stored twice.
     """
 

@@ -2,7 +2,7 @@
 
 The driver says `connected`, `received`, `disconnected` and `tick`, each with the time, and sends what `data_to_send`
 returns. Requests outlive a connection: what was not answered is sent again on the next one, and subscriptions are
-joined again. Whoever waits for an answer is told through its Call.
+joined again. A Call notifies the caller that waits for its answer.
 
 `generation` counts connections; what was delivered on one can be acknowledged only there.
 """
@@ -40,10 +40,10 @@ log = logging.getLogger(__name__)
 
 RANGES_PER_ACK = 1000
 CONFLICT = ErrorCode.INVALID_REQUEST
-"""What the broker answers to CREATE_SUBSCRIPTION if the subscription is of another topic."""
+"""The broker's answer to CREATE_SUBSCRIPTION where the subscription is of another topic."""
 DEAD_AFTER_INTERVALS = 3
 FRAME_BYTES_MAX = 1 << 30
-"""The broker's limit is its own business; this one only catches what is no push protocol at all."""
+"""The broker has a limit of its own; this one only catches bytes of another protocol."""
 
 
 class Delivered(NamedTuple):
@@ -52,7 +52,7 @@ class Delivered(NamedTuple):
 
 
 class Refreshed(NamedTuple):
-    """RESET: build the data anew, and say READY with the refresh id when at or past the ends."""
+    """RESET: rebuild the data, and answer READY with the refresh id once at or past the ends."""
 
     membership: Membership
     reset: wire.Reset
@@ -142,7 +142,7 @@ class ClientCore:
             if isinstance(pending.value, wire.Unsubscribe):  # leaving is done with the connection
                 del self._pending[message_id]
                 pending.answered(None)
-            elif pending.call is None:  # our own, and made anew
+            elif pending.call is None:  # our own topic, created again
                 del self._pending[message_id]
 
     def received(self, data: bytes, now: float) -> list[Event]:
@@ -197,7 +197,7 @@ class ClientCore:
         return bool(self._out)
 
     def close(self, reason: str) -> None:
-        """Take leave, and let nobody wait for an answer that will not come."""
+        """Disconnect, and end every wait for an answer that will not come."""
         if self.is_connected:
             self._out.append(wire.encode(wire.Disconnect(reason)))
         self._give_up(ClientClosed("the client was disconnected before the answer came"))
@@ -272,7 +272,7 @@ class ClientCore:
         return next(self._turns[topic]) % count
 
     def acknowledge(self, name: str, acknowledgements: Acknowledgements) -> None:
-        """What belongs to an earlier connection is dropped: it comes again."""
+        """Messages of an earlier connection are dropped: they come again."""
         ranges = acknowledgements.take()
         if acknowledgements.generation != self.generation or not self.is_connected or name not in self.memberships:
             return
@@ -281,7 +281,7 @@ class ClientCore:
             self._out.append(wire.encode(AckData(name, ranges[at : at + RANGES_PER_ACK]), next(self._ids)))
 
     def withdraw(self, call: Call, publication: Publication | None = None) -> bool:
-        """Nobody waits any more. Whether it is certain that nothing was or will be done."""
+        """Give up on a call. True if nothing was or will be done for certain."""
         call.done = True
         if publication is not None:
             return self._publications.withdraw(publication)
@@ -383,7 +383,7 @@ class ClientCore:
             pending = self._pending.pop(message_id, None)
             if pending is not None:
                 pending.refused(refusal(error.code, error.message))
-            else:  # an acknowledgement that came too late, or an answer that nobody waits for any more
+            else:  # an acknowledgement that came too late, or an answer whose caller has given up
                 log.debug("refused: %s", error.message)
             return
         for_its_place = error.code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -395,4 +395,4 @@ class ClientCore:
 
 
 def _nothing(_: Any) -> None:
-    """The answer to a request that nobody waits for."""
+    """The answer to a request without a waiting caller."""

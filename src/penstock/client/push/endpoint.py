@@ -1,4 +1,4 @@
-"""What both push clients are, whatever they run on: an address, an identity, and a core while they are connected."""
+"""The common part of both push clients: an address, an identity, and a core while connected."""
 
 from __future__ import annotations
 

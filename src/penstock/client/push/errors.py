@@ -1,4 +1,4 @@
-"""What the push client raises. The text of a refusal is the broker's own."""
+"""Errors of the push client. The text of a refusal is the broker's own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class NotConnected(BrokerClientError):
 
 
 class ClientClosed(NotConnected):
-    """`disconnect` was called; `connect` begins anew."""
+    """`disconnect` was called; `connect` starts again."""
 
 
 class RequestTimeout(BrokerClientError, TimeoutError):

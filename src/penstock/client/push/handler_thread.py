@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 Handler = Callable[[Message], object]
 ResetHandler = Callable[[Reset], object]
 ACKNOWLEDGE_AFTER_S = 0.005
-"""A slow handler's work is acknowledged after so long, a quick one's many messages at a time."""
+"""A slow handler's messages are acknowledged after this time, a quick one's many at a time."""
 
 
 class HandlerThread:

@@ -1,4 +1,4 @@
-"""Who a client is: its id, and the epoch that tells this life from earlier ones of the same id."""
+"""A client's identity: its id, and an epoch that sets this process apart from earlier ones with the same id."""
 
 from __future__ import annotations
 

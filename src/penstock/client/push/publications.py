@@ -5,7 +5,7 @@ whatever happens to the connection, so that the broker recognises it. Four rules
 
 - A message that was sent is kept until it is answered, even if its publisher has stopped waiting for it.
 - A refused message leaves a gap, for which the broker refuses those behind it, too. When all of them are answered they
-  are numbered anew, from the gap on: they cannot have been stored.
+  are numbered again from the gap on: they cannot have been stored.
 - Until the first answer in a partition only one message is under way: a broker that knows nothing of a publisher
   takes any first sequence, so the one behind a refused first message might be stored.
 - A number that is refused without such a reason means that the broker has forgotten this publisher. When nothing is
@@ -93,7 +93,7 @@ class Track:
             self._close_gap()
 
     def withdraw(self, publication: Publication) -> bool:
-        """Nobody waits for it any more. Whether it will never be sent; otherwise it may be stored or not."""
+        """Give up on a publication. True if it will never be sent; otherwise it may be stored or not."""
         if publication.sequence != UNNUMBERED:
             return False
         try:

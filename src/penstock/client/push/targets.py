@@ -1,4 +1,4 @@
-"""Whoever a subscription's messages go to. The core hands back what a membership was made with: one of these."""
+"""Receivers of a subscription's messages. The core hands back the one that a membership was made with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client's core and its socket, shared by threads: whoever has something to send sends it, one at a time receives.
+"""A client's core and its socket, shared by threads: any thread sends, one at a time receives.
 
 The core comes first, then the socket, so the order of the locks is `_sending` before `lock`, and nothing is called back
 while `lock` is held but the end of a wait.
@@ -41,7 +41,7 @@ class Wire:
         self._backoff = Backoff()
 
     def flush(self) -> None:
-        """Whoever has the lock sends everything that is there, so that it leaves in its order."""
+        """The holder of the lock sends everything that is ready, so that it leaves in order."""
         with self._sending:
             with self.lock:
                 data = self.core.data_to_send(time.monotonic())
@@ -50,7 +50,7 @@ class Wire:
                 try:
                     opened.sendall(data)
                 except OSError:
-                    _shut(opened, socket.SHUT_RDWR)  # who receives notices
+                    _shut(opened, socket.SHUT_RDWR)  # the receiving thread notices
 
     def leave(self, reason: str) -> None:
         """Say goodbye; `receive_all` ends soon after."""
@@ -125,7 +125,7 @@ class Wire:
         with self.lock:
             self.core.disconnected()
             self._socket = None
-        _shut(opened, socket.SHUT_RDWR)  # wakes whoever is sending
+        _shut(opened, socket.SHUT_RDWR)  # wakes a thread that is sending
         with self._sending:
             opened.close()
 

@@ -25,7 +25,7 @@ def open_socket(host: str, port: int, *, connect_timeout_s: float, read_s: float
 
 
 def connected(host: str, port: int, timeout_s: float) -> socket.socket:
-    """A host without a port names its network: unix:/path. OSError if nobody is there."""
+    """A host without a port names its network: unix:/path. OSError if nothing listens there."""
     if not port and ":" in host:
         from penstock.net.endpoint import Endpoint
         from penstock.net.networks import network_of

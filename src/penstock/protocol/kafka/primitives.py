@@ -29,7 +29,7 @@ STRING_BYTES_MAX = 0x7FFF
 
 
 class MalformedRequest(Exception):
-    """Bytes that are no Kafka request: the connection is closed, as Kafka does."""
+    """Bytes that are not a Kafka request: the connection is closed, as in Kafka."""
 
 
 def read_unsigned_varint(buffer: Buffer, position: int) -> tuple[int, int]:

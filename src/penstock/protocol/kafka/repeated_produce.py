@@ -1,4 +1,4 @@
-"""What stays the same from one Produce request of a connection to the next.
+"""The part that stays the same from one Produce request of a connection to the next.
 
 A producer that writes to one partition sends the same bytes again and again, but for the correlation id and the
 batch. `RepeatedProduce` keeps the parsed form of such a request; the next one that begins with the same bytes needs

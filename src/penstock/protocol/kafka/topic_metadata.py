@@ -1,6 +1,6 @@
 """Topics and partitions as Metadata and DescribeTopicPartitions answer them, written by hand.
 
-Building the answer over 10,000 partitions out of kio's classes takes a fifth of a second, during which nobody else
+Building the answer over 10,000 partitions out of kio's classes takes a fifth of a second, during which no other client
 is served. On one node all partitions of a topic look alike but for their index, so their bytes are two constant
 pieces with the index between: two milliseconds, and the caller may keep a topic's bytes for the next request.
 

@@ -1,6 +1,6 @@
 """DATA, the frame that everything is about, and what answers it: many messages, so no object is made in passing.
 
-A message in a DATA frame is an *item*: partition, delivery count, key and the message itself. Whoever sends encodes
+A message in a DATA frame is an *item*: partition, delivery count, key and the message itself. The sender encodes
 items one by one, when a record is read, and joins them to frames as they go out.
 """
 
@@ -22,7 +22,7 @@ _I32 = Struct(">i")
 _NO_KEY_ITEM = Struct(">ihiiiqqi")
 _PLAIN_ITEM = Struct(">ihiiiqqii")  # no key, no properties: everything up to the body
 _TYPE = int(FrameType.DATA)
-MESSAGE_OVERHEAD = _MESSAGE.size - 4 + 4  # what the total length counts besides properties and body
+MESSAGE_OVERHEAD = _MESSAGE.size - 4 + 4  # bytes of the total length besides properties and body
 ITEM_BYTES_MIN = _ITEM_HEAD.size + _MESSAGE.size + 4
 _DELIVERY_COUNT = slice(4, 6)
 DELIVERY_COUNT_MAX = 0x7FFF
@@ -107,7 +107,7 @@ def with_delivery_count(item: bytes, count: int) -> bytes:
 
 
 def data_head(subscription: str, topic: str) -> bytes:
-    """What every DATA payload of a subscription begins with."""
+    """The prefix of every DATA payload of a subscription."""
     return text(subscription) + text(topic)
 
 

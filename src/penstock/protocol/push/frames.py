@@ -2,7 +2,7 @@
 
     type:1  message id:8  length:4  payload:length
 
-What is in a payload is the business of `protocol.push.messages`. A length above the limit and a type that does not
+Payloads belong to `protocol.push.messages`. A length above the limit and a type that does not
 exist are noticed from the header alone, before any memory is spent on the payload.
 """
 
@@ -43,7 +43,7 @@ FIRST_BYTES = range(min(FrameType), max(FrameType) + 1)
 
 
 class MalformedFrame(Exception):
-    """Bytes that are no frame or no payload: an ERROR is sent and the connection is closed."""
+    """Bytes that are not a frame or not a payload: an ERROR is sent and the connection is closed."""
 
 
 class Frame(NamedTuple):
@@ -71,13 +71,13 @@ class FrameSplitter:
 
     @property
     def held_bytes(self) -> int:
-        """What there is of a frame that is not complete."""
+        """The bytes of an incomplete frame."""
         return len(self._held)
 
     def feed(self, data: Buffer) -> list[Frame]:
         """The frames that these bytes complete. MalformedFrame where they can be none; then nothing more is to be read.
 
-        What came before the bad one is lost with it: whoever sends it is not to be trusted with the rest either.
+        Frames before the bad one are lost with it: its sender cannot be trusted with the rest either.
         """
         if self._held:
             self._held += data

@@ -26,7 +26,7 @@ BROKER_TIME = -1
 
 
 class Delivery(enum.IntEnum):
-    """Who gets a message: the member whose turn it is, or the one that has its key."""
+    """How a message finds its member: by turns, or by its key."""
 
     MESSAGE = 0
     KEY = 1
@@ -305,7 +305,7 @@ def _subscribe_ack(value: SubscribeAck) -> bytes:
 
 
 def shorten(message: str, bytes_max: int = 1000) -> str:
-    """What an ERROR or DISCONNECT can say."""
+    """The codes of ERROR and DISCONNECT."""
     return message.encode("utf-8", "replace")[:bytes_max].decode("utf-8", "ignore")
 
 

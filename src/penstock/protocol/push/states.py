@@ -1,4 +1,4 @@
-"""The states of a connection, as a table: who may send what, and what comes of it. What is not in it is a violation.
+"""The states of a connection as a table: which side may send which frame, and what follows. The rest is a violation.
 
 Both ends can follow it, since it speaks of frames on the wire. docs/formats/push-protocol.md shows it.
 """

@@ -1,6 +1,6 @@
 """The values that payloads are made of: integers, `text`, `bytes?`, `start`.
 
-Everything here reads bytes that nobody vouches for: what points outside of its payload is a MalformedFrame.
+Everything here reads untrusted bytes: a length that points outside its payload is a MalformedFrame.
 """
 
 from __future__ import annotations
