@@ -79,7 +79,7 @@ class AvroType:
 
 
 def parse_avro(text: str) -> AvroType:
-    """BadOption if it is no schema of records."""
+    """BadOption if it is not a schema of records."""
     try:
         parsed = json.loads(text)
     except ValueError as error:

@@ -28,7 +28,7 @@ def inlined(function: Function) -> Function:
 
 
 def _kept(function: Function, **how: Any) -> Function:
-    """Where nothing can be written, neither beside the sources nor in the user's home, each process compiles anew."""
+    """Where nothing can be written, neither beside the sources nor in the user's home, each process compiles again."""
     try:
         result: Any = numba.njit(cache=True, **how)(function)
     except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""What the user of a source or a sink has said, under names in any case; and the broker that it is said of.
+"""Options as the user gave them, under names in any case, and the broker that they name.
 
 Keys arrive in lower case, with Spark's own among them. A name that is not known is refused: an option that is ignored
 would be found out too late.
@@ -35,7 +35,7 @@ class Broker:
 
 
 class Given:
-    """What the user said, under names in any case."""
+    """Options as the user gave them, under names in any case."""
 
     def __init__(self, options: Mapping[str, str], known: tuple[str, ...]) -> None:
         self._values = {key.lower(): value for key, value in options.items()}

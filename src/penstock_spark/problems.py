@@ -1,4 +1,4 @@
-"""What a user of the source can do wrong, or run into. Messages say what to do."""
+"""Mistakes that a user of the source can make or run into. Messages say what to do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class DataLost(Exception):
 
 
 class BadRow(ValueError):
-    """A row, or a frame, that cannot be written as records; or a record that is no row of the table it is read as."""
+    """A row, or a frame, that cannot be written as records; or a record that does not fit the table it is read as."""
 
 
 class OutputChanged(Exception):

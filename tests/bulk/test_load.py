@@ -192,7 +192,7 @@ def test_a_topic_made_anew_is_loaded_anew(
     run_load(path)
     client.delete_topic(topic)
     run_load(path)
-    assert "was made anew" in told.remarks[-1]
+    assert "was created again" in told.remarks[-1]
     assert values(contents(topic)) == ['{"n":1}']
 
 

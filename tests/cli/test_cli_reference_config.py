@@ -229,7 +229,7 @@ def test_protection_that_does_not_exist_is_no_reason_to_start_without(
     refused = [flag for flag in flags if flag.startswith("--")]
     assert [line.split(": ")[1] for line in failed.err.splitlines()] == [f"command line, {flag}" for flag in refused]
     for line in failed.err.splitlines():
-        assert "does not start in plain text" in line or "does not start open to everybody" in line
+        assert "does not start in plain text" in line or "does not start open to all" in line
         assert "; take the " in line
     assert not (tmp_path / "d").exists()
     with socket.socket() as probe:

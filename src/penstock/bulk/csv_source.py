@@ -38,7 +38,7 @@ class CsvSource(Source):
             if not line:
                 return
             self._raw.append(line)
-            yield line.decode("utf-8", "surrogateescape")  # what is no UTF-8 is noticed when it is encoded
+            yield line.decode("utf-8", "surrogateescape")  # bytes that are not UTF-8 are noticed when they are encoded
 
     def _header(self) -> tuple[str, ...]:
         try:

@@ -32,7 +32,7 @@ Encode = Callable[[Row], NewRecord]
 
 
 class Shape(NamedTuple):
-    """What of a row goes where."""
+    """Which columns of a row become key, value and headers."""
 
     value: str = "json"
     key: str | None = None
@@ -146,7 +146,7 @@ def _csv_line(cells: Any) -> bytes:
 
 
 def _foreign(value: Any) -> Any:
-    """What JSON has no form for: bytes as base64, times in ISO 8601, decimals and the rest as text."""
+    """Values without a form in JSON: bytes as base64, times in ISO 8601, decimals and the rest as text."""
     if isinstance(value, bytes | bytearray | memoryview):
         return base64.b64encode(value).decode()
     return value.isoformat() if isinstance(value, date) else str(value)

@@ -1,4 +1,4 @@
-"""What the marker of a job holds: plain JSON.
+"""The content of a job's marker: plain JSON.
 
     {"kind": "load" or "replay", "job": its name, "topic": …, "topic_id": …, "settings": {…},
      "position": where to go on, "rows": written so far, "is_done": …}
@@ -40,19 +40,19 @@ def check_settings(then: dict[str, Any], now: dict[str, Any]) -> None:
     """A job goes on as it began."""
     for name in sorted(now.keys() | then.keys()):
         if now.get(name) != then.get(name):
-            hint = "use the same, or give --job a new name to begin anew"
+            hint = "use the same, or give --job a new name to start over"
             raise Changed(f"the job began with {name} {then.get(name)!r}, now it is {now.get(name)!r}", hint)
 
 
 def usable_entry(entry: Entry | None, topic: KnownTopic, *, again: bool) -> tuple[Entry | None, str]:
     """The entry to go on from, and a remark if it is not the one that was found.
 
-    A topic that was made anew has none of the rows. `again` is for a job that is done: one that is not goes on.
+    A topic that was created again has none of the rows. `again` is for a job that is done: one that is not goes on.
     """
     if entry is None:
         return None, ""
     if entry.get("topic_id") != topic.topic_id and entry.get("topic") == topic.name:
-        return None, f"topic {topic.name} was made anew since the job ran: beginning with the first row"
+        return None, f"topic {topic.name} was created again since the job ran: beginning with the first row"
     if again and entry.get("is_done"):
         return None, "the job was done before: beginning again with the first row"
     return entry, ""

@@ -45,7 +45,7 @@ class LoadRequest:
         return f"load {self.path.absolute()}{what} into {self.topic}"
 
     def settings(self) -> dict[str, Any]:
-        """What must be the same when the job goes on, as plain JSON."""
+        """The settings that must be the same when the job goes on, as plain JSON."""
         named = {**self.reading._asdict(), **self.shape._asdict()}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in named.items() if value}
 

@@ -54,7 +54,7 @@ def format_of(path: Path, named: str | None) -> str:
     if suffix in _PACKED:
         raise Unfit(f"{path} is packed, so that a restart could not find its place", f"unpack it: {_PACKED[suffix]}")
     if suffix not in SUFFIXES:
-        raise Unfit(f"what {path} is cannot be told from its name", f"say it: --format {'|'.join(FORMATS)}")
+        raise Unfit(f"the format of {path} cannot be told from its name", f"say it: --format {'|'.join(FORMATS)}")
     return SUFFIXES[suffix]
 
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a job. Every message says what it is, `hint` what to do about it."""
+"""Problems with a job. Every message says what is wrong, `hint` what to do about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job tells while it runs, to whoever shows it."""
+"""Progress of a running job, for a screen or a log."""
 
 from __future__ import annotations
 

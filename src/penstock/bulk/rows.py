@@ -54,7 +54,7 @@ class Source(ABC):
     """For messages: file, or file and table."""
     kind: str
     row_word = "row"
-    """What `Row.number` counts."""
+    """The unit that `Row.number` counts."""
     columns: tuple[str, ...] | None = None
     """None where each row has its own names."""
     total: int = 0

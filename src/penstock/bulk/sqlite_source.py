@@ -2,7 +2,7 @@
 
     position  {"row": rows before, "checksum": CRC-32C of all rows before}
 
-One read transaction lasts for the whole run: it sees the database as it was at the start, whoever writes meanwhile. At
+One read transaction lasts for the whole run: it sees the database as it was at the start. At
 a restart the rows before the position are read again, which takes a second for a million, and must have the same
 checksum: so rows that were changed, removed or put between are noticed, and new ones behind are welcome.
 """

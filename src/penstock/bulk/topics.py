@@ -18,7 +18,7 @@ BROKERS_OWN = -1  # its default for partitions and replicas
 
 
 class KnownTopic(NamedTuple):
-    """A topic that exists. The ids tell it from one of the same name, made anew or on another cluster."""
+    """A topic that exists. The ids tell it from a later one of the same name, or one on another cluster."""
 
     name: str
     partition_count: int

@@ -27,7 +27,7 @@ from penstock.model.topic_partition import TopicPartition
 
 PAUSE_S = 0.1
 
-# After `init` the portion begins anew, so these pass, too.
+# After `init` the portion starts over, so these pass, too.
 MENDABLE = PASSING | {
     ErrorCode.INVALID_TXN_STATE,
     ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,

@@ -1,4 +1,4 @@
-"""What DescribeConfigs says about a broker: Kafka's broker configs that have a meaning here, from our settings.
+"""The configs of a broker in DescribeConfigs: those of Kafka that have a meaning here, from our settings.
 
 Two kinds. The defaults of topic configs (`log.retention.ms` …) can be changed at run time, for this broker or for all;
 they live in `ConfigLayers`. The rest mirrors the settings file and is read-only. Kafka's other configs (threads,
@@ -51,7 +51,7 @@ _STATIC = (
     _Static("broker.id", _INT, lambda s: s.node.id, -1, "Number of this node."),
     _Static("broker.rack", _STR, lambda s: s.node.rack, None, "Where this node stands."),
     _Static("connections.max.idle.ms", _LONG, lambda s: s.kafka.idle_timeout_ms, 600_000,
-            "A connection without a request for so long is closed."),
+            "Close a connection without a request for this long."),
     _Static("default.replication.factor", _INT, lambda _: 1, 1, "Replicas of a topic created without a number."),
     _Static("delete.topic.enable", _BOOL, lambda _: True, True, "Topics can be deleted."),
     _Static("fetch.max.bytes", _INT, lambda s: s.limits.fetch_bytes_max, 57_671_680,
@@ -88,7 +88,7 @@ _STATIC = (
     _Static("offsets.retention.check.interval.ms", _LONG,
             lambda s: s.groups.offsets_retention_check_interval_ms, 600_000, "Time between looks for old offsets."),
     _Static("offsets.retention.minutes", _INT, lambda s: s.groups.offsets_retention_minutes, 10_080,
-            "Offsets of a group that has been empty for so long are dropped."),
+            "Drop the offsets of a group that has been empty for this long."),
     _Static("offsets.topic.num.partitions", _INT, lambda s: s.groups.offsets_topic_partitions, 50,
             "Partitions of __consumer_offsets."),
     _Static("offsets.topic.replication.factor", _SHORT, lambda _: 1, 3, "Replicas of __consumer_offsets."),
@@ -124,7 +124,7 @@ def describe_broker(settings: Settings, layers: ConfigLayers) -> list[DescribedC
 
 
 def describe_default_broker(layers: ConfigLayers) -> list[DescribedConfig]:
-    """What was set at run time for all brokers, and nothing else."""
+    """Configs set at run time for all brokers, and nothing else."""
     return [
         _describe_default(name, (Synonym(name, value, ConfigSource.DYNAMIC_DEFAULT_BROKER),))
         for name, value in sorted(layers.dynamic_default.items())

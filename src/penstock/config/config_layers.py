@@ -83,7 +83,7 @@ class ConfigLayers:
         return synonyms[0].value or ""
 
     def synonyms(self, broker_name: str) -> tuple[Synonym, ...]:
-        """What sets a broker config, strongest first. Empty if it has neither a value nor a default."""
+        """The layers that set a broker config, strongest first. Empty if it has neither a value nor a default."""
         found = [
             Synonym(broker_name, layer[broker_name], source)
             for layer, source in (

@@ -22,7 +22,7 @@ NOT_SETTINGS = frozenset(
     {"PENSTOCK_CONFIG", "PENSTOCK_BOOTSTRAP_SERVER", "PENSTOCK_KAFKA_JARS", "PENSTOCK_PAUSE_AT", "PENSTOCK_URL"}
 )
 TEST_PREFIX = "PENSTOCK_TEST_"
-# What Kubernetes sets in every container for a service whose name begins with penstock.
+# Variables that Kubernetes sets in every container for a service whose name begins with penstock.
 _SERVICE_VARIABLE = re.compile(
     r"PENSTOCK_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
 )

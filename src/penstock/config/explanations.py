@@ -1,6 +1,6 @@
-"""What each setting does, in the words that stand below it in `config.settings`.
+"""The meaning of each setting, in the words below it in `config.settings`.
 
-Taken from the source when somebody asks. Pydantic can do that, too, but for every start: a tenth of a second.
+Read from the source on demand. Pydantic can do that, too, but at every start: a tenth of a second.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One value as somebody gave it, and what is wrong with what was given."""
+"""One value as the user gave it, and what is wrong with the values given."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Given(NamedTuple):
-    """One value as somebody gave it, and where: 'kafka.port', '9093', 'environment variable BROKER_PORT'."""
+    """One value as the user gave it, and where: 'kafka.port', '9093', 'environment variable BROKER_PORT'."""
 
     key: str
     value: object
@@ -16,7 +16,7 @@ class Given(NamedTuple):
 
 
 class Problems(list[str]):
-    """What is wrong, one sentence each; a user sees all of it at once."""
+    """The problems, one sentence each; a user sees all of them at once."""
 
     def unknown(self, name: str, origin: str, known: Iterable[str]) -> None:
         """With the nearest known name: one of the same section, if there is any."""

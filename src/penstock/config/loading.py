@@ -9,7 +9,7 @@ The first source that gives a value wins:
     5. the default
 
 Everything that is wrong, in whichever source, is collected into one `ConfigError`. Two sources that give different
-values are a warning that names both; two flags that do are an error, since nobody wants that.
+values are a warning that names both; two flags that do are an error.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The settings, and the origin of every key ('default' if nobody gave it)."""
+    """The settings, and the origin of every key ('default' if it was not given)."""
 
     settings: Settings
     origins: Mapping[str, str]
     warnings: tuple[str, ...] = ()
     """Values that did not count because another source says something else, or that have no effect."""
     ignored: tuple[Ignored, ...] = ()
-    """Names of other systems that have no effect here, with those that nobody would expect to."""
+    """Names of other systems that have no effect here, including those expected to have none."""
 
 
 def load_settings(

@@ -17,12 +17,12 @@ class LogLevel(StrEnum):
     CRITICAL = "CRITICAL"
 
 
-# What other systems call them. There is nothing finer than DEBUG here.
+# Names of levels in other systems. There is nothing finer than DEBUG here.
 _ELSEWHERE = {"TRACE": LogLevel.DEBUG, "WARN": LogLevel.WARNING, "FATAL": LogLevel.CRITICAL}
 
 
 def level_name(value: object) -> object:
-    """debug, Debug and trace are DEBUG; what is no level is left for the type check to refuse."""
+    """debug, Debug and trace are DEBUG; other words are left for the type check to refuse."""
     if not isinstance(value, str):
         return value
     name = value.strip().upper()

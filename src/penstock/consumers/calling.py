@@ -15,7 +15,7 @@ from penstock.consumers.policy import ErrorAction
 from penstock.consumers.threads import HandlerThreads
 
 SLICE_S = 0.05
-"""A run of calls is reported after so long, so that what is done gets acknowledged."""
+"""Report a run of calls after this time, so that finished messages are acknowledged."""
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class Caller:
         return outcome
 
     async def report(self, message: Message, error: Exception) -> ErrorAction:
-        """What the error handler says. Without one: a dead letter."""
+        """The decision of the error handler. Without one: a dead letter."""
         on_error = self._definition.on_error
         if on_error is None:
             return ErrorAction.DEAD_LETTER

@@ -33,7 +33,7 @@ class DeadLetters:
 
         Raises BrokerRefused for one that the broker does not take, such as one that is too large with its reason.
         """
-        # Its time to live ended with its attempts: otherwise nobody would see it.
+        # Its time to live ended with its attempts; otherwise the dead letter would expire unseen.
         own = [(name, value) for name, value in message.headers if name != b"ttl-ms"]
         properties = [*own, *self._reason(message, error, attempts)]
         while not stopping.is_set():

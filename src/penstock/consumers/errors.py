@@ -1,4 +1,4 @@
-"""What can be wrong with consumers and with what they are given."""
+"""Errors of consumers and of the messages that they are given."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ PAUSE_S = 1.0
 class HostedConsumers:
     """Started after the broker's doors are open, stopped before they close. Never fails: it logs, and tries again.
 
-    A topic that does not exist yet is no reason for a broker not to serve.
+    A topic that does not exist yet must not keep a broker from serving.
     """
 
     def __init__(self, definitions: Sequence[Definition], *, host: str, port: int) -> None:

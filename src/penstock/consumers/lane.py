@@ -64,7 +64,7 @@ class Lane:
         return len(self._line)
 
     def add(self, messages: Iterable[Message]) -> None:
-        """What was delivered. One that is in hand already is not taken twice, one that comes late gets its place."""
+        """Take delivered messages. One that is being handled is not taken twice; a late one gets its place in order."""
         for message in messages:
             offset = message.sequence_number
             if offset in self._offsets:

@@ -1,4 +1,4 @@
-"""What is measured of each handler. Fed on the runner's thread, read by whoever scrapes: plain additions, no locks."""
+"""Figures of each handler. Written on the runner's thread, read at a scrape: plain additions, no locks."""
 
 from __future__ import annotations
 

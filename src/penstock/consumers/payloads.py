@@ -1,4 +1,4 @@
-"""What a handler is given: the body of a message as the type that its parameter is annotated with.
+"""The argument of a handler: the body of a message as the type that its parameter is annotated with.
 
     Message, nothing   the message itself
     bytes              the body as it is

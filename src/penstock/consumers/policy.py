@@ -35,7 +35,7 @@ class RetryPolicy:
 
 
 class ErrorAction(Enum):
-    """What an error handler may return for a message whose attempts are used up; None is DEAD_LETTER."""
+    """The results of an error handler for a message whose attempts are used up; None is DEAD_LETTER."""
 
     DEAD_LETTER = "dead letter"
     """Into the dead-letter topic, and on."""

@@ -24,7 +24,7 @@ class HandlerThreads:
         self._started = False
 
     async def run(self, call: Callable[[], Value]) -> Value:
-        """What `call` returns or raises, in one of the threads."""
+        """Run `call` in one of the threads; its result or its exception."""
         if not self._started:
             self._started = True
             for number in range(self._count):
@@ -45,12 +45,12 @@ class HandlerThreads:
             value, error = None, None
             try:
                 value = call()
-            except BaseException as raised:  # also SystemExit: whoever waits must learn of it
+            except BaseException as raised:  # also SystemExit: the waiting coroutine must learn of it
                 error = raised
             try:
                 loop.call_soon_threadsafe(_settle, answer, value, error)
             except RuntimeError:
-                return  # the loop has gone: nobody waits
+                return  # the loop has gone, and its waiters with it
 
 
 def _settle(answer: asyncio.Future[Any], value: Any, error: BaseException | None) -> None:
@@ -58,7 +58,7 @@ def _settle(answer: asyncio.Future[Any], value: Any, error: BaseException | None
         return
     if error is None:
         answer.set_result(value)
-    elif isinstance(error, StopIteration | KeyboardInterrupt | SystemExit):  # what a future does not take, or a loop
+    elif isinstance(error, StopIteration | KeyboardInterrupt | SystemExit):  # not taken by a future or a loop
         answer.set_exception(RuntimeError(f"a handler raised {type(error).__name__}"))
     else:
         answer.set_exception(error)

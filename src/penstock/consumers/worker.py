@@ -105,7 +105,7 @@ class Worker:
             self._wakes[partition].set()
 
     def reset(self, reset: Reset) -> None:
-        """A handler keeps nothing that could be built anew: it gets the messages again, and that is all."""
+        """A handler has no data to rebuild: it gets the messages again, and that is all."""
 
     def lost(self, error: Exception) -> None:
         self._on_lost(error)
@@ -119,7 +119,7 @@ class Worker:
         return self._lanes[partition]
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """Before it was asked to: with what no handler may raise. The rest of its partition must not wait for ever."""
+        """A handler's task ended by itself, with what no handler may raise. Its partition must not hang."""
         error = None if task.cancelled() else task.exception()
         if error is not None:
             log.error("%s cannot go on", self.definition.name, exc_info=error)
@@ -181,7 +181,7 @@ class Worker:
         if action is ErrorAction.DEAD_LETTER:
             try:
                 if not await self._dead_letters.write(message, error, verdict.attempts, self._stopping):
-                    return  # being stopped: the broker gives it to somebody else
+                    return  # stopping: the broker gives the message to another member
             except BrokerRefused as refused:
                 log.error("no dead letter for %r, so the broker gets it back: %s", message, refused)
                 self._drop(lane, message, is_done=False)

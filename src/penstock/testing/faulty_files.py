@@ -24,7 +24,7 @@ from penstock.runtime.files import Buffer, File, RealFiles
 
 
 class Kind(enum.Enum):
-    """What a change does; the values are the names by which `fail` matches calls."""
+    """The kinds of changes; the values are the names by which `fail` matches calls."""
 
     CREATE = "create"
     WRITE = "pwrite"

@@ -1,10 +1,10 @@
-"""What a disk may hold after a power cut: the pessimist's file system, replayed from recorded changes.
+"""The possible states of a disk after a power cut: a pessimistic file system, replayed from recorded changes.
 
 `CutDisk.advance` takes the changes of `FaultyFiles` one after the other; `CutDisk.write_image` lays down, as
 real files, one of the states the disk could be in if the power failed just then. The rules, all of which
 POSIX allows and journaling file systems keep:
 
-- What a sync that returned had covered is there. A sync during which the power fails has done nothing
+- Everything covered by a sync that returned is there. A sync during which the power fails has done nothing
 certain. - Of unsynced writes to a file any 512-byte sectors may be there, in any order; the file may have
 grown over
   sectors that were never written, which then read as zeros. Unsynced truncations may be undone.
@@ -207,7 +207,7 @@ def _kept_count(count: int, mode: Mode, random: Random) -> int:
 
 
 class _Content:
-    """What is left of a file; chooses among its unsynced changes."""
+    """The remains of a file; chooses among its unsynced changes."""
 
     def __init__(self, mode: Mode, random: Random) -> None:
         self._mode = mode

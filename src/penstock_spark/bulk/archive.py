@@ -6,7 +6,7 @@ before the commit leaves files that the next one removes; after it, renames that
 
 So that there are few files and large ones, each date has at most one small file: rows that come later are written
 together with its rows into a new file, which takes its name. A rename puts one file in the place of the other at once,
-so that whoever reads the directory sees each row once at any moment.
+so that a reader of the directory sees each row once at any moment.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ArchiveSettings:
     step_bytes: int = 512 << 20
     compression: str = "zstd"
     tolerant: bool = False
-    """What was removed from the topic before it was archived is passed over."""
+    """Records removed from the topic before they were archived are passed over."""
     step_rows_max: int = 1 << 62
 
 
@@ -68,7 +68,7 @@ class Archive:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Nobody else writes; what a run that died has left is put in order."""
+        """Take the lock, and put in order what a run that died has left."""
         self._file.temporary.mkdir(parents=True, exist_ok=True)
         with self._file.lock.open("w") as lock:
             try:
@@ -154,7 +154,7 @@ class Archive:
                 files[path] = replace(written, path=path)
         next_offsets = self.manifest.next_offsets | {each.partition: each.end for each in ranges}
         self.manifest = committed(self.manifest, files, next_offsets=next_offsets, pending=tuple(pending))
-        sync_directory(self._file.temporary)  # what the manifest is about to name is there for good
+        sync_directory(self._file.temporary)  # files are durable before the manifest names them
         self._file.save(self.manifest)
         self._file.settle(self.manifest)
         for left in self._file.temporary.iterdir():  # pieces that were merged

@@ -32,7 +32,7 @@ LINE = "value"
 
 @dataclass(frozen=True, kw_only=True)
 class SparkLoad:
-    """What of a `LoadRequest` Spark needs to know besides."""
+    """The parts of a `LoadRequest` that Spark needs besides."""
 
     load: LoadRequest
     bootstrap: str
@@ -55,7 +55,7 @@ def load_on_spark(spark: SparkSession, request: SparkLoad, progress: Progress) -
         progress.begin(None)
         return _follow(query, progress)
     except PySparkException as error:
-        raise BulkError(_reason(error), "what was committed before stays") from error
+        raise BulkError(_reason(error), "earlier commits stay") from error
 
 
 def _start(records: DataFrame, request: SparkLoad) -> StreamingQuery:

@@ -1,4 +1,4 @@
-"""What is in an archive: one JSON file for each topic, replaced as a whole, so that it is always some state that was.
+"""The content of an archive: one JSON file for each topic, replaced as a whole, so that it always shows a true state.
 
 DIR/topic=prices/date=2026-11-16/part-00000.parquet    what readers see
 DIR/_penstock/prices.json                              the manifest; readers pass over names with an underscore
@@ -115,7 +115,7 @@ class ManifestFile:
         sync_directory(self.directory)
 
     def settle(self, manifest: Manifest) -> None:
-        """Do what is left of the last commit's renames. Only for whoever holds the lock."""
+        """Finish the renames of the last commit. The caller holds the lock."""
         touched = set()
         for temporary, path in manifest.pending:
             source, target = self.root / temporary, self.root / path

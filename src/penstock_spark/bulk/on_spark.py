@@ -35,7 +35,7 @@ def session(master: str, name: str) -> Iterator[SparkSession]:
 
 
 def archive_executor(spark: SparkSession) -> Execute:
-    """Ranges in about as many pieces as there are cores. A task that Spark repeats leaves a file that nobody names."""
+    """Ranges in about as many pieces as there are cores. A repeated task leaves a file that no manifest names."""
     context = spark.sparkContext
 
     def execute(task: PieceTask, ranges: Sequence[Range]) -> list[ArchiveFile]:

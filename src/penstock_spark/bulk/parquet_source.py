@@ -2,7 +2,7 @@
 
     position  {"row": rows before, "size": of the file, "footer": CRC-32C of its end}
 
-Nobody changes a Parquet file in place: one with another footer is another file.
+Parquet files are not changed in place: one with another footer is another file.
 """
 
 from __future__ import annotations

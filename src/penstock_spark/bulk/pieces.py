@@ -25,7 +25,7 @@ from penstock_spark.reading.records.range_reader import RangeReader
 
 US_PER_DAY = 86_400_000_000
 FIRST_DAY, LAST_DAY = -25_567, 2_932_896  # 1900-01-01 and 9999-12-31
-NO_DATE = "__HIVE_DEFAULT_PARTITION__"  # what readers of such directories take for null
+NO_DATE = "__HIVE_DEFAULT_PARTITION__"  # the name that readers of such directories take for null
 WAITING_BYTES_MAX = 256 << 20
 
 Advanced = Callable[[int], None]
@@ -41,7 +41,7 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True)
 class PieceTask:
-    """What a worker has to know. Plain values: it travels."""
+    """The task of a worker, as plain values that can be pickled."""
 
     bootstrap: str
     topic: str
@@ -92,7 +92,7 @@ def by_date(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
 
 
 def _date(day: int) -> str:
-    """A time may be anything, such as microseconds that somebody took for milliseconds: then there is no date."""
+    """A time may be out of range, such as microseconds taken for milliseconds: then there is no date."""
     if not FIRST_DAY <= day <= LAST_DAY:
         return NO_DATE
     return datetime.fromtimestamp(day * 86_400, UTC).strftime("%Y-%m-%d")
@@ -121,5 +121,5 @@ class _FilesByDate:
 
 
 def new_path(directory: Path) -> Path:
-    """A name that nobody else has: several workers write into one directory."""
+    """A unique name: several workers write into one directory."""
     return directory / f"{time.time_ns():x}-{uuid.uuid4().hex[:12]}"

@@ -41,7 +41,7 @@ class ReplayRequest:
         return Part(Times(start, unbounded.end if self.to_ms is None else self.to_ms), self.partitions)
 
     def settings(self) -> dict[str, Any]:
-        """What must be the same when the job goes on, as plain JSON."""
+        """The settings that must be the same when the job goes on, as plain JSON."""
         named = {
             "from": self.from_ms,
             "to": self.to_ms,

@@ -71,7 +71,7 @@ class SortedFile:
             self.flush()
 
     def flush(self) -> None:
-        """What waits becomes a row group."""
+        """Write the waiting rows as a row group."""
         if self._waiting:
             table = pa.Table.from_batches(self._waiting, SCHEMA)
             self._writer.write_table(table, row_group_size=max(1, table.num_rows))

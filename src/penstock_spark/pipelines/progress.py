@@ -36,7 +36,7 @@ class ProgressListener(StreamingQueryListener):
 
 
 def batch_event(progress: Mapping[str, Any]) -> dict[str, Any]:
-    """What of Spark's own report matters here, and the lag, if it reads topics."""
+    """The figures of Spark's own report that matter here, and the lag, if it reads topics."""
     sources = progress.get("sources", [])
     reached = [(end, _latest(source, end)) for source in sources if (end := _offsets(source.get("endOffset")))]
     return {

@@ -29,7 +29,7 @@ READ = (
     "sep", "startingOffsets", "startingOffsetsByTimestamp", "startingOffsetsByTimestampStrategy", "startingTimestamp",
     "subscribe", "subscribePattern", "valueFormat", "valueSchema",
 )  # fmt: skip
-"""What can be said when reading."""
+"""The options of reading."""
 _STREAMS_ONLY = ("groupIdPrefix", "kafka.group.id", "maxOffsetsPerTrigger", "maxTriggerDelay", "minOffsetsPerTrigger")
 _NOT_WITH_UPSERT = ("maxRecordsPerPartition", "minPartitions")
 _BATCHES_ONLY = ("endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp")

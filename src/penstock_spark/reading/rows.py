@@ -1,4 +1,4 @@
-"""What a task gives to Spark: the rows of a range of one partition, by the options of its query."""
+"""The result of a task: the rows of a range of one partition, by the options of its query."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@
 The transactional id, and the marker's name, belong to the query, or to a task's place in it; work has a number that
 grows. No transaction is open while tasks compute.
 
-Whoever has written the work before and does the next one leaves out the first two steps: had anybody else begun under
+A writer that wrote the work before and does the next one leaves out the first two steps: had another begun under
 this name since, the broker would refuse the first write, and then everything is done from the start.
 """
 
@@ -34,7 +34,7 @@ FENCED_MAX = 1
 
 
 class ExactlyOnce:
-    """Under one name. `write` may be called again for work of which nobody knows whether it was done."""
+    """Under one name. `write` may be called again for work whose outcome is unknown."""
 
     def __init__(self, cluster: Cluster, name: str, timeout_ms: int) -> None:
         self.cluster, self._name = cluster, name
@@ -47,7 +47,7 @@ class ExactlyOnce:
         self.cluster.close()
 
     def begin(self) -> Found | None:
-        """Shut out whoever wrote under this name; the marker of what was written last."""
+        """Fence the former writer of this name; the marker of what was written last."""
         self._init()
         return self._markers.latest(self._name)
 
@@ -98,7 +98,7 @@ class ExactlyOnce:
         self._producer.commit()
 
     def abort(self) -> None:
-        """What is open under this name. Spark asks for it also when a commit failed that took effect: nothing is."""
+        """Abort what is open under this name. Spark asks for it also after a commit that failed but took effect."""
         self._init()
 
     def _init(self) -> None:

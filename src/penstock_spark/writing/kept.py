@@ -21,7 +21,7 @@ _waiting: OrderedDict[tuple[Broker, str, int], ExactlyOnce] = OrderedDict()
 
 @contextmanager
 def writer(broker: Broker, name: str, timeout_ms: int) -> Iterator[ExactlyOnce]:
-    """The one of this name that waits, or a new one. Nobody else has it meanwhile."""
+    """The idle writer of this name, or a new one; it has one user at a time."""
     key = (broker, name, timeout_ms)
     once = _waiting.pop(key, None) or ExactlyOnce(broker.connect(), name, timeout_ms)
     try:

@@ -15,13 +15,13 @@ WRITE = (
     "kafka.client.id", "kafka.compression.type", "kafka.default.api.timeout.ms", "kafka.request.timeout.ms",
     "kafka.transaction.timeout.ms", "keyColumn", "topic", "valueFormat", "valueSchema",
 )  # fmt: skip
-"""What can be said when writing."""
+"""The options of writing."""
 
 INLINE_BYTES = 8 << 20
 
 
 class Delivery(Enum):
-    """What holds when tasks, drivers and brokers die."""
+    """The guarantee that holds when tasks, drivers and brokers die."""
 
     AT_LEAST_ONCE = "at-least-once"
     """Tasks produce as they go; a task that runs again writes again."""
@@ -39,7 +39,7 @@ class WriteOptions:
     codec: int
     transaction_timeout_ms: int
     inline_bytes: int
-    """What a task may hand to the driver; more goes through the staging topic."""
+    """The most that a task hands to the driver; more goes through the staging topic."""
     include_headers: bool
     key_column: str | None
     value_format: str | None

@@ -41,7 +41,7 @@ _LEFT_OUT = frozenset({"offset", "timestampType"})
 
 @dataclass(frozen=True, kw_only=True)
 class RecordColumns:
-    """What is taken from where: names of a record's parts to names of columns.
+    """The source of each part of a record: names of parts to names of columns.
 
     The value may be built of many, as JSON or, with `avro`, as Avro.
     """

@@ -55,7 +55,7 @@ class Stage:
 def staged(
     cluster: Cluster, place: TopicPartition, offsets: Sequence[int]
 ) -> Iterator[tuple[TopicPartition, bytearray]]:
-    """What a task has put there, in its order."""
+    """The batches that a task has staged, in order."""
     waiting = list(reversed(offsets))
     while waiting:
         records = cluster.patiently(lambda: _fetch(cluster, place, waiting[-1]))

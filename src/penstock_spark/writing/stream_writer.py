@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
-    """Made anew for every call, in processes that do nothing else: what encodes is imported only to encode."""
+    """Created for every call, in processes that do nothing else: encoders are imported only where they encode."""
 
     def __init__(self, options: WriteOptions, columns: RecordColumns) -> None:
         self._options, self._columns = options, columns

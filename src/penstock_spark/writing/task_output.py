@@ -1,4 +1,4 @@
-"""What a task that writes sends home. Light to import: whoever commits needs nothing that encodes."""
+"""The result of a writing task. Light to import: committing needs no encoder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tasks of batch and streaming writes have in common: rows become record batches, which go somewhere."""
+"""The common part of batch and streaming write tasks: rows become record batches, which are staged or handed on."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _said_by_spark(name: str) -> str:
 
 
 def inline_share(inline_bytes: int, task: int) -> int:
-    """What a task may send to the driver. It does not know how many tasks there are, but its own number.
+    """The most that a task may send to the driver. It knows its own number, not how many tasks there are.
 
     The first four may send all of it, later ones less and less: of 8 MiB that makes 32 MiB for four tasks and 150 for
     two hundred, not 1,600, at which Spark would refuse the batch.

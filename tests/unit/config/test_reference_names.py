@@ -228,7 +228,7 @@ def test_a_server_that_is_to_be_protected_does_not_start() -> None:
     refused = ("enable_tls", "tls_cert", "tls_key", "enable_acl", "acl_config")
     assert told == [f"{SERVER}, {name}" for name in refused]
     assert "does not start in plain text" in caught.value.problems[0]
-    assert "does not start open to everybody" in caught.value.problems[3]
+    assert "does not start open to all" in caught.value.problems[3]
 
 
 @pytest.mark.feature("F-11")

@@ -60,7 +60,7 @@ def resolved(given: Iterable[Given], problems: Problems, ignored: list[Ignored])
 
 
 def _without_effect(item: Given, entry: NoEffect | Refused) -> Ignored:
-    """Who says no to protection, or asks for what is the case anyway, expects nothing."""
+    """A setting that declines protection, or asks for the usual behaviour, needs no warning."""
     usual = False if isinstance(entry, Refused) else entry.usual
     expected = usual is not None and (item.value == usual or truth(item.value) is usual)
     return Ignored(NAMES[item.key], item.value, item.origin, entry.reason, expected)

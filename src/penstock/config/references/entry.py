@@ -1,7 +1,7 @@
-"""What a name of another system is here: a setting, nothing, or a reason not to start.
+"""The meaning of another system's name here: a setting, nothing, or a reason not to start.
 
-A name without effect is checked all the same, since it will have one some day, and whoever gave it is told. Where
-somebody asks for protection that does not exist, nothing starts.
+A name without effect is checked all the same, since it will have one some day, and the user is warned. Where
+a setting asks for protection that does not exist, nothing starts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 
 class Values(NamedTuple):
-    """What may be given under a name that is no setting."""
+    """The values that a name without a setting accepts."""
 
     text: str
     allowed: Callable[[object], bool]
@@ -26,7 +26,7 @@ def truth(value: object) -> bool | None:
 
 
 def _number(value: object) -> int:
-    """-1 for what is no whole number; text comes out of ${NAME}."""
+    """-1 for anything but a whole number; text comes out of ${NAME}."""
     if isinstance(value, str) and value.strip().isdecimal():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else -1
@@ -55,7 +55,7 @@ class Becomes:
 
 @dataclass(frozen=True, slots=True)
 class NoEffect:
-    """Nothing; `reason` says what happens instead. Whoever gives `usual` asks for what is the case anyway."""
+    """No effect; `reason` says what happens instead. The value `usual` asks for the behaviour there is."""
 
     values: Values
     reason: str

@@ -12,7 +12,7 @@ from penstock.config.references.entry import Becomes, Entry, truth
 
 
 def _milliseconds(value: object) -> object:
-    """What is no number is left for the type check to refuse."""
+    """Anything but a number is left for the type check to refuse."""
     try:
         return round(float(value) * 1000)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):

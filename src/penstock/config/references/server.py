@@ -1,6 +1,6 @@
 """The names of a broker that is set up by flags: --port, --metrics-port, --enable-tls … on `penstock serve`.
 
-In a file they stand at the top, with underscores. Who asks for TLS or ACLs has a reason to: a node that cannot give
+In a file they stand at the top, with underscores. A user who asks for TLS or ACLs has a reason: a node that cannot give
 them does not start, and never falls back to plain text or to open doors.
 """
 
@@ -15,7 +15,7 @@ _NO_TLS = (
     " take the TLS settings out, and put a proxy that speaks TLS in front of it"
 )
 _NO_ACLS = (
-    "there are no ACLs yet, and a node that is to have them does not start open to everybody;"
+    "there are no ACLs yet, and a node that should have them does not start open to all;"
     " take the ACL settings out, and let only those reach its ports who may do everything"
 )
 

@@ -17,16 +17,16 @@ class HostedConsumerSettings(Section):
 
 
 class ClientSettings(Section):
-    """What the push clients of the command line use; a broker has no use for it."""
+    """Settings of the command line's push clients; a broker does not use them."""
 
     request_timeout_ms: Count = 30_000
     """How long a client waits for an answer."""
     heartbeat_interval_ms: Annotated[int, Field(ge=100)] = 30_000
-    """A client that has sent nothing for so long sends a heartbeat."""
+    """A client that has sent nothing for this long sends a heartbeat."""
 
 
 class ProducerSettings(Section):
-    """What `penstock produce` uses; a broker has no use for it. Programs say it to `penstock.Producer`."""
+    """Settings of `penstock produce`; a broker does not use them. Programs pass them to `penstock.Producer`."""
 
     batch_size: Annotated[Bytes, Field(ge=1, le=INT32_MAX)] | None = None
     """Most bytes of messages that are sent together; without a value, librdkafka's."""
@@ -35,9 +35,9 @@ class ProducerSettings(Section):
 
 
 class ConsumerSettings(Section):
-    """What `penstock consume --group` uses; a broker has no use for it. Programs say it to `penstock.Consumer`."""
+    """Settings of `penstock consume --group`; a broker does not use them. Programs pass them to `penstock.Consumer`."""
 
     session_timeout_ms: Annotated[int, Field(ge=1, le=300_000)] | None = None
-    """A member that the broker has not heard of for so long is out of its group; without a value, librdkafka's."""
+    """A member that has sent nothing for this long leaves its group; without a value, librdkafka's default."""
     heartbeat_interval_ms: Annotated[int, Field(ge=1, le=300_000)] | None = None
     """Time between two signs of life of a member; without a value, librdkafka's."""

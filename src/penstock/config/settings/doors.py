@@ -25,7 +25,7 @@ class KafkaSettings(Section):
     send_buffer_bytes: Bytes = 0
     """SO_SNDBUF of each connection; 0 leaves it to the system."""
     idle_timeout_ms: Millis = limits.CONNECTION_IDLE_MS_MAX
-    """A connection without a request for so long is closed."""
+    """Close a connection without a request for this long."""
     shutdown_timeout_ms: Millis = 10_000
     """How long a stop waits for requests that are being answered."""
 
@@ -66,9 +66,9 @@ class HttpSettings(Section):
     port: Port = 8080
     """Port of /health and /metrics; 0 takes a free one."""
     admin_api: bool = True
-    """Serve /api/v1, with which whoever reaches this port can look at topics and groups and change them."""
+    """Serve /api/v1: every client that reaches this port can read and change topics and groups."""
     test_endpoints: bool = False
-    """Serve /test, which writes messages for whoever can reach this port: for tests and trials."""
+    """Serve /test: every client that reaches this port can write messages. For tests and trials."""
     test_data_dir: Path | None = None
     """The directory whose SQLite files /test/load-from-sqlite may read."""
 
@@ -89,13 +89,13 @@ class PushSettings(Section):
     messages_per_frame: Annotated[int, Field(ge=1, le=1_000)] = 10
     """Messages in a DATA frame, if a subscriber does not ask for another number."""
     ack_timeout_ms: Annotated[int, Field(ge=100)] = 30_000
-    """A message that is not acknowledged for so long is sent to another member."""
+    """Send a message that is not acknowledged for this long to another member."""
     redelivery_delay_ms: Millis = 100
     """Time before a message that a member has given back is sent again."""
     deliveries_max: Annotated[int, Field(ge=1, le=1_000)] = 10
     """A message that was sent so often and never acknowledged goes to the dead-letter topic."""
     heartbeat_interval_ms: Annotated[int, Field(ge=100)] = 30_000
-    """Whoever has sent nothing for so long sends a heartbeat; after three of them without a byte a peer is dead."""
+    """A side that is silent for this long sends a heartbeat; after three intervals without a byte a peer is dead."""
     frame_bytes_max: Annotated[Bytes, Field(ge=64 * KIB, le=INT32_MAX)] = 16 * MIB
     """Largest frame of a client."""
     commit_interval_ms: Annotated[int, Field(ge=0, le=1_000)] = 20

@@ -18,7 +18,7 @@ class GroupSettings(Section):
     session_timeout_max_ms: Count = 1_800_000
     """Longest session timeout a member may ask for."""
     offsets_retention_minutes: Count = 10_080
-    """Offsets of a group that has been empty for so long are dropped."""
+    """Drop the offsets of a group that has been empty for this long."""
     offsets_retention_check_interval_ms: Count = 600_000
     """Time between looks for such offsets."""
     offsets_topic_partitions: Annotated[int, Field(ge=1, le=1_000)] = 50
@@ -35,6 +35,6 @@ class TransactionSettings(Section):
     timeout_max_ms: Count = 900_000
     """Longest timeout a producer may ask for; a transaction that is open for longer than its timeout is aborted."""
     id_expiration_ms: Count = 604_800_000
-    """A transactional id that was not used for so long is forgotten."""
+    """Forget a transactional id that was not used for this long."""
     topic_partitions: Annotated[int, Field(ge=1, le=1_000)] = 50
     """Partitions of __transaction_state when it is created."""

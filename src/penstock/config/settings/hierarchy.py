@@ -48,7 +48,7 @@ class PipeSettings(Section):
     """The parent's HTTP port, such as http://root.example:8080, or, with type: kafka, host:port of a broker.
     Without one the parent is the one that the registry names."""
     type: Annotated[str, Field(min_length=1)] = "http"
-    """What reaches the parent: http, kafka, or the name of an entry point penstock.pipe."""
+    """The connector to the parent: http, kafka, or the name of an entry point penstock.pipe."""
     topics: Patterns = ("*",)
     """Topics that are mirrored, as patterns such as prices-*; internal topics never are."""
     exclude: Patterns = ()

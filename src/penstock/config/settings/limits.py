@@ -1,4 +1,4 @@
-"""What clients may use at most: memory, connections, topics, and the metrics that they push."""
+"""The most that clients may use: memory, connections, topics, and the metrics that they push."""
 
 from __future__ import annotations
 
@@ -63,4 +63,4 @@ class TelemetrySettings(Section):
     series_max: Count = limits.TELEMETRY_SERIES_MAX
     """Series of all clients on the metrics page; what is above is counted and left out."""
     linger_ms: Millis = 60_000
-    """The last values of a client that has gone stay on the metrics page for so long, to be scraped once more."""
+    """Keep the last values of a client that has gone on the metrics page for this long, to be scraped once more."""

@@ -1,4 +1,4 @@
-"""What is logged, and how."""
+"""The log: levels, format and place."""
 
 from __future__ import annotations
 

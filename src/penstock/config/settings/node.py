@@ -1,4 +1,4 @@
-"""Who a node is, and where it keeps its data."""
+"""A node's identity, and where it keeps its data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class NodeSettings(Section):
     """Number of this node, which clients see. A name such as local-001 is taken too: it becomes node.name,
     and the number is its trailing digits, or else a hash of the name."""
     name: str | None = None
-    """What the log calls this node; without one, its number."""
+    """The node's name in the log; without one, its number."""
     data_dir: Path = Path("data")
     """Directory of everything this node must not forget."""
     rack: str | None = None

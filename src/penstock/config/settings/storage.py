@@ -30,7 +30,7 @@ class VerifyOnRead(StrEnum):
 
 
 class Validation(StrEnum):
-    """What produce checks: the batch's header and CRC, or every record in it too."""
+    """How far produce checks a batch: its header and CRC, or every record in it, too."""
 
     BATCH = "batch"
     RECORDS = "records"

@@ -1,4 +1,4 @@
-"""What settings are made of: sizes, ports, times, levels, and how their texts are read.
+"""The types of settings: sizes, ports, times, levels, and how their texts are read.
 
 Text comes from the environment and from the command line, so every type takes what a person would write there.
 """

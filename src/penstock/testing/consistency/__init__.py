@@ -3,7 +3,7 @@
     history          the operations, and a history as a whole
     history_file     operations as lines of JSON, written by clients that may be killed at any moment
     anomalies        what can be wrong, a type each
-    write_checks     lost writes, duplicates, one offset with two values, values of nobody
+    write_checks     lost writes, duplicates, one offset with two values, values never written
     transaction_checks   aborted reads, reads of uncommitted data, partitions that are stuck
     torn_checks      transactions of which a part happened, records and offsets taken together
     poll_checks      records that a consumer skipped or saw in another order
@@ -11,5 +11,5 @@
     offset_checks    committed offsets that went back or were never committed
     checker          all of them, and the verdict
 
-It knows no broker and no client: whoever records a history decides what was tried.
+It knows no broker and no client: the recorder of a history decides what was tried.
 """

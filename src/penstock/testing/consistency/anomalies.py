@@ -1,4 +1,4 @@
-"""What can be wrong with a history: a type each, with the evidence in words."""
+"""The anomalies of a history: a type each, with the evidence in words."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TwoValues(Anomaly):
 
 
 class ForeignValue(Anomaly):
-    """A value that nobody wrote, or in a partition to which nobody wrote it."""
+    """A value that was never written, or not to this partition."""
 
     title = "value of nobody"
 
@@ -85,6 +85,6 @@ class OffsetWentBack(Anomaly):
 
 
 class UncommittedOffset(Anomaly):
-    """A group's committed offset is one that nobody can have committed by then."""
+    """A group's committed offset is one that cannot have been committed by then."""
 
     title = "offset that is not committed"

@@ -5,7 +5,7 @@ one that is delayed (the client gave up waiting and went on) ends whatever trans
 arrives. No broker can tell. What this explains is counted apart, and it explains little: only an anomaly of a V1
 transaction, of a kind that an end of that sort leads to, and only in the transaction right after one whose end was
 unanswered or so slow that the client may have sent it again, or in one that was open while it was asked for. A producer
-that took over the transactional id anew has another epoch, and late ends of the one before are fenced. Everything else
+that took over the transactional id again has another epoch, and late ends of the one before are fenced. Everything else
 is an anomaly, V1 or V2.
 """
 
@@ -50,7 +50,7 @@ OF_A_LATE_END: Final[dict[End, tuple[type[Anomaly], ...]]] = {
     End.COMMIT: (AbortedRead, UncommittedRead, TornTransaction, UncommittedOffset),
     End.ABORT: (LostWrite, TornTransaction, OffsetWentBack),
 }
-"""What the next transaction suffers from a late commit, and from a late abort."""
+"""The effect of a late commit or a late abort on the next transaction."""
 REPEATED_AFTER_NS: Final = 1_000_000_000
 """An end that took this long may have been sent more than once."""
 

@@ -125,7 +125,7 @@ class Transaction(Operation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Poll(Operation):
-    """What one call of a consumer returned, in that order."""
+    """The records that one call of a consumer returned, in order."""
 
     isolation: Isolation
     records: tuple[Seen, ...]

@@ -41,7 +41,7 @@ def _origin(history: History, commit: OffsetCommit | None) -> str:
 
 
 def offsets_that_went_back(history: History) -> Iterator[OffsetWentBack]:
-    """An offset that nobody committed has no age: that is the other check."""
+    """An offset that was never committed has no age: that is the other check."""
     effects = OffsetEffects(history)
     for fetch in history.fetches:
         age = effects.age(fetch)

@@ -1,4 +1,4 @@
-"""What commits do to offsets: each group and partition is a register that commits write and fetches read.
+"""The effect of commits on offsets: each group and partition is a register that commits write and fetches read.
 
 A commit takes effect at one moment between its start and its answer, or at any later one if there was no answer; a
 commit within a transaction, between the start and the answer of the transaction's end. Two things tell more about a
@@ -82,12 +82,12 @@ class OffsetEffects:
             same[same.index(effect)] = proven
 
     def explaining(self, fetch: OffsetFetch) -> list[Effect]:
-        """What can have made this fetch return its offset."""
+        """The commits that can have made this fetch return its offset."""
         same = self._effects.get(register_of(fetch), {}).get(fetch.offset, [])
         return [each for each in same if each.earliest <= fetch.ended]
 
     def age(self, fetch: OffsetFetch) -> int:
-        """The last moment at which the offset can have been committed; `NEVER` if nothing says, or nobody can have."""
+        """The last moment at which the offset can have been committed; `NEVER` if that is unknown or impossible."""
         if fetch.offset == NOWHERE:
             return -1
         return max((each.latest for each in self.explaining(fetch)), default=NEVER)

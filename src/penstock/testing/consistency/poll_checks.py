@@ -1,7 +1,7 @@
 """Checks of consumers: each sees all that is visible, in the order of offsets, from where it was put on.
 
 "Within a poll" and "between polls" are told apart in the evidence. An `Assignment` (a rebalance, a seek, a new
-consumer) sets the positions anew; what comes first after one with an unknown position is not judged.
+consumer) resets the positions; the first record after one with an unknown position is not judged.
 """
 
 from __future__ import annotations

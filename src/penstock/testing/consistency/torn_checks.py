@@ -33,7 +33,7 @@ def torn_transactions(history: History) -> Iterator[TornTransaction]:
 
 
 class _Visible(NamedTuple):
-    """What readers of committed data got, and what they would have got at the end if it were there."""
+    """The records that readers of committed data got, and those that they would have got at the end."""
 
     values: set[str]
     at_the_end: set[str]

@@ -64,7 +64,7 @@ def _was_passed(write: Write, read: FullRead) -> bool:
 
 
 def duplicates(history: History) -> Iterator[DuplicateWrite]:
-    """A value at two places, whoever saw it there."""
+    """A value at two places, in the eyes of any reader."""
     first: dict[str, Sighting] = {}
     reported: set[str] = set()
     for sighting in sightings(history):

@@ -26,7 +26,7 @@ def limited(start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, in
         result[place] = start[place] + min(size, size * most // total)
         left -= result[place] - start[place]
     for place in sorted(end, key=lambda each: end[each] - result[each], reverse=True):
-        step = min(1, left, end[place] - result[place])  # what rounding left over
+        step = min(1, left, end[place] - result[place])  # the rest that rounding left
         result[place] += step
         left -= step
     return result

@@ -17,7 +17,7 @@ class OffsetRange(InputPartition):
 
     Spark plans a DataFrame once and may run it many times, much later. `is_open`: to whatever the end is when the query
     runs; `end` is then what it was at planning. `from_earliest`: what has aged out since was not asked for. `known`,
-    if it is not None: all partitions at planning; whoever reads this range also reads those that are new.
+    if it is not None: all partitions at planning; the reader of this range also reads those that are new.
     """
 
     topic: str

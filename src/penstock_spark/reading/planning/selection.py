@@ -24,7 +24,7 @@ class Found(NamedTuple):
     ids: dict[str, str]
     """Of their topics."""
     missing: str = ""
-    """What was named and does not exist, in words."""
+    """Topics that were named and do not exist, in words."""
 
 
 class Selection(ABC):

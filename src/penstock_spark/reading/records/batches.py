@@ -71,7 +71,7 @@ class Batches:
         return int(self._only[index]) if index < len(self._only) else max(offset, self.end)
 
     def take(self, fetched: Fetched) -> Iterator[RecordBatch | DamagedBatch]:
-        """What counts in an answer; a damaged batch is given as such. The position is past the answer at once."""
+        """Batches of an answer that count; a damaged one is passed on as such. The position moves past the answer."""
         first = self.position
         found = [(at, header) for at, header in iter_headers(fetched.records) if header.last_offset >= first]
         if found:

@@ -1,4 +1,4 @@
-"""What every format has in common: values in, typed columns out, and for each bad row a reason."""
+"""The interface of all formats: values in, typed columns out, and for each bad row a reason."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Decoder(ABC):
 
     format: str
     problem_texts: tuple[str, ...]
-    """What is wrong with a whole value, from problem 1 on."""
+    """The texts of problems with a whole value, from problem 1 on."""
 
     def __init__(self, wanted: StructType) -> None:
         self.wanted = wanted

@@ -1,6 +1,6 @@
 """Compiled loops over JSON: which bytes are the value of which field. Nothing is copied, nothing is converted.
 
-What counts as JSON is what Spark's `from_json` takes by default: the standard, strings in single quotes, and `NaN` and
+JSON here is what Spark's `from_json` takes by default: the standard, strings in single quotes, and `NaN` and
 `Infinity` as numbers. Nesting goes 64 levels deep.
 """
 

@@ -14,7 +14,7 @@ from penstock_spark.problems import BadOption
 
 
 class AvroField(NamedTuple):
-    """`null_branch`: the place of null in a union of two, None if the field is no union."""
+    """`null_branch`: the place of null in a union of two, None if the field is not a union."""
 
     name: str
     kind: str

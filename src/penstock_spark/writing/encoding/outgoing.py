@@ -92,7 +92,7 @@ def _times(column: pa.Array) -> Longs:
 
 def _headers(column: pa.ListArray) -> HeaderColumns:
     if column.null_count:
-        # What lies behind a null is not said; no header is.
+        # Bytes behind a null are undefined; a null header has none.
         column = pc.if_else(column.is_valid(), column, pa.scalar([], column.type))
     names, values = column.flatten().flatten()
     ends = np.zeros(len(column) + 1, dtype=np.int32)
