@@ -19,7 +19,9 @@ from tests.support.waiting import wait_until
 
 @pytest.mark.crash
 @pytest.mark.feature("S-04")
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(
+    "after", [pytest.param(False, id="before"), pytest.param(True, id="after", marks=pytest.mark.full)]
+)
 def test_death_at_every_file_operation(
     broker: BrokerProcess, client: RawClient, contents: Contents, topic: str, tmp_path: Path, after: bool
 ) -> None:
@@ -49,6 +51,7 @@ def test_death_at_every_file_operation(
         assert_sorted(path)
 
 
+@pytest.mark.full
 @pytest.mark.crash
 @pytest.mark.feature("S-04")
 def test_killed_twice(penstock: CommandLine, client: RawClient, contents: Contents, topic: str, tmp_path: Path) -> None:

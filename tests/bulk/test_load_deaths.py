@@ -42,7 +42,9 @@ def numbers(contents: Contents, topic: str) -> list[int]:
 
 @pytest.mark.crash
 @pytest.mark.feature("S-04")
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(
+    "after", [pytest.param(False, id="before", marks=pytest.mark.full), pytest.param(True, id="after")]
+)
 def test_death_at_every_call(run_load: Run, contents: Contents, topic: str, tmp_path: Path, after: bool) -> None:
     """One file after the other into the same topic, each load dying one call later than the one before."""
     expected: list[int] = []

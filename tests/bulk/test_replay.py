@@ -148,7 +148,9 @@ def test_what_is_archived_later_is_replayed_later(
 
 @pytest.mark.crash
 @pytest.mark.feature("S-04")
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(
+    "after", [pytest.param(False, id="before"), pytest.param(True, id="after", marks=pytest.mark.full)]
+)
 def test_death_at_every_call(
     broker: BrokerProcess, contents: Contents, archived: list[Seen], back: str, tmp_path: Path, after: bool
 ) -> None:

@@ -60,6 +60,7 @@ def can_trace() -> bool:
         process.communicate()
 
 
+@pytest.mark.full
 @pytest.mark.crash
 @pytest.mark.feature("K-07", "P-24", "X-02")
 def test_nothing_is_lost_torn_or_seen_too_early(tmp_path: Path) -> None:

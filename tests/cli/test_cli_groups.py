@@ -1,23 +1,49 @@
 """`penstock group` against a running broker."""
 
+from collections.abc import Iterator
+
 import pytest
+from kio.schema.errors import ErrorCode
 
 from tests.cli.conftest import CommandLine
+from tests.support import group_client
+from tests.support.batches import Record, batch
+from tests.support.penstock_process import PenstockProcess
+from tests.support.raw_client import RawClient
+
+READ = 4
+RESETS = (
+    (["--to-earliest"], 0),
+    (["--to-latest"], 10),
+    (["--to-offset", "7"], 7),
+    (["--to-offset", "700"], 10),
+    (["--shift-by", "-3"], 1),
+    (["--shift-by", "2"], 6),
+    (["--to-datetime", "2023-11-14T22:13:25Z"], 5),
+    (["--to-datetime", "@1700000006500"], 7),
+)
 
 
 @pytest.fixture
-def group(penstock: CommandLine, name: str) -> str:
+def client(node: PenstockProcess) -> Iterator[RawClient]:
+    with RawClient(node.host, node.port) as connection:
+        yield connection
+
+
+@pytest.fixture
+def group(client: RawClient, name: str) -> str:
     """A group of the same name as its topic: 10 records, 4 of them read."""
-    lines = "".join(f'{{"value": "{n}", "timestamp": {1700000000000 + n * 1000}}}\n' for n in range(10))
-    penstock("topic", "create", name, "--config", "retention.ms=-1")  # its records are of the year 2023
-    penstock("produce", name, "--format", "json", stdin=lines)
-    penstock("consume", name, "--group", name, "--count", 4)
+    client.create_topic(name, configs={"retention.ms": "-1"})  # its records are of the year 2023
+    records = [Record(value=b"%d" % n, timestamp_ms=1_700_000_000_000 + n * 1000) for n in range(10)]
+    client.appended(name, batch(records))
+    member = group_client.joined_alone(client, name)
+    assert member.commit(name, READ) == ErrorCode.none
+    assert member.leave() == ErrorCode.none
     return name
 
 
-def committed(penstock: CommandLine, group: str) -> list[int]:
-    (found,) = penstock("group", "describe", group, "--output", "json").json
-    return [partition["committed"] for partition in found["partitions"]]
+def committed(client: RawClient, group: str) -> int:
+    return int(group_client.committed(client, group, group).committed_offset)
 
 
 def test_lag_is_shown(penstock: CommandLine, group: str) -> None:
@@ -30,27 +56,16 @@ def test_lag_is_shown(penstock: CommandLine, group: str) -> None:
 
 
 @pytest.mark.feature("K-08")
-@pytest.mark.parametrize(
-    ("option", "expected"),
-    [
-        (["--to-earliest"], 0),
-        (["--to-latest"], 10),
-        (["--to-offset", "7"], 7),
-        (["--to-offset", "700"], 10),
-        (["--shift-by", "-3"], 1),
-        (["--shift-by", "2"], 6),
-        (["--to-datetime", "2023-11-14T22:13:25Z"], 5),
-        (["--to-datetime", "@1700000006500"], 7),
-    ],
-)
-def test_offsets_are_reset_only_when_told(penstock: CommandLine, group: str, option: list[str], expected: int) -> None:
-    plan = penstock("group", "reset-offsets", group, *option, "--output", "json")
-    assert plan.json["offsets"] == [{"topic": group, "partition": 0, "from": 4, "to": expected}]
-    assert "--execute" in plan.err
-    assert ("has no offset 700, only 0 to 10: its end is taken" in plan.err) == ("700" in option)
-    assert committed(penstock, group) == [4]
-    penstock("group", "reset-offsets", group, *option, "--execute")
-    assert committed(penstock, group) == [expected]
+def test_offsets_are_reset_only_when_told(penstock: CommandLine, client: RawClient, group: str) -> None:
+    for option, expected in RESETS:
+        plan = penstock("group", "reset-offsets", group, *option, "--output", "json")
+        assert plan.json["offsets"] == [{"topic": group, "partition": 0, "from": READ, "to": expected}]
+        assert "--execute" in plan.err
+        assert ("has no offset 700, only 0 to 10: its end is taken" in plan.err) == ("700" in option)
+        assert committed(client, group) == READ
+        penstock("group", "reset-offsets", group, *option, "--execute")
+        assert committed(client, group) == expected
+        assert group_client.commit(client, group, group, READ) == ErrorCode.none
 
 
 def test_a_new_group_can_be_placed(penstock: CommandLine, group: str) -> None:

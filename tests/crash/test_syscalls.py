@@ -24,6 +24,7 @@ from tests.support.fixtures import PENSTOCK_CONFIG
 from tests.support.metrics_page import metric
 from tests.support.penstock_process import PenstockProcess
 from tests.support.raw_client import RawClient
+from tests.support.variants import variants
 from tests.support.waiting import wait_until
 
 pytestmark = [
@@ -55,6 +56,7 @@ class Strace(strace.Strace):
 CALL = re.compile(r"^(?P<thread>\d+)\s+(?P<name>\w+)\((?P<args>.*)$")
 RESUMED = re.compile(r"^(?P<thread>\d+)\s+<\.\.\. (?P<name>\w+) resumed>(?P<rest>.*)$")
 FILE = re.compile(r"^\d+<(?P<path>[^>]*)>")
+ERRORS = variants("error", [("EIO",), ("ENOSPC",)], quick=[("EIO",)])
 SYNCS = {"fdatasync", "fsync", "syncfs"}
 WRITES = {"pwritev", "pwritev2", "pwrite64"}
 ANSWERS = {"write", "writev", "sendto", "sendmsg"}
@@ -130,7 +132,7 @@ def ready(broker: PenstockProcess) -> bool:
 
 
 @pytest.mark.feature("X-01", "F-06")
-@pytest.mark.parametrize("error", ["EIO", "ENOSPC"])
+@ERRORS
 def test_a_failed_flush_takes_one_partition_offline_until_a_restart(
     broker: PenstockProcess, tmp_path: Path, error: str
 ) -> None:
@@ -158,7 +160,7 @@ def test_a_failed_flush_takes_one_partition_offline_until_a_restart(
 
 
 @pytest.mark.feature("F-06")
-@pytest.mark.parametrize("error", ["EIO", "ENOSPC"])
+@ERRORS
 def test_a_write_that_fails_harms_nothing(broker: PenstockProcess, tmp_path: Path, error: str) -> None:
     with RawClient(broker.host, broker.port) as client:
         topic = client.create_topic()
@@ -174,7 +176,7 @@ def test_a_write_that_fails_harms_nothing(broker: PenstockProcess, tmp_path: Pat
 
 
 @pytest.mark.feature("P-05")
-@pytest.mark.parametrize("error", ["EIO", "ENOSPC"])
+@ERRORS
 def test_recovery_points_that_fail_are_tried_again(broker: PenstockProcess, tmp_path: Path, error: str) -> None:
     with RawClient(broker.host, broker.port) as client:
         topic = client.create_topic()
@@ -192,7 +194,7 @@ COMPACTED = {"cleanup.policy": "compact", "segment.bytes": str(1 << 20), "min.cl
 
 
 @pytest.mark.feature("P-05", "K-13")
-@pytest.mark.parametrize("error", ["EIO", "ENOSPC"])
+@ERRORS
 def test_compaction_whose_renames_fail_harms_nothing(broker: PenstockProcess, tmp_path: Path, error: str) -> None:
     def newest(client: RawClient) -> dict[bytes | None, bytes | None]:
         found: dict[bytes | None, bytes | None] = {}

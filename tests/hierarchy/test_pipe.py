@@ -211,6 +211,7 @@ def test_a_parent_with_an_empty_disk_is_diverged_and_an_existing_mirror_can_be_r
     assert child.ends(topic) == [1]
 
 
+@pytest.mark.full
 def test_a_parent_that_was_restored_from_an_old_copy_is_diverged_until_reset(make: Make, tmp_path: Path) -> None:
     """Its log is shorter, then as long as before but another one; the child keeps what it has, and mixes nothing."""
     root = make("root")

@@ -111,6 +111,16 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
         made.stop()
 
 
+def test_five_prices_are_at_the_bottom_and_five_more_after_a_kill_in_the_middle(shop: Shop) -> None:
+    shop.publish()
+    shop.check_everything_arrived()
+    shop.middle.kill9()
+    shop.publish()  # what happens above is not held up by what is below
+    shop.middle.start()
+    shop.check_everything_arrived()
+
+
+@pytest.mark.full
 def test_five_prices_then_every_process_killed_and_the_line_cut(shop: Shop) -> None:
     shop.publish()
     shop.check_everything_arrived()

@@ -46,12 +46,14 @@ QUICK = Size(partitions=1000, compacted_mb=10, tail_batches=50_000, metadata_sec
 FULL = Size(partitions=10_000, compacted_mb=500, tail_batches=4_000_000, metadata_seconds=25.0, timed=True)
 
 
-def sizes(*proves: pytest.MarkDecorator) -> pytest.MarkDecorator:
-    """Both forms. Only the quick one proves features: the other holds times, which need the machine for themselves."""
+def sizes(*marks: pytest.MarkDecorator) -> pytest.MarkDecorator:
+    """Both forms, and the marks of the small one. Only that proves features: the other holds times, which need the
+    machine for themselves.
+    """
     return pytest.mark.parametrize(
         "size",
         [
-            pytest.param(QUICK, id="quick", marks=proves),
+            pytest.param(QUICK, id="quick", marks=marks),
             pytest.param(FULL, id="full", marks=[pytest.mark.slow, pytest.mark.timeout(900)]),
         ],
     )
@@ -155,7 +157,7 @@ def check_ends(broker: ScaledBroker, per_topic: int, end: int) -> None:
     assert offsets == {end}
 
 
-@sizes()
+@sizes(pytest.mark.full)
 def test_the_loop_during_compaction(broker: ScaledBroker, size: Size) -> None:
     topic = "compacted"
     configs = {
@@ -195,7 +197,7 @@ def set_config(broker: ScaledBroker, topic: str, name: str, value: str) -> None:
     assert [int(each.error_code) for each in answer.responses] == [0]
 
 
-@sizes(pytest.mark.feature("P-05"))
+@sizes(pytest.mark.full, pytest.mark.feature("P-05"))
 def test_the_loop_during_recovery(broker: ScaledBroker, size: Size) -> None:
     """A killed broker left a long tail: the next one checks every batch of it in another process."""
     topic = "tail"

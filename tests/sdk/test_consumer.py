@@ -31,6 +31,7 @@ from tests.sdk.conftest import SESSION_TIMEOUT_MS, NewTopic
 from tests.support.broker_process import HOST, free_port
 from tests.support.fixtures import running
 from tests.support.penstock_process import PenstockProcess
+from tests.support.variants import variants
 from tests.support.waiting import wait_until
 
 ORDER = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}
@@ -318,7 +319,7 @@ def test_what_goes_can_be_committed_at_the_end_as_well(bootstrap: str, filled: F
 
 
 @pytest.mark.feature("K-05", "K-19")
-@pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
+@pytest.mark.parametrize("assignor", [pytest.param("range", marks=pytest.mark.full), "cooperative-sticky"])
 def test_partitions_that_were_lost_are_told_and_come_back(
     bootstrap: str,
     filled: Fill,
@@ -438,7 +439,11 @@ def test_at_most_once_commits_before_it_gives_out(bootstrap: str, filled: Fill, 
 
 
 @pytest.mark.feature("K-06", "K-19")
-@pytest.mark.parametrize("assignor", ["range", "round-robin", "sticky", "cooperative-sticky"])
+@variants(
+    "assignor",
+    [("range",), ("round-robin",), ("sticky",), ("cooperative-sticky",)],
+    quick=[("range",), ("cooperative-sticky",)],
+)
 def test_members_share_the_partitions(
     bootstrap: str,
     filled: Fill,

@@ -16,7 +16,7 @@ from tests.support.broker_process import BrokerProcess
 from tests.support.quota_client import FETCH, quotas_set
 from tests.support.raw_client import RawClient, unique_name
 
-BATCHES, BATCH_BYTES = 6, 500_000
+BATCHES, BATCH_BYTES = 5, 500_000
 BYTES_PER_S = 200_000  # brokers look at ten seconds: some batches are within that, all are not
 
 
