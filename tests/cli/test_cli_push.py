@@ -30,7 +30,7 @@ def push(penstock: CommandLine, node: PenstockProcess) -> Push:
 def test_the_commands_of_the_reference(push: Push, name: str) -> None:
     events, group = f"events-{name}", f"my-group-{name}"
     assert push("create-topic", events, "--partitions", 1).err == f"topic {events} created\n"
-    assert push("create-topic", events, "--partitions", 1).err == f"topic {events} exists already\n"
+    assert push("create-topic", events, "--partitions", 1).err == f"topic {events} already exists\n"
     assert (
         push("create-subscription", group, events, "--offset", 0).err == f"subscription {group} of {events} created\n"
     )
@@ -82,14 +82,17 @@ def test_subscribe_leaves_nothing_behind_unless_it_is_named(push: Push, name: st
 
 
 def test_what_is_wrong_is_said_with_a_code(push: Push, name: str) -> None:
-    assert name in push("publish", name, "x", code=4).err
-    assert name in push("join-subscription", name, code=4).err
-    assert name in push("create-subscription", "s", name, code=4).err
-    assert name in push("delete-subscription", name, code=4).err
+    create_topic, create_subscription = f"penstock push create-topic {name}", "penstock push create-subscription"
+    assert create_topic in push("publish", name, "x", code=4).err
+    assert create_topic in push("publish", name, "x", "--partition", 0, code=4).err
+    assert f"{create_subscription} {name} TOPIC" in push("join-subscription", name, code=4).err
+    assert create_topic in push("create-subscription", "s", name, code=4).err
+    assert f"{create_subscription} {name} TOPIC" in push("delete-subscription", name, code=4).err
     push("create-topic", name)
     push("create-topic", "other-" + name)
     push("create-subscription", "of-" + name, name)
-    assert "partitions" in push("create-topic", name, "--partitions", 3, code=1).err
+    exists = push("create-topic", name, "--partitions", 3, code=1).err
+    assert f"topic '{name}' already exists, with 1 partition;" in exists
     assert "of-" + name in push("create-subscription", "of-" + name, "other-" + name, code=1).err
     assert "NAME=VALUE" in push("publish", name, "x", "--property", "novalue", code=2).err
     assert "--offset" in push("subscribe", name, "--offset", "soon", code=2).err
@@ -121,10 +124,22 @@ def test_subscriptions_are_listed_and_reset_over_http(
     }  # fmt: skip
     assert f"s-{name}" in penstock("push", "list", *url).out
     told = penstock("push", "reset", f"s-{name}", *url).err
-    assert told == f"refresh 1 of s-{name} has begun: partition 0 up to 1\n"
+    assert told == f"refresh 1 of s-{name} started: partition 0 up to 1\n"
     again = penstock("push", "reset", f"s-{name}", *url, "-o", "json").json
     assert again == {"subscription": f"s-{name}", "refresh_id": 2, "end_offsets": {"0": 1}}
     assert "no subscription" in penstock("push", "reset", "nobody", *url, code=4).err
+
+
+def test_a_subscription_is_reset_over_the_push_port(push: Push, name: str) -> None:
+    """With --host and --port, as every other push command: they were options that it did not have."""
+    push("create-topic", name)
+    push("publish", name, "one")
+    push("create-subscription", f"s-{name}", name)
+    assert push("join-subscription", f"s-{name}", "--count", 1).out == "one\n"
+    assert push("reset", f"s-{name}").err == f"refresh of s-{name} started\n"
+    assert push("join-subscription", f"s-{name}", "--count", 1).out == "one\n"
+    assert push("reset", f"s-{name}", "-o", "json").json == {"subscription": f"s-{name}", "reset": True}
+    assert "no subscription 'nobody'" in push("reset", "nobody", code=4).err
 
 
 @pytest.mark.feature("P-09")

@@ -67,6 +67,21 @@ def test_an_http_port_in_use_is_named_with_the_remedy(alone: CommandLine, tmp_pa
     assert "--http-port" in failed.err.splitlines()[-1]
 
 
+def test_the_registry_names_its_own_options(alone: CommandLine, tmp_path: Path, taken_port: int) -> None:
+    """It has --port and --host, and not --http-port or the setting http.host."""
+    command = ("registry", "serve", "--data-dir", tmp_path / "r")
+    taken = alone(*command, "--port", taken_port, code=1).err.splitlines()[-1]
+    assert taken.endswith("choose another port with --port")
+    unknown = alone(*command, "--host", "no-such-host.invalid", code=1).err.splitlines()[-1]
+    assert unknown.endswith("change --host")
+
+
+def test_settings_without_changes_are_a_sentence(alone: CommandLine, tmp_path: Path) -> None:
+    shown = alone("config", "show", "--changed")
+    assert (shown.out, shown.err) == ("", "every setting has its default\n")
+    assert alone("config", "show", "--changed", "-o", "json").json == []
+
+
 def test_a_push_port_in_use_is_named_with_the_remedy(alone: CommandLine, tmp_path: Path, taken_port: int) -> None:
     ports = ("--kafka-port", 0, "--http-port", 0, "--push-port", taken_port)
     failed = alone("serve", "--data-dir", tmp_path / "d", *ports, code=1)

@@ -80,7 +80,7 @@ def test_the_table_shows_offsets(penstock: CommandLine, name: str) -> None:
 def test_an_existing_topic_is_an_error_unless_accepted(penstock: CommandLine, name: str) -> None:
     penstock("topic", "create", name)
     assert "--if-not-exists" in penstock("topic", "create", name, code=1).err
-    assert "exists already" in penstock("topic", "create", name, "--if-not-exists").err
+    assert "already exists" in penstock("topic", "create", name, "--if-not-exists").err
 
 
 def test_an_unknown_topic_is_not_found_and_the_nearest_is_suggested(penstock: CommandLine, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import socket
 import subprocess
@@ -17,9 +18,13 @@ from typing import NamedTuple
 import pytest
 from confluent_kafka import Producer
 
+import penstock
+from penstock.client.push.errors import BrokerRefused
 from penstock.protocol.push import messages as push
+from penstock.sdk import BrokerError
 from penstock.topology.pipe.wire import PullRequest, encode_request
 from tests.support import batches
+from tests.support.command_line import CommandLine
 from tests.support.hierarchy import HierarchyNode, Line
 from tests.support.push_client import PushClient, PushRefused
 from tests.support.raw_client import RawClient
@@ -106,9 +111,14 @@ def test_a_mirror_is_read_only(levels: Levels) -> None:
     topic = new_topic(root, 3)
     child.wait_for_ends(topic, [3])
     policy_violation = 44
+    text = (
+        f"{topic} is a mirror of the topic at the parent {root.url} and cannot be changed here;"
+        " write to the root of the hierarchy"
+    )
     with client(child) as writer:
         refused = writer.produce(topic, batches.values(b"no"))
         assert refused.error_code == policy_violation
+        assert refused.error_message == text
         assert writer.delete_records(topic, 1).error_code == policy_violation
         deleted = writer.call("delete_topics", 3, topic_names=[topic], timeout=5_000)
         assert deleted.responses[0].error_code == policy_violation
@@ -116,10 +126,17 @@ def test_a_mirror_is_read_only(levels: Levels) -> None:
             "create_partitions", 1, topics=[{"name": topic, "count": 5, "assignments": None}], timeout=5_000
         )
         assert grown.results[0].error_code == policy_violation
+        assert grown.results[0].error_message == text
         configs = [{"name": "retention.ms", "config_operation": 0, "value": "1"}]
         resource = {"resource_type": 2, "resource_name": topic, "configs": configs}
         altered = writer.call("incremental_alter_configs", 0, resources=[resource])
         assert altered.responses[0].error_code == policy_violation
+        assert altered.responses[0].error_message == text
+    assert text in CommandLine(child.bootstrap)("produce", topic, stdin="no\n", code=1).err
+    with penstock.Producer(child.bootstrap) as producer, pytest.raises(BrokerError, match=re.escape(text)):
+        producer.send(topic, b"no").result(20)
+    with penstock.BrokerClient(child.host, child.port) as pusher, pytest.raises(BrokerRefused, match=re.escape(text)):
+        pusher.publish(topic, "no")
     assert child.ends(topic) == [3]
 
 

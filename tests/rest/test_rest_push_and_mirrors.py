@@ -70,6 +70,7 @@ def test_a_mirror_is_read_and_not_changed(tmp_path: Path) -> None:
             ("POST", "/messages", {"value": "x"}),
         ):
             told = below.refused(403, "POLICY_VIOLATION", method, f"/topics/{topic}{end}", body)
+            assert f"{topic} is a mirror of the topic at the parent http://{root.host}:{root.http_port}" in told
             assert "write to the root of the hierarchy" in told
         assert below.ok("GET", f"/topics/{topic}/partitions/0")["high_watermark"] == 1
     finally:

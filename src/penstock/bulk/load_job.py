@@ -20,6 +20,7 @@ from penstock.bulk.rows import WHOLE_PIECES, PieceLimits, Source
 from penstock.bulk.topics import KEEP_ALL, KnownTopic, ensure_topic, time_remarks
 from penstock.bulk.transfer import Portion, Transfer
 from penstock.client.cluster import Cluster
+from penstock.model.counted import counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +98,7 @@ def target_topic(cluster: Cluster, request: LoadRequest, progress: Progress) -> 
     topic, is_new = ensure_topic(cluster, request.topic, request.partitions, KEEP_ALL if has_times else None)
     if is_new:
         kept = "; it keeps everything (retention.ms=-1), since rows with times may be old" if has_times else ""
-        progress.remark(f"topic {topic.name} made, with {topic.partition_count} partitions{kept}")
+        progress.remark(f"created topic {topic.name} with {counted(topic.partition_count, 'partition')}{kept}")
     for remark in time_remarks(cluster, topic) if has_times and not is_new else ():
         progress.remark(remark)
     return topic

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from penstock.model.counted import with_hint
+
 
 class BulkError(Exception):
-    """A job that cannot go on. What it did before stays done."""
+    """A job that cannot continue. Everything that it did before stays done."""
 
     def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(f"{message}; {hint}" if hint else message)
+        super().__init__(with_hint(message, hint))
         self.message, self.hint = message, hint
 
 

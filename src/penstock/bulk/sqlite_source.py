@@ -18,6 +18,7 @@ from crc32c import crc32c
 
 from penstock.bulk.problems import BulkError, Changed, Missing, Unfit
 from penstock.bulk.rows import Piece, PieceLimits, Row, Source
+from penstock.model.counted import counted
 
 FETCH_ROWS = 1_000
 _ROWID_NAMES = ("rowid", "_rowid_", "oid")
@@ -34,7 +35,7 @@ class SqliteSource(Source):
         self._database = _open(path)
         if (table is None) == (query is None):
             hint = f"name a table with --table ({_tables_of(self._database)}) or give a --query"
-            raise Unfit(f"{path} is a database: what is to be loaded?", hint)
+            raise Unfit(f"{path} is a database, of which one table or query can be loaded", hint)
         select = _ordered(query) if query is not None else _table_select(self._database, path, table or "")
         try:
             self._database.execute("BEGIN")  # with the first read: from here on nothing changes
@@ -52,7 +53,9 @@ class SqliteSource(Source):
             pass
         if self._position() != position:
             hint = "give --job a new name to load it as it is now, from its first row"
-            raise Changed(f"{self.name} has changed in the {wanted} rows that were loaded already", hint)
+            raise Changed(
+                f"{self.name} has changed within the first {counted(wanted, 'row')}, which are already loaded", hint
+            )
 
     def _position(self) -> dict[str, Any]:
         return {"row": self._row, "checksum": self._checksum}

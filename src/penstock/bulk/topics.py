@@ -8,6 +8,7 @@ from typing import NamedTuple
 from penstock.bulk.problems import Missing, Unfit
 from penstock.client import topics as client_topics
 from penstock.client.cluster import METADATA_VERSION, Cluster, check
+from penstock.model.counted import counted
 from penstock.model.errors import ErrorCode
 from penstock.protocol.kafka.apis import METADATA
 
@@ -62,7 +63,7 @@ def ensure_topic(
         return require_topic(cluster, name), True
     if partitions is not None and found.partition_count != partitions:
         raise Unfit(
-            f"topic {name} has {found.partition_count} partitions, not {partitions}",
+            f"topic {name} has {counted(found.partition_count, 'partition')}, not {partitions}",
             "leave out --partitions to write to it as it is",
         )
     return found, False
@@ -84,7 +85,7 @@ def time_remarks(cluster: Cluster, topic: KnownTopic) -> list[str]:
     retention_ms = int(topic_config(cluster, topic.name, "retention.ms") or -1)
     if retention_ms >= 0:
         hint = f"`penstock topic alter {topic.name} --config retention.ms=-1` keeps older ones"
-        remarks.append(f"topic {topic.name} removes records that are older than {retention_ms / DAY_MS:g} days; {hint}")
+        remarks.append(f"topic {topic.name} removes records that are older than {retention_ms / DAY_MS:g} d; {hint}")
     return remarks
 
 

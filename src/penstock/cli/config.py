@@ -14,20 +14,22 @@ if TYPE_CHECKING:
 
 Row = dict[str, object]
 
-app = typer.Typer(no_args_is_help=True, help="Look at the settings of a node.")
+app = typer.Typer(no_args_is_help=True, help="Show the settings of a node.")
 
 
 @app.command()
 @takes_settings({**OWN, **SERVER})
 def show(
     flags: SettingsFlags,
-    changed: Annotated[bool, typer.Option("--changed", help="Leave out what has its default.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Say what each setting does, and its variable.")] = False,
+    changed: Annotated[bool, typer.Option("--changed", help="Leave out settings that have their default.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show what each setting does, and its environment variable.")
+    ] = False,
     output: Annotated[
-        Output, typer.Option("--output", "-o", help="table for people, json for programs.")
+        Output, typer.Option("--output", "-o", help="A table for people, or json for programs.")
     ] = Output.TABLE,
 ) -> None:
-    """Show what `penstock serve` with the same flags and environment would use."""
+    """Show the settings that `penstock serve` would use with the same flags and environment."""
     from penstock.config.environment import variable_name
     from penstock.config.explanations import explanations
 
@@ -49,12 +51,15 @@ def show(
     if output is Output.JSON:
         print_json(rows)
         return
+    if not rows:
+        note("every setting has its default")
+        return
     columns = ["setting", "value", "origin", *(["variable", "meaning"] if explain else [])]
     print_table(columns, [[_shown(row[column]) for column in columns] for row in rows])
 
 
 def _without_effect(ignored: Ignored, explain: bool) -> Row:
-    """A name of another system that is no setting: where it was given, and why nothing comes of it."""
+    """Describe a name of another system that is not a setting here: where it was given, and why it is ignored."""
     row: Row = {"setting": ignored.name, "value": ignored.value, "origin": f"{ignored.origin}: no effect"}
     if explain:
         row |= {"variable": None, "meaning": f"No effect: {ignored.reason}."}
@@ -62,7 +67,7 @@ def _without_effect(ignored: Ignored, explain: bool) -> Row:
 
 
 def _shown(value: object) -> object:
-    """Numbers without separators: they are to be copied into a file."""
+    """Format a value without separators in numbers, so that it can be copied into a file."""
     if isinstance(value, dict):
         return ",".join(f"{name}={item}" for name, item in value.items()) or "-"
     if isinstance(value, bool):

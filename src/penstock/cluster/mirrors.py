@@ -34,14 +34,17 @@ class NewMirror:
         return known
 
 
-def read_only(name: str) -> KafkaError:
-    return KafkaError(
-        ErrorCode.POLICY_VIOLATION,
-        f"{name} is a mirror of the parent's topic and cannot be changed here; write to the root of the hierarchy",
-    )
+class ReadOnlyMirror(KafkaError):
+    """POLICY_VIOLATION for a change of a mirror by somebody else than the pipe, with a text that names both ends."""
 
 
-def refuse_mirror(topic: Topic | None) -> None:
-    """POLICY_VIOLATION for a mirror."""
+def read_only(name: str, parent: str | None = None) -> ReadOnlyMirror:
+    """Return the refusal of a write to a mirror; `parent` is the URL that it is copied from, if there is one now."""
+    where = f"the topic at the parent {parent}" if parent else "the parent's topic"
+    text = f"{name} is a mirror of {where} and cannot be changed here; write to the root of the hierarchy"
+    return ReadOnlyMirror(ErrorCode.POLICY_VIOLATION, text)
+
+
+def refuse_mirror(topic: Topic | None, parent: str | None) -> None:
     if topic is not None and topic.mirror:
-        raise read_only(topic.name)
+        raise read_only(topic.name, parent)

@@ -65,6 +65,8 @@ class TopicTable:
         self._listeners: list[TopicListener] = []
         self._sorted_names: list[str] | None = None
         self._partition_count = 0
+        self.parent: str | None = None
+        """URL of the node whose topics are mirrored here at present. The pipe sets it; refusals name it."""
 
     def __len__(self) -> int:
         return len(self._by_name)

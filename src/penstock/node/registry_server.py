@@ -41,7 +41,7 @@ def serve_registry(options: RegistryOptions) -> int:
 async def _serve(options: RegistryOptions) -> int:
     stop = asked_to_stop()
     async with AsyncExitStack() as stack:
-        listening = bind(options.host, options.port)
+        listening = bind(options.host, options.port, "--port", "--host")
         stack.callback(listening.close)
         service = await open_registry(stack, options)
 

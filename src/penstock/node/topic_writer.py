@@ -114,5 +114,5 @@ def planned_topic(broker: Broker, name: str) -> Topic:
         count = broker.settings.topics.default_partitions
         return Topic(name=name, topic_id=NO_TOPIC_ID, partition_count=count, configs={}, internal=False, first_boot=0)
     if topic.mirror:
-        raise read_only(name)
+        raise read_only(name, broker.topics.parent)
     return topic

@@ -78,13 +78,16 @@ class WebServer:
         return Server(config)
 
 
-def bind(host: str, port: int, flag: str = "--http-port") -> socket.socket:
-    """Return a listening socket; StartError with the remedy otherwise. `flag` is the option that sets the port."""
+def bind(host: str, port: int, flag: str = "--http-port", host_setting: str = "http.host") -> socket.socket:
+    """Return a listening socket; StartError with the remedy otherwise.
+
+    `flag` and `host_setting` are what the user has to change: they are not the same for every command.
+    """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
     except OSError as error:
-        raise StartError(f"HTTP address {host} is not usable ({error.strerror}); change http.host") from error
+        raise StartError(f"HTTP address {host} cannot be used ({error.strerror}); change {host_setting}") from error
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
@@ -93,7 +96,7 @@ def bind(host: str, port: int, flag: str = "--http-port") -> socket.socket:
         listening.close()
         raise StartError(
             f"HTTP port {port} on {host} cannot be opened ({error.strerror});"
-            f" stop what uses it, or choose another with {flag}"
+            f" stop the program that uses it, or choose another port with {flag}"
         ) from error
     listening.setblocking(False)
     return listening

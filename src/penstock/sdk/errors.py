@@ -6,12 +6,14 @@ them. The others are found out on this side of the wire, before anything was sen
 
 from __future__ import annotations
 
+from penstock.model.counted import with_hint
+
 
 class ClientError(Exception):
     """The root of all of them."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(f"{message}: {hint}" if hint else message)
+        super().__init__(with_hint(message, hint, ": "))
         self.hint = hint
 
 

@@ -20,8 +20,9 @@ from penstock.sdk.arguments import INT32_MAX, INT64_MAX, checked_number, is_text
 from penstock.sdk.delivery import Delivery, Failures, Headers, Outgoing, Settle
 from penstock.sdk.errors import ClosedError, SerializationError, StateError
 from penstock.sdk.formats import serializer
-from penstock.sdk.librdkafka.common_config import LOGGER
+from penstock.sdk.librdkafka.common_config import LOGGER, common_config
 from penstock.sdk.librdkafka.errors import accepted_settings, cause, translate, translated
+from penstock.sdk.librdkafka.policy import PolicyTexts
 from penstock.sdk.librdkafka.producer_config import producer_config
 from penstock.sdk.options import PRODUCER_DEFAULTS, Partitioner, ProducerOptions, checked
 from penstock.sdk.partitioning import BY_LIBRARY, PartitionCounts, RoundRobin, checked_partition
@@ -42,6 +43,7 @@ class Sending:
         self._partitioner: Partitioner | None = _partitioner(self.options)
         self._counts = PartitionCounts(self.library, self.options["request_timeout_ms"] / 1000)
         self.failures = Failures()
+        self._policies = PolicyTexts(common_config(bootstrap, self.options))
         self._stop = threading.Event()
         self._thread = threading.Thread(
             target=_listen, args=(self.library, self._stop), name="penstock-producer", daemon=True
@@ -110,7 +112,7 @@ class Sending:
                 message.value,
                 message.key,
                 message.partition,
-                on_delivery=partial(_settle, settle),
+                on_delivery=partial(_settle, settle, self._policies),
                 timestamp=message.timestamp_ms,
                 headers=message.headers,  # type: ignore[arg-type]  # the stubs forget null
             )
@@ -162,10 +164,10 @@ def _listen(producer: LibraryProducer, stop: threading.Event) -> None:
             stop.wait(_POLL_S)
 
 
-def _settle(settle: Settle, error: KafkaError | None, message: Message) -> None:
+def _settle(settle: Settle, policies: PolicyTexts, error: KafkaError | None, message: Message) -> None:
     topic, partition = message.topic() or "", message.partition()
     if error is not None:
-        settle(translate(error, f"message to {topic}"))
+        settle(translate(error, f"message to {topic}", policies.of(error, topic)))
         return
     stored_ms = message.timestamp()[1]
     settle(

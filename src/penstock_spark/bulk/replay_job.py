@@ -13,6 +13,7 @@ from penstock.bulk.rows import WHOLE_PIECES, PieceLimits
 from penstock.bulk.topics import KEEP_ALL, KnownTopic, ensure_topic, time_remarks
 from penstock.bulk.transfer import Portion, Transfer
 from penstock.client.cluster import Cluster
+from penstock.model.counted import counted
 from penstock_spark.bulk.archive_reader import Times, read_manifest
 from penstock_spark.bulk.manifest import Manifest, find_topic_of
 from penstock_spark.bulk.replay import Part, ReplayFeed, chosen_partitions, rows_of
@@ -84,11 +85,13 @@ def _target(cluster: Cluster, request: ReplayRequest, manifest: Manifest, least:
     count = request.partition_count
     topic, is_new = ensure_topic(cluster, request.topic, count, KEEP_ALL, default_partitions=len(manifest.next_offsets))
     if is_new:
-        made = f"topic {topic.name} made, with {topic.partition_count} partitions"
+        made = f"created topic {topic.name} with {counted(topic.partition_count, 'partition')}"
         progress.remark(f"{made}; it keeps everything (retention.ms=-1), since the records are old")
     if request.keep_partitions and topic.partition_count < least:
         hint = "leave out --keep-partitions, or name a topic with as many"
-        raise Unfit(f"topic {topic.name} has {topic.partition_count} partitions, and the archive {least}", hint)
+        raise Unfit(
+            f"topic {topic.name} has {counted(topic.partition_count, 'partition')}, and the archive {least}", hint
+        )
     for remark in () if is_new else time_remarks(cluster, topic):
         progress.remark(remark)
     return topic

@@ -14,6 +14,11 @@ from penstock.storage.metadata.subscriptions import StoredSubscriptions, Subscri
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,200}")
 
+_NO_TOPIC = "there is no topic {0!r}; create it, for instance with `penstock push create-topic {0}`"
+_NO_SUBSCRIPTION = (
+    "there is no subscription {0!r}; create it, for instance with `penstock push create-subscription {0} TOPIC`"
+)
+
 
 class Definitions:
     def __init__(self, store: StoredSubscriptions, topics: TopicTable, most: int) -> None:
@@ -37,9 +42,7 @@ class Definitions:
     def find(self, name: str) -> SubscriptionRow:
         row = self._rows.get(name)
         if row is None:
-            raise KafkaError(
-                ErrorCode.GROUP_ID_NOT_FOUND, f"there is no subscription {name!r}; create it with CREATE_SUBSCRIPTION"
-            )
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, _NO_SUBSCRIPTION.format(name))
         return row
 
     def all(self) -> Iterable[SubscriptionRow]:
@@ -52,9 +55,7 @@ class Definitions:
     def topic(self, name: str) -> Topic:
         topic = self._topics.get(name)
         if topic is None:
-            raise KafkaError(
-                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name!r}; create it with CREATE_TOPIC"
-            )
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _NO_TOPIC.format(name))
         return topic
 
     def is_known(self, name: str, topic: str) -> bool:

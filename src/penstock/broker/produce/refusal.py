@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from penstock.broker.broker import Broker
 from penstock.broker.produce.transactional import RefusedByCoordinator
 from penstock.broker.records.checks import LoopBudget
+from penstock.cluster.mirrors import ReadOnlyMirror
 from penstock.cluster.partition import Partition
 from penstock.model.batch import BatchHeader, Buffer, NotOneBatch, UnreadableBatch
 from penstock.model.compression import DecompressedTooLarge
@@ -30,9 +31,9 @@ _REFUSED_BY_THE_LOG = frozenset(  # Kafka says where the log begins with these, 
     )
 )
 _REFUSED_BEFORE = (NotOneBatch, RefusedByCoordinator)  # whatever the code
-_TOLD = (BadTimestamps, StampedByClient, UnreadableBatch, RefusedByCoordinator, DecompressedTooLarge)
-"""Refusals with a text, beside those that name records. Kafka says nothing with the others, but for the last one,
-which it does not know."""
+_TOLD = (BadTimestamps, StampedByClient, UnreadableBatch, RefusedByCoordinator, DecompressedTooLarge, ReadOnlyMirror)
+"""Refusals with a text, beside those that name records. Kafka gives no text with any other code; it does not have the
+last two."""
 refused = Repeats(logging.getLogger(__name__))
 
 

@@ -70,9 +70,8 @@ class Publisher:
 
     def _writable(self, topic: str, index: int) -> Partition:
         if topic not in self._broker.topics:
-            raise KafkaError(
-                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic!r}; create it with CREATE_TOPIC"
-            )
+            text = f"there is no topic {topic!r}; create it, for instance with `penstock push create-topic {topic}`"
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
         try:
             partition = self._broker.partitions.get(topic, index)
         except KafkaError as error:
@@ -82,7 +81,7 @@ class Publisher:
         if partition.internal:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "clients may not write to internal topics")
         if partition.mirror:
-            raise read_only(topic)
+            raise read_only(topic, self._broker.topics.parent)
         return partition
 
     def _publish_any(self, message_id: int, message: Publish, answers: Answers) -> None:

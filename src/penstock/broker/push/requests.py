@@ -10,6 +10,7 @@ from penstock.broker.delivery.subscriptions import Subscriptions
 from penstock.cluster.controller.new_topic import NewTopic
 from penstock.cluster.topics import Topic
 from penstock.config.settings import PushSettings
+from penstock.model.counted import counted
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.push import messages as m
 from penstock.protocol.push.frames import FrameType
@@ -80,14 +81,12 @@ class Requests:
             if known is None:
                 raise made  # its name is too much like that of another
         if known is None:
-            raise KafkaError(
-                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if request.partitions == 0 else ErrorCode.INVALID_PARTITIONS,
-                f"there is no topic {request.topic!r}; ask for at least 1 partition to create it",
-            )
+            raise _cannot_be_created(request)
         if request.partitions not in (0, known.partition_count):
             raise KafkaError(
                 ErrorCode.TOPIC_ALREADY_EXISTS,
-                f"topic {known.name!r} exists with {known.partition_count} partitions; ask for so many, or for 0",
+                f"topic {known.name!r} already exists, with {counted(known.partition_count, 'partition')};"
+                " use that number, or another name",
             )
         return m.CreateTopicAck(known.partition_count, False)
 
@@ -96,11 +95,12 @@ class Requests:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "name a subscription, or a topic and a group")
         if name in connection.memberships:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"this connection is in subscription {name!r} already")
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"this connection is already a member of subscription {name!r}")
         most = self._settings.subscriptions_per_connection_max
         if len(connection.memberships) >= most:
             raise KafkaError(
-                ErrorCode.POLICY_VIOLATION, f"a connection is in at most {most} subscriptions; open another one"
+                ErrorCode.POLICY_VIOLATION,
+                f"a connection can be a member of at most {counted(most, 'subscription')}; open another connection",
             )
         if not request.subscription:
             by_key = request.delivery is m.Delivery.KEY
@@ -140,6 +140,15 @@ class Requests:
                 f"offset {request.offset} of partition {request.partition}; it has 0 to {partition.high_watermark}",
             )
         await self._subscriptions.commit_offset(live, request.partition, request.offset)
+
+
+def _cannot_be_created(request: m.CreateTopic) -> KafkaError:
+    """The refusal for a missing topic. Clients ask for 0 partitions to learn the number of an existing topic."""
+    if request.partitions:
+        return KafkaError(ErrorCode.INVALID_PARTITIONS, f"a topic has at least 1 partition, not {request.partitions}")
+    name = request.topic
+    text = f"there is no topic {name!r}; create it, for instance with `penstock push create-topic {name}`"
+    return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
 
 
 def _not_in(name: str) -> KafkaError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -72,6 +72,7 @@ class Sending:
     failed: int = 0
     per_partition: dict[int, int] = field(default_factory=dict)
     stop: Stop | None = None
+    config: dict[str, Any] = field(default_factory=dict)
 
     def message(self, line: bytes) -> OutgoingMessage:
         """Raises ValueError with what is wrong with the line."""
@@ -94,12 +95,17 @@ class Sending:
             return
         self.failed += 1
         if len(self.failures) < ERRORS_SHOWN:
-            self.failures.append(_refusal(error, message, self.topic))
+            self.failures.append(_refusal(error, message, self.topic, self.config))
 
 
-def _refusal(error: Any, message: Any, topic: str) -> str:
-    """Why the broker did not take a message, and what would help."""
+def _refusal(error: Any, message: Any, topic: str, config: Mapping[str, Any]) -> str:
+    """Return why the broker did not take a message, and what would help."""
     from confluent_kafka import KafkaError
+
+    if error.code() == KafkaError.POLICY_VIOLATION:
+        from penstock.sdk.librdkafka.policy import PolicyTexts  # takes half a second, so only when it is needed
+
+        return PolicyTexts(config).of(error, topic) or str(explain(error))
 
     if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
         return f"{error.str()}; `penstock topic alter {topic} --config max.message.bytes=…` allows larger ones"
@@ -141,6 +147,7 @@ def produce(
     fixed_key = None if key is None else key.encode()
     sending = Sending(topic, format, fixed_key, key_separator, headers, partition)
     cluster = connect(bootstrap_server, properties)
+    sending.config = cluster.config()
     producer = cluster.producer(
         **{
             "acks": acks.value,

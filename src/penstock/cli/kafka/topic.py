@@ -68,12 +68,12 @@ def create(
     error = _failure(admin.create_topics([topic], request_timeout=REQUEST_TIMEOUT_S)[name])
     if error is not None and not (if_not_exists and error.code() == KafkaError.TOPIC_ALREADY_EXISTS):
         if error.code() == KafkaError.TOPIC_ALREADY_EXISTS:
-            raise CommandError(f"topic {name} exists already", hint="use --if-not-exists to accept that")
+            raise CommandError(f"topic {name} already exists", hint="use --if-not-exists to accept that")
         raise _config_refusal(error, f"topic {name}", configs)
     if output is Output.JSON:
         print_json({"topic": name, "created": error is None})
     else:
-        note(f"topic {name} {'exists already' if error else 'created'}")
+        note(f"topic {name} {'already exists' if error else 'created'}")
 
 
 @app.command("list")

@@ -1,41 +1,34 @@
-"""`penstock push`: topics, subscriptions and messages over the push protocol, for shells and scripts."""
+"""`penstock push`: create topics and subscriptions, publish and listen over the push protocol."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from penstock.cli.kafka.client import parse_repeated
-from penstock.cli.kafka.client_settings import client_settings
 from penstock.cli.kafka.message_text import INT32_MAX
 from penstock.cli.push import reset
 from penstock.cli.push.listen import Shape, listen
+from penstock.cli.push.session import DEFAULT_HOST, DEFAULT_PORT, connected
 from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.output import Output, note, print_json
-
-if TYPE_CHECKING:
-    from penstock.client.push.client import BrokerClient
-
-DEFAULT_HOST, DEFAULT_PORT = "localhost", 9999
 
 app = typer.Typer(no_args_is_help=True, help="Publish and subscribe over the push protocol.")
 reset.register(app)
 
 Host = Annotated[str, typer.Option("--host", metavar="ADDR", help="Broker to talk to.")]
-Port = Annotated[int, typer.Option("--port", min=1, max=65535, help="Its push port; its Kafka port will do, too.")]
-ClientId = Annotated[str | None, typer.Option("--client-id", help="Default: one of its own.")]
+Port = Annotated[int, typer.Option("--port", min=1, max=65535, help="Its push port, or its Kafka port.")]
+ClientId = Annotated[str | None, typer.Option("--client-id", help="Name of the client. Default: a generated one.")]
 Topic = Annotated[str, typer.Argument(metavar="TOPIC")]
 Subscription = Annotated[str, typer.Argument(metavar="NAME")]
 Offset = Annotated[
     str, typer.Option("--offset", metavar="WHERE", help="An offset (0 is the first message), earliest or latest.")
 ]
 ChangeOutput = Annotated[Output, typer.Option("--output", "-o", help="A sentence on stderr, or json.")]
-Count = Annotated[int | None, typer.Option("--count", "-n", min=1, help="Leave after so many messages.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Offset, time, key and properties, too.")]
-Lines = Annotated[Shape, typer.Option("--output", "-o", help="Bodies, or an object a line.")]
+Count = Annotated[int | None, typer.Option("--count", "-n", min=1, help="Stop after this many messages.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show offset, time, key and properties as well.")]
+Lines = Annotated[Shape, typer.Option("--output", "-o", help="Bodies as text, or one JSON object per line.")]
 
 
 @app.command("create-topic")
@@ -46,10 +39,10 @@ def create_topic(
     host: Host = DEFAULT_HOST,
     port: Port = DEFAULT_PORT,
 ) -> None:
-    """Create a topic. One that exists with as many partitions is no error."""
+    """Create a topic. An existing one with the same number of partitions is not an error."""
     with connected(host, port) as client:
         created = client.create_topic(name, partitions)
-    _tell(output, {"topic": name, "created": created}, f"topic {name} {'created' if created else 'exists already'}")
+    _tell(output, {"topic": name, "created": created}, f"topic {name} {'created' if created else 'already exists'}")
 
 
 @app.command("create-subscription")
@@ -57,16 +50,16 @@ def create_subscription(
     name: Subscription,
     topic: Topic,
     offset: Offset = "0",
-    by_key: Annotated[bool, typer.Option("--by-key", help="Keep the messages of a key on one member.")] = False,
+    by_key: Annotated[bool, typer.Option("--by-key", help="Deliver all messages of a key to the same member.")] = False,
     output: ChangeOutput = Output.TABLE,
     host: Host = DEFAULT_HOST,
     port: Port = DEFAULT_PORT,
 ) -> None:
-    """Create a subscription of a topic. One that exists for the same topic is no error."""
+    """Create a subscription of a topic. An existing one of the same topic is not an error."""
     start = parse_offset(offset)
     with connected(host, port) as client:
         created = client.create_subscription(name, topic, start, delivery="key" if by_key else "message")
-    state = "created" if created else "exists already"
+    state = "created" if created else "already exists"
     _tell(output, {"subscription": name, "topic": topic, "created": created}, f"subscription {name} of {topic} {state}")
 
 
@@ -77,7 +70,7 @@ def delete_subscription(
     host: Host = DEFAULT_HOST,
     port: Port = DEFAULT_PORT,
 ) -> None:
-    """Delete a subscription and its position; the topic stays as it is."""
+    """Delete a subscription and its position. The topic is not changed."""
     with connected(host, port) as client:
         client.delete_subscription(name)
     _tell(output, {"subscription": name, "deleted": True}, f"subscription {name} deleted")
@@ -87,9 +80,11 @@ def delete_subscription(
 def publish(
     topic: Topic,
     text: Annotated[str, typer.Argument(metavar="TEXT")],
-    key: Annotated[str | None, typer.Option("--key", "-k", help="Messages of a key stay in order.")] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", "-k", help="Key; messages with the same key stay in order.")
+    ] = None,
     properties: Annotated[
-        list[str] | None, typer.Option("--property", "-P", metavar="NAME=VALUE", help="Any number of them.")
+        list[str] | None, typer.Option("--property", "-P", metavar="NAME=VALUE", help="A property; may be repeated.")
     ] = None,
     partition: Annotated[int | None, typer.Option("--partition", "-p", min=0, help="Default: by key.")] = None,
     client_id: ClientId = None,
@@ -97,7 +92,7 @@ def publish(
     host: Host = DEFAULT_HOST,
     port: Port = DEFAULT_PORT,
 ) -> None:
-    """Publish a message, and wait until it is on the broker's disk."""
+    """Publish a message and wait until it is on the broker's disk."""
     pairs = parse_repeated(properties, "--property")
     with connected(host, port, client_id) as client:
         stored = client.publish(topic, text, key, pairs, partition=partition)
@@ -114,7 +109,7 @@ def join_subscription(
     host: Host = DEFAULT_HOST,
     port: Port = DEFAULT_PORT,
 ) -> None:
-    """Print the messages of a subscription as they come, until Ctrl-C. What is printed is acknowledged."""
+    """Print and acknowledge the messages of a subscription as they arrive, until Ctrl-C."""
     with connected(host, port, client_id) as client:
         listen(client, name, count=count, verbose=verbose, shape=output)
 
@@ -125,7 +120,7 @@ def subscribe(
     offset: Offset = "0",
     group: Annotated[
         str | None,
-        typer.Option("--group", "-g", help="Name of the subscription, to come back to. Default: one that ends."),
+        typer.Option("--group", "-g", help="Name of a subscription that is kept. Default: a temporary one."),
     ] = None,
     count: Count = None,
     verbose: Verbose = False,
@@ -134,7 +129,7 @@ def subscribe(
     host: Host = DEFAULT_HOST,
     port: Port = DEFAULT_PORT,
 ) -> None:
-    """Print the messages of a topic as they come, until Ctrl-C, with a subscription that is created for it."""
+    """Create a subscription of a topic and print its messages as they arrive, until Ctrl-C."""
     start = parse_offset(offset)
     with connected(host, port, client_id) as client:
         name = group or f"{topic}-{client.client_id}"
@@ -146,49 +141,12 @@ def subscribe(
                 client.delete_subscription(name)
 
 
-@contextlib.contextmanager
-def connected(host: str, port: int, client_id: str | None = None) -> Iterator[BrokerClient]:
-    """A client that leaves in order; what it raises becomes a message and an exit code."""
-    from penstock.client.push.client import BrokerClient
-    from penstock.client.push.errors import (
-        BrokerClientError,
-        NotConnected,
-        ProtocolError,
-        RequestTimeout,
-        UnknownSubscription,
-        UnknownTopic,
-    )
-
-    try:
-        with BrokerClient(host, port, client_id, **_times()) as client:
-            yield client
-    except (UnknownTopic, UnknownSubscription) as error:
-        raise CommandError(str(error), ExitCode.NOT_FOUND) from error
-    except (NotConnected, RequestTimeout, ProtocolError) as error:
-        raise CommandError(str(error), ExitCode.UNREACHABLE) from error
-    except BrokerClientError as error:
-        raise CommandError(str(error)) from error
-    except ValueError as error:  # a name that is too long for the wire
-        raise CommandError(str(error), ExitCode.USAGE) from error
-
-
-def _times() -> dict[str, float]:
-    """Those that the section client sets."""
-    settings = client_settings("PENSTOCK_CLIENT__")
-    if settings is None:
-        return {}
-    return {
-        "request_timeout": settings.client.request_timeout_ms / 1000,
-        "heartbeat_interval": settings.client.heartbeat_interval_ms / 1000,
-    }
-
-
 def parse_offset(text: str) -> int | str:
     if text in ("earliest", "latest"):
         return text
     if text.isdecimal() and int(text) < 1 << 63:
         return int(text)
-    raise CommandError(f"--offset {text!r} is neither an offset nor earliest or latest", ExitCode.USAGE)
+    raise CommandError(f"--offset {text!r} is not an offset, earliest or latest", ExitCode.USAGE)
 
 
 def _tell(output: Output, document: dict[str, object], sentence: str) -> None:

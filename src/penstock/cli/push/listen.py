@@ -1,4 +1,4 @@
-"""Printing what is pushed, until Ctrl-C, `kill`, enough messages, or a reader that has gone."""
+"""Printing of pushed messages until Ctrl-C, `kill`, enough messages, or a closed pipe."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Shape(StrEnum):
 
 
 def listen(client: BrokerClient, name: str, *, count: int | None, verbose: bool, shape: Shape) -> None:
-    """As a member of a subscription. Leaves it in order: the message in hand is printed and acknowledged."""
+    """Join a subscription and print; the message at hand is still printed and acknowledged before leaving."""
     enough = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: enough.set())
@@ -33,7 +33,7 @@ def listen(client: BrokerClient, name: str, *, count: int | None, verbose: bool,
     client.subscribe_to_subscription(name, printer.print)
     while not enough.wait(POLL_S):
         if not client.is_subscribed(name):
-            raise CommandError(f"subscription {name} is gone: somebody has deleted it")
+            raise CommandError(f"subscription {name} was deleted meanwhile")
     if client.is_subscribed(name):
         client.unsubscribe_from_subscription(name)
     sys.stdout.flush()
@@ -47,7 +47,7 @@ class _Printer:
         self._enough = enough
 
     def print(self, message: Message) -> None:
-        """Raises for what is not to be acknowledged, since it was not printed."""
+        """Print a message; NotDone if it was not printed, so that it is not acknowledged."""
         from penstock.client.push.errors import NotDone
 
         if self._enough.is_set():
@@ -70,7 +70,7 @@ class _Printer:
 
 
 def to_json(message: Message) -> dict[str, Any]:
-    """With the members of `penstock consume --output json`."""
+    """Return a message with the members of `penstock consume --output json`."""
     document: dict[str, Any] = {
         "topic": message.topic,
         "partition": message.partition,

@@ -1,1 +1,1 @@
-"""`penstock registry`: serve and ask the registry of a hierarchy."""
+"""`penstock registry`: run and query the registry of a hierarchy."""

@@ -1,4 +1,4 @@
-"""The registry as the commands ask it: over HTTP, with whatever it refuses as a message and an exit code."""
+"""HTTP client of the registry for commands; a refusal becomes a message and an exit code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class RegistryClient:
         self._url = url.rstrip("/")
         if not self._url.startswith(("http://", "https://")):
             raise CommandError(
-                f"{url} is no URL", ExitCode.USAGE, hint="write one such as http://localhost:8080 (REGISTRY_URL)"
+                f"{url} is not a URL", ExitCode.USAGE, hint="write, for instance, http://localhost:8080 (REGISTRY_URL)"
             )
 
     def nodes(self) -> list[dict[str, Any]]:
@@ -64,11 +64,11 @@ class RegistryClient:
             problem = json.loads(error.read())
             kind, detail = problem["type"], str(problem["detail"])
         except (ValueError, KeyError, TypeError):
-            return CommandError(f"{self._url} answers {error.code}, but not as a registry", ExitCode.UNREACHABLE)
+            return CommandError(f"{self._url} answered {error.code}, but it is not a registry", ExitCode.UNREACHABLE)
         if error.code == HTTPStatus.NOT_FOUND and kind == "unknown-node":
             known = [node["nodeId"] for node in self.nodes()]
             missing = next((name for name in named if name is not None and name not in known), None)
             if missing is not None:
-                return not_found("node", missing, known, "`penstock registry list` shows all")
+                return not_found("node", missing, known, "`penstock registry list` shows all nodes")
         usage = error.code == HTTPStatus.UNPROCESSABLE_ENTITY
         return CommandError(detail, ExitCode.USAGE if usage else ExitCode.FAILURE)

@@ -1,4 +1,4 @@
-"""`penstock registry`: serve the registry of a hierarchy, and look at and change what it knows."""
+"""`penstock registry`: run the registry of a hierarchy, show its nodes and change their parents."""
 
 from __future__ import annotations
 
@@ -16,31 +16,33 @@ from penstock.cli.terminal.output import Output, note, print_json, print_table
 if TYPE_CHECKING:
     from penstock.node.registry_server import RegistryOptions
 
-app = typer.Typer(no_args_is_help=True, help="Serve the registry of a hierarchy of brokers, and work with it.")
+app = typer.Typer(no_args_is_help=True, help="Run the registry of a hierarchy of brokers, and manage its nodes.")
 
-Url = Annotated[str, typer.Option("--registry", envvar="REGISTRY_URL", metavar="URL", help="Where the registry is.")]
-Format = Annotated[Output, typer.Option("--output", "-o", help="table for people, json for programs.")]
-NodeId = Annotated[str, typer.Argument(metavar="NODE", help="A node's id.")]
+Url = Annotated[str, typer.Option("--registry", envvar="REGISTRY_URL", metavar="URL", help="URL of the registry.")]
+Format = Annotated[Output, typer.Option("--output", "-o", help="A table for people, or json for programs.")]
+NodeId = Annotated[str, typer.Argument(metavar="NODE", help="Id of a node.")]
 
 
 @app.command()
 def serve(
-    data_dir: Annotated[Path, typer.Option("--data-dir", metavar="DIR", help="Where everything is stored.")] = Path(
+    data_dir: Annotated[Path, typer.Option("--data-dir", metavar="DIR", help="Directory for all data.")] = Path(
         "registry-data"
     ),
     host: Annotated[str, typer.Option("--host", metavar="ADDR", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = 8080,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+    ] = 8080,
     missed_polls: Annotated[
-        int, typer.Option("--missed-polls", min=1, help="A node that misses so many polls is away.")
+        int, typer.Option("--missed-polls", min=1, help="Polls that a node may miss before it counts as away.")
     ] = 3,
-    nodes_max: Annotated[int, typer.Option("--nodes-max", min=1, help="Most nodes.")] = 10_000,
+    nodes_max: Annotated[int, typer.Option("--nodes-max", min=1, help="Maximum number of nodes.")] = 10_000,
     cloud_test: Annotated[
         bool,
-        typer.Option("--cloud-test", help="With a root broker on the same port that has five prices in price-topic."),
+        typer.Option("--cloud-test", help="Run a root broker on the same port, with five prices in price-topic."),
     ] = False,
     advertised_url: Annotated[
         str | None,
-        typer.Option("--advertised-url", metavar="URL", help="With --cloud-test: the root's URL for children."),
+        typer.Option("--advertised-url", metavar="URL", help="With --cloud-test: URL of the root for its children."),
     ] = None,
     log_level: Annotated[
         str | None, typer.Option("--log-level", metavar="LEVEL|MODULE=LEVEL,…", help="INFO, or topology=DEBUG.")
@@ -48,7 +50,7 @@ def serve(
 ) -> None:
     """Run the registry. It stops cleanly on SIGTERM or Ctrl-C."""
     if cloud_test and port == 0:
-        raise typer.BadParameter("with --cloud-test the port has to be named, the root finds its registry there")
+        raise typer.BadParameter("--cloud-test needs a port other than 0: the root broker finds its registry there")
     from penstock.node.errors import StartError
     from penstock.node.registry_server import RegistryOptions
 
@@ -78,10 +80,13 @@ def _serve_cloud_test(options: RegistryOptions, advertised_url: str | None) -> i
 
 @app.command("list")
 def list_nodes(registry: Url = DEFAULT_URL, output: Format = Output.TABLE) -> None:
-    """Every node, from the top down."""
+    """List all nodes, from the top down."""
     nodes = RegistryClient(registry).nodes()
     if output is Output.JSON:
         print_json(nodes)
+        return
+    if not nodes:
+        note("no nodes yet; a broker registers when it starts with REGISTRY_URL or registry.url")
         return
     print_table(
         ["node", "role", "state", "parent", "children", "site", "url", "version"],
@@ -104,7 +109,7 @@ def list_nodes(registry: Url = DEFAULT_URL, output: Format = Output.TABLE) -> No
 
 @app.command()
 def show(node: NodeId, registry: Url = DEFAULT_URL, output: Format = Output.TABLE) -> None:
-    """Everything about one node."""
+    """Show everything about one node."""
     found = RegistryClient(registry).node(node)
     if output is Output.JSON:
         print_json(found)
@@ -115,22 +120,22 @@ def show(node: NodeId, registry: Url = DEFAULT_URL, output: Format = Output.TABL
 @app.command()
 def set_parent(
     node: NodeId,
-    parent: Annotated[str | None, typer.Argument(metavar="PARENT", help="Its parent from now on.")] = None,
-    auto: Annotated[bool, typer.Option("--auto", help="Give the node back to the rules instead.")] = False,
+    parent: Annotated[str | None, typer.Argument(metavar="PARENT", help="The new parent.")] = None,
+    auto: Annotated[bool, typer.Option("--auto", help="Let the rules choose the parent again.")] = False,
     registry: Url = DEFAULT_URL,
 ) -> None:
-    """Give a node a parent by hand. The node learns of it at its next poll."""
+    """Set the parent of a node by hand. The node learns of it at its next poll."""
     if auto is (parent is not None):
-        raise typer.BadParameter("name a parent, or --auto")
+        raise typer.BadParameter("name a parent, or use --auto")
     changed = RegistryClient(registry).set_parent(node, parent)
-    note(f"{node} has the parent {changed['parentId'] or 'none'}, {'by the rules' if auto else 'set by hand'}")
+    note(f"the parent of {node} is {changed['parentId'] or 'none'}, {'by the rules' if auto else 'set by hand'}")
 
 
 @app.command()
 def remove(node: NodeId, registry: Url = DEFAULT_URL) -> None:
-    """Forget a node. One that still runs registers again."""
+    """Remove a node. A node that is still running registers again."""
     RegistryClient(registry).remove(node)
-    note(f"{node} is removed")
+    note(f"node {node} removed")
 
 
 def _parent(node: dict[str, object]) -> object:

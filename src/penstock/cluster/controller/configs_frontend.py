@@ -90,7 +90,7 @@ class ConfigsFrontend:
         if topic is None:
             message = f"The topic '{name}' does not exist."
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
-        refuse_mirror(topic)
+        refuse_mirror(topic, self._topics.parent)
         configs = update(topic.configs)
         check_together(configs, self.layers.effective)
         if not validate_only:

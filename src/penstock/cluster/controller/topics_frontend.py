@@ -151,7 +151,7 @@ class TopicsFrontend:
                 message = f"Deletion of internal topic {topic.name} is prohibited."
                 results.append(KafkaError(ErrorCode.INVALID_REQUEST, message))
             elif topic.mirror:
-                results.append(read_only(topic.name))
+                results.append(read_only(topic.name, self._topics.parent))
             else:
                 results.append(await self._delete_one(topic, turns, admit))
         return results
@@ -177,7 +177,7 @@ class TopicsFrontend:
         topic = self._topics.get(name)
         if topic is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        refuse_mirror(topic)
+        refuse_mirror(topic, self._topics.parent)
         self.checks().check_growth(topic, count, assignments)
         if admit is not None:
             admit(count - topic.partition_count)

@@ -90,10 +90,11 @@ _BY_CODE = {getattr(KafkaError, name): (kind, hint) for kind, hint, names in _TA
 GONE = tuple(getattr(KafkaError, name) for name in ("ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "REBALANCE_IN_PROGRESS"))
 
 
-def translate(error: KafkaError, what: str) -> errors.BrokerError:
-    """`what` says what was being done."""
+def translate(error: KafkaError, what: str, text: str = "") -> errors.BrokerError:
+    """Turn an error into ours. `what` was being done; `text` is a better one than the error has."""
     kind, hint = _BY_CODE.get(error.code(), (errors.BrokerError, ""))
-    return kind(f"{what}: {error.str() or error.name()}", hint=hint, code=error.name())
+    told = text or error.str() or error.name()
+    return kind(f"{what}: {told}", hint="" if ";" in told else hint, code=error.name())
 
 
 def cause(error: KafkaException) -> KafkaError:

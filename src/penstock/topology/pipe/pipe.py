@@ -90,7 +90,7 @@ class Pipe:
     async def _run(self) -> None:
         while True:
             self._changed.clear()
-            url = self._parents.current
+            url = self._broker.topics.parent = self._parents.current
             if url is None:
                 await self._changed.wait()
                 continue

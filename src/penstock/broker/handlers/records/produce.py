@@ -177,7 +177,7 @@ class _Produce:
         if part.partition.internal:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "clients may not write to internal topics")
         if part.partition.mirror:
-            raise read_only(part.partition.topic)
+            raise read_only(part.partition.topic, self._broker.topics.parent)
         header = check_batch(records)
         if header.codec == ZSTD and self._version < ZSTD_VERSION:
             raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7")
