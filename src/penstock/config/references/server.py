@@ -12,7 +12,7 @@ from penstock.config.references.entry import TEXT, YES_OR_NO, Becomes, Entry, No
 
 _NO_TLS = (
     "there is no TLS yet, and a node that is to have it does not start in plain text;"
-    " take the TLS settings out, and put a proxy that speaks TLS in front of it"
+    " remove the TLS settings, and put a proxy that speaks TLS in front of it"
 )
 _NO_ACLS = (
     "there are no ACLs yet, and a node that should have them does not start open to all;"

@@ -10,10 +10,10 @@ from penstock.config.settings.values import INT32_MAX, Bytes, Count, Section, sp
 
 
 class HostedConsumerSettings(Section):
-    """Consumers in the broker's own process; `penstock consumers run` runs them in one of their own."""
+    """Consumers inside the broker process; `penstock consumers run` runs them in a process of their own."""
 
     modules: Annotated[tuple[str, ...], BeforeValidator(split_list)] = ()
-    """Modules whose consumers run in the broker's process, by name or by path."""
+    """Modules whose consumers run in the broker process, by name or path."""
 
 
 class ClientSettings(Section):
@@ -29,9 +29,9 @@ class ProducerSettings(Section):
     """Settings of `penstock produce`; a broker does not use them. Programs pass them to `penstock.Producer`."""
 
     batch_size: Annotated[Bytes, Field(ge=1, le=INT32_MAX)] | None = None
-    """Most bytes of messages that are sent together; without a value, librdkafka's."""
+    """Most bytes of a batch; librdkafka's default if it is not set."""
     linger_ms: Annotated[int, Field(ge=0, le=30_000)] | None = None
-    """How long a message waits for others to be sent with; without a value, 5."""
+    """How long a message waits for others to join its batch; 5 if it is not set."""
 
 
 class ConsumerSettings(Section):
@@ -40,4 +40,4 @@ class ConsumerSettings(Section):
     session_timeout_ms: Annotated[int, Field(ge=1, le=300_000)] | None = None
     """A member that has sent nothing for this long leaves its group; without a value, librdkafka's default."""
     heartbeat_interval_ms: Annotated[int, Field(ge=1, le=300_000)] | None = None
-    """Time between two signs of life of a member; without a value, librdkafka's."""
+    """Time between two heartbeats of a member; librdkafka's default if it is not set."""

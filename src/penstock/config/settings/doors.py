@@ -17,9 +17,9 @@ class KafkaSettings(Section):
     port: Port = 9092
     """Port of the Kafka door; 0 takes a free one."""
     advertised: str | None = None
-    """host:port that clients are told, if they cannot use the address they came in on (NAT, a proxy)."""
+    """host:port given to clients that cannot use the address they came in on (NAT, a proxy)."""
     backlog: Count = 1024
-    """Connections the system may hold before they are accepted."""
+    """Connections that the system queues before they are accepted."""
     receive_buffer_bytes: Bytes = 0
     """SO_RCVBUF of each connection; 0 leaves it to the system, which grows it as needed."""
     send_buffer_bytes: Bytes = 0
@@ -27,7 +27,7 @@ class KafkaSettings(Section):
     idle_timeout_ms: Millis = limits.CONNECTION_IDLE_MS_MAX
     """Close a connection without a request for this long."""
     shutdown_timeout_ms: Millis = 10_000
-    """How long a stop waits for requests that are being answered."""
+    """How long a stop waits for pending answers."""
 
     @field_validator("advertised")
     @classmethod
@@ -70,36 +70,36 @@ class HttpSettings(Section):
     test_endpoints: bool = False
     """Serve /test: every client that reaches this port can write messages. For tests and trials."""
     test_data_dir: Path | None = None
-    """The directory whose SQLite files /test/load-from-sqlite may read."""
+    """Directory of the SQLite files that /test/load-from-sqlite may read."""
 
 
 class PushSettings(Section):
-    """The push door: subscriptions, for clients that speak no Kafka."""
+    """The push door: subscriptions for clients that do not speak Kafka."""
 
     enabled: bool = True
-    """Open the push door, and recognise its clients at the Kafka door."""
+    """Open the push door, and recognise push clients at the Kafka port."""
     host: Host | None = None
-    """Address to listen on; without one, that of the Kafka door."""
+    """Address to listen on; that of the Kafka port if it is not set."""
     port: Port = 9999
     """Port of the push door; 0 takes a free one."""
     credit: Annotated[int, Field(ge=1, le=100_000)] = 100
-    """Messages that a subscriber may have unacknowledged, if it does not ask for another number."""
+    """Messages that a member may have unacknowledged, unless it asks for another number."""
     credit_max: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
-    """Most that a subscriber gets, whatever it asks for."""
+    """Highest credit of a member, whatever it asks for."""
     messages_per_frame: Annotated[int, Field(ge=1, le=1_000)] = 10
-    """Messages in a DATA frame, if a subscriber does not ask for another number."""
+    """Messages in a DATA frame, unless a member asks for another number."""
     ack_timeout_ms: Annotated[int, Field(ge=100)] = 30_000
     """Send a message that is not acknowledged for this long to another member."""
     redelivery_delay_ms: Millis = 100
     """Time before a message that a member has given back is sent again."""
     deliveries_max: Annotated[int, Field(ge=1, le=1_000)] = 10
-    """A message that was sent so often and never acknowledged goes to the dead-letter topic."""
+    """A message that was sent this many times without an acknowledgement goes to the dead-letter topic."""
     heartbeat_interval_ms: Annotated[int, Field(ge=100)] = 30_000
     """A side that is silent for this long sends a heartbeat; after three intervals without a byte a peer is dead."""
     frame_bytes_max: Annotated[Bytes, Field(ge=64 * KIB, le=INT32_MAX)] = 16 * MIB
     """Largest frame of a client."""
     commit_interval_ms: Annotated[int, Field(ge=0, le=1_000)] = 20
-    """Positions are stored at most this often; what changes in between is stored together."""
+    """Positions are stored at most this often; changes in between are stored together."""
     subscriptions_max: Count = 100_000
     """Subscriptions on this node."""
     subscriptions_per_connection_max: Count = 1_000

@@ -12,7 +12,7 @@ from penstock.model import limits
 
 class GroupSettings(Section):
     initial_rebalance_delay_ms: Millis = 250
-    """A new group waits so long for more members before its first assignment; each one that joins prolongs the wait."""
+    """A new group waits this long for more members before its first assignment, and again while members join."""
     session_timeout_min_ms: Count = 6_000
     """Shortest session timeout a member may ask for."""
     session_timeout_max_ms: Count = 1_800_000
@@ -20,7 +20,7 @@ class GroupSettings(Section):
     offsets_retention_minutes: Count = 10_080
     """Drop the offsets of a group that has been empty for this long."""
     offsets_retention_check_interval_ms: Count = 600_000
-    """Time between looks for such offsets."""
+    """Time between searches for such offsets."""
     offsets_topic_partitions: Annotated[int, Field(ge=1, le=1_000)] = 50
     """Partitions of __consumer_offsets when it is created."""
     offset_metadata_bytes_max: Annotated[int, Field(ge=0)] = 4_096

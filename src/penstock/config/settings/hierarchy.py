@@ -23,16 +23,16 @@ from penstock.model.role import Role
 
 
 class RegistrySettings(Section):
-    """The node's place in a hierarchy of brokers (docs/hierarchy.md). What is said here is told to the registry."""
+    """The node's place in a hierarchy of brokers (docs/hierarchy.md), as it is registered."""
 
     url: Annotated[Url | None, BeforeValidator(no_slash)] = None
-    """The registry, such as http://registry.example:8080; without one the node stands alone."""
+    """The registry, such as http://registry.example:8080; without one the node is on its own."""
     poll_interval_ms: Annotated[int, Field(ge=100, le=86_400_000)] = 30_000
-    """Time between two questions for the node's role and parent."""
+    """Time between two requests for the node's role and parent."""
     role: Annotated[Role | None, BeforeValidator(upper)] = None
-    """ROOT, L2, L3, POS or LOCAL; without one the registry decides by the node's name, and in the end for LOCAL."""
+    """ROOT, L2, L3, POS or LOCAL; without one the registry derives it from the node's name, or takes LOCAL."""
     site: Annotated[str | None, Field(max_length=256)] = None
-    """Where the node stands, widest part first, such as eu/berlin/shop-7: parents that share more of it come first."""
+    """Location of the node, widest part first, such as eu/berlin/shop-7; parents that share more are preferred."""
     advertised_url: Annotated[Url | None, BeforeValidator(no_slash)] = None
     """URL of this node's HTTP port for its children; without one http.host and http.port, or, where that is every
     address, the one that the registry sees."""
@@ -50,28 +50,28 @@ class PipeSettings(Section):
     type: Annotated[str, Field(min_length=1)] = "http"
     """The connector to the parent: http, kafka, or the name of an entry point penstock.pipe."""
     topics: Patterns = ("*",)
-    """Topics that are mirrored, as patterns such as prices-*; internal topics never are."""
+    """Topics to mirror, as patterns such as prices-*; internal topics are never mirrored."""
     exclude: Patterns = ()
-    """Of those, the ones that are not."""
+    """Exceptions from pipe.topics."""
     poll_interval_ms: Annotated[int, Field(ge=10, le=3_600_000)] = 1_000
-    """The pause after an error. Without one data comes at once: the parent is asked again before it has any."""
+    """Pause after an error. Otherwise there is no pause: the next request waits at the parent for data."""
     batch_size: Annotated[int, Field(ge=1, le=1_000_000)] = 1_000
     """Most record batches in one answer."""
     answer_bytes_max: Annotated[Bytes, Field(ge=64 * KIB, le=GIB)] = 4 * MIB
-    """Most bytes in one answer; a single larger batch is sent all the same. Both sides' limits hold."""
+    """Most bytes in one answer; a single larger batch is still sent. The limits of both sides apply."""
     wait_ms: Annotated[int, Field(ge=100, le=60_000)] = 5_000
-    """How long the parent may wait for data before it answers that there are none."""
+    """How long the parent may wait for data before it answers without any."""
     timeout_ms: Annotated[int, Field(ge=100, le=600_000)] = 5_000
-    """A parent that has not answered after so much more than wait_ms has failed."""
+    """A parent that has not answered this long after wait_ms has failed."""
     pulls_max: Count = 1_000
-    """Questions of children that may wait here at a time; more are refused."""
+    """Requests of children that may wait here at a time; more are refused."""
     degraded_failures: Count = 1
     """Failures in a row after which the pipe is DEGRADED."""
     degraded_lag_ms: Millis = 10_000
-    """So long behind the parent is DEGRADED, too."""
+    """Lag behind the parent that makes the pipe DEGRADED."""
     unhealthy_failures: Count = 5
     """Failures in a row after which the pipe is UNHEALTHY, and the next parent is tried if there is one."""
     unhealthy_lag_ms: Millis = 60_000
-    """So long behind the parent is UNHEALTHY, too."""
+    """Lag behind the parent that makes the pipe UNHEALTHY."""
     healthy_successes: Count = 3
-    """Answers in a row after which things are believed to be better."""
+    """Answers in a row after which the pipe is HEALTHY again."""

@@ -12,28 +12,28 @@ from penstock.model import limits
 
 
 class LimitSettings(Section):
-    """The limits that an operator may move; `model.limits` has their reasons."""
+    """Limits that an operator may change; `model.limits` has their reasons."""
 
     frame_bytes_max: Annotated[Bytes, Field(ge=64 * KIB, le=INT32_MAX)] = limits.FRAME_BYTES_MAX
     """Largest request; a larger one closes its connection."""
     connections_max: Count = limits.CONNECTIONS_MAX
-    """Connections in all."""
+    """Connections in total."""
     connections_per_address_max: Count = limits.CONNECTIONS_PER_ADDRESS_MAX
     """Connections from one address."""
     in_flight_per_connection_max: Count = limits.IN_FLIGHT_PER_CONNECTION_MAX
-    """Requests of one connection that may wait for an answer; reading pauses above it."""
+    """Requests of one connection that may wait for an answer; above it, reading pauses."""
     queued_bytes_per_connection_max: Annotated[Bytes, Field(ge=64 * KIB)] = limits.QUEUED_BYTES_PER_CONNECTION_MAX
-    """Bytes of one connection's requests in memory; reading pauses above it."""
+    """Bytes of one connection's requests in memory; above it, reading pauses."""
     queued_bytes_total_max: Annotated[Bytes, Field(ge=1 * MIB)] = limits.QUEUED_BYTES_TOTAL_MAX
     """The same over all connections."""
     unread_bytes_per_connection_max: Annotated[Bytes, Field(ge=64 * KIB)] = limits.UNREAD_BYTES_PER_CONNECTION_MAX
-    """Answers that a client has not read; reading its requests pauses above it."""
+    """Bytes of answers that a client has not read; above it, reading its requests pauses."""
     decompressed_bytes_max: Annotated[Bytes, Field(ge=1 * MIB)] = limits.DECOMPRESSED_BYTES_MAX
-    """A batch that grows beyond this when its records must be decoded is refused."""
+    """A batch that decompresses to more than this is refused where its records must be decoded."""
     fetch_bytes_max: Annotated[Bytes, Field(ge=1 * MIB)] = limits.FETCH_BYTES_MAX
-    """Most bytes one fetch returns, whatever the client asks for; a single larger batch is returned all the same."""
+    """Most bytes that one fetch returns, whatever the client asks for; a single larger batch is still returned."""
     fetch_sessions_max: Count = limits.FETCH_SESSIONS_MAX
-    """Incremental fetch sessions kept."""
+    """Incremental fetch sessions that are kept."""
     topics_max: Count = limits.TOPICS_MAX
     """Topics on this node."""
     partitions_max: Count = limits.PARTITIONS_MAX
@@ -55,12 +55,12 @@ class TelemetrySettings(Section):
     subscription; always, every client, so that the first subscription reaches clients that are already connected."""
 
     bytes_max: Annotated[Bytes, Field(ge=1, le=INT32_MAX)] = limits.TELEMETRY_BYTES_MAX
-    """Largest push of a client, as it comes over the wire: Kafka's telemetry.max.bytes."""
+    """Largest push of a client on the wire: Kafka's telemetry.max.bytes."""
     clients_max: Count = limits.TELEMETRY_CLIENTS_MAX
-    """Clients remembered; with more, the one that was silent longest is forgotten."""
+    """Clients that are remembered; beyond that, the one that was silent longest is forgotten."""
     series_per_client_max: Count = limits.TELEMETRY_SERIES_PER_CLIENT_MAX
-    """Series of one client on the metrics page; what is above is counted and left out."""
+    """Series of one client on the metrics page; more are counted and left out."""
     series_max: Count = limits.TELEMETRY_SERIES_MAX
-    """Series of all clients on the metrics page; what is above is counted and left out."""
+    """Series of all clients on the metrics page; more are counted and left out."""
     linger_ms: Millis = 60_000
     """Keep the last values of a client that has gone on the metrics page for this long, to be scraped once more."""

@@ -20,8 +20,8 @@ class LogFormat(StrEnum):
 
 class LoggingSettings(Section):
     format: LogFormat = LogFormat.TEXT
-    """text: one line for people with key=value fields; json: one object a line."""
+    """text: one line with key=value fields per event; json: one object per line."""
     level: Level = LogLevel.INFO
-    """Level of everything that has no level of its own."""
+    """Level of all modules without a level of their own."""
     modules: Annotated[dict[str, Level], BeforeValidator(parse_pairs)] = Field(default_factory=dict)
     """Levels by module, such as storage: DEBUG or broker.groups: WARNING."""

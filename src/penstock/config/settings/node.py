@@ -19,9 +19,9 @@ class NodeSettings(Section):
     name: str | None = None
     """The node's name in the log; without one, its number."""
     data_dir: Path = Path("data")
-    """Directory of everything this node must not forget."""
+    """Directory of everything that this node stores."""
     rack: str | None = None
-    """Reported to clients that prefer near replicas."""
+    """Rack of this node, for clients that prefer near replicas."""
 
     @model_validator(mode="before")
     @classmethod

@@ -55,23 +55,23 @@ class StorageSettings(Section):
     verify_on_read: Annotated[VerifyOnRead, BeforeValidator(_off)] = VerifyOnRead.FIRST
     """Check the CRC when a region is first served after opening, always, or never."""
     min_free_bytes: Bytes = 256 * MIB
-    """Below this much free disk, produce is refused until there is room again."""
+    """With less free disk than this, produce is refused until there is room again."""
     reserve_bytes: Bytes = 64 * MIB
     """The part of min_free_bytes that offset commits, group records and deletions may still use."""
     memory_bytes_max: Annotated[Bytes, Field(ge=1 * MIB)] = 1 * GIB
     """With engine: memory, above this many bytes of records produce is refused until there is room again."""
     disk_check_interval_ms: Count = 1_000
-    """Time between looks at the free disk space."""
+    """Time between checks of the free disk space."""
     open_files_max: Annotated[int, Field(ge=16)] = 1_500
-    """Segment files held open at once."""
+    """Segment files kept open at once."""
     checkpoint_bytes: Annotated[Bytes, Field(ge=64 * KIB)] = 16 * MIB
-    """A log writes a recovery point after so many new bytes."""
+    """A log writes a recovery point after this many new bytes."""
     checkpoint_interval_ms: Count = 60_000
-    """… or after this time."""
+    """A log writes a recovery point after this time at the latest."""
     retention_check_interval_ms: Count = 30_000
     """Time between retention runs."""
     compaction_check_interval_ms: Count = 15_000
-    """Time between looks for logs to compact."""
+    """Time between searches for logs to compact."""
     scrub_bytes_per_second: Bytes = 1 * MIB
     """Speed of the background check of all stored bytes; 0 switches it off."""
 

@@ -92,7 +92,7 @@ class ClusterRoutes:
         )
 
     async def list_brokers(self, request: Request) -> BrokersBody:
-        """The brokers, with the addresses that Kafka clients are told."""
+        """The brokers, with the addresses given to Kafka clients."""
         return BrokersBody(brokers=[self._body(request)])
 
     async def describe_broker(self, broker: BrokerId, request: Request) -> BrokerBody:

@@ -35,31 +35,31 @@ class ConfigRoutes:
         router.patch("/cluster/configs")(self.change_cluster_configs)
 
     async def topic_configs(self, topic: TopicName) -> ConfigsBody:
-        """Every config of a topic, with its value and where that comes from."""
+        """Every config of a topic, with its value and the source of the value."""
         existing_topic(self._broker, topic)
         return self._described(ResourceType.TOPIC, topic)
 
     async def change_topic_configs(self, topic: TopicName, body: ConfigChangesBody) -> ConfigsBody:
-        """Durable and in force when this is answered."""
+        """Change configs of a topic. The change is durable and in effect when this is answered."""
         existing_topic(self._broker, topic)
         return await self._changed(ResourceType.TOPIC, topic, body)
 
     async def broker_configs(self, broker: BrokerId) -> ConfigsBody:
-        """Every config of a broker; what is read-only is in its settings."""
+        """Every config of a broker; read-only ones come from its settings."""
         check_broker(self._broker, broker)
         return self._described(ResourceType.BROKER, str(broker))
 
     async def change_broker_configs(self, broker: BrokerId, body: ConfigChangesBody) -> ConfigsBody:
-        """The defaults of topic configs. What else a broker has is read-only: it is in its settings."""
+        """Change the defaults of topic configs of one broker. Its other configs are read-only settings."""
         check_broker(self._broker, broker)
         return await self._changed(ResourceType.BROKER, str(broker), body)
 
     async def cluster_configs(self) -> ConfigsBody:
-        """What was set for all brokers."""
+        """Configs that were set for all brokers."""
         return self._described(ResourceType.BROKER, "")
 
     async def change_cluster_configs(self, body: ConfigChangesBody) -> ConfigsBody:
-        """The defaults of topic configs for all brokers; what is set for one of them is stronger."""
+        """Change the defaults of topic configs of all brokers. Configs of a single broker take precedence."""
         return await self._changed(ResourceType.BROKER, "", body)
 
     def _described(self, kind: ResourceType, name: str) -> ConfigsBody:

@@ -77,7 +77,7 @@ class GroupRoutes:
         )
 
     async def list_groups(self, limit: Limit = LIMIT, cursor: Cursor = None, state: States = None) -> GroupsBody:
-        """Groups by name, with how far they are behind."""
+        """Groups by name, with their lag."""
         names = await first_names(self._known.names(state), name_after(cursor), limit + 1)
         bodies, turns = [], Turns()
         for name in names[:limit]:
@@ -90,7 +90,7 @@ class GroupRoutes:
         return GroupsBody(groups=bodies, next_cursor=to_cursor(names[limit - 1]) if len(names) > limit else None)
 
     async def describe_group(self, group: GroupName) -> GroupDetailsBody:
-        """State and members; GET …/offsets shows how far it is in each partition."""
+        """State and members of a group; GET …/offsets shows its position in each partition."""
         found, row = self._known.get(group)
         described = None if found is None else found.describe()
         return GroupDetailsBody(
@@ -113,7 +113,7 @@ class GroupRoutes:
         )
 
     async def delete_group(self, group: GroupName) -> None:
-        """A group without members, and its offsets; of a push subscription the subscription itself."""
+        """Delete a group without members, its offsets, and its push subscription if it has one."""
         found, row = self._known.get(group)
         if row is not None and self._known.subscriptions is not None:
             if found is not None:

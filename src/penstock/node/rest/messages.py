@@ -76,7 +76,7 @@ class MessageRoutes:
         limit: MessageLimit = 20,
         isolation: Isolation = "read_committed",
     ) -> Response:
-        """A look at messages; nothing is committed, and no group is needed."""
+        """Read messages without a group; nothing is committed."""
         found = existing_topic(self._broker, topic)
         check_partition(found, partition)
         if sum(each is not None for each in (offset, time, last)) > 1:
@@ -108,7 +108,7 @@ class MessageRoutes:
         return Response(await self._broker.record_worker.look_up(read), media_type="application/json")
 
     async def produce_message(self, topic: TopicName, body: NewMessageBody, response: Response) -> StoredBody:
-        """Store one message. It is on disk, and everybody may read it, when this is answered."""
+        """Store one message. It is on disk and visible to readers when this is answered."""
         found = existing_topic(self._broker, topic)
         record = body.record()
         partition = body.partition

@@ -38,7 +38,7 @@ class OffsetRoutes:
         router.post("/reset", responses=NOT_FOUND | CONFLICT)(self.reset_offsets)
 
     async def list_offsets(self, group: GroupName, limit: Limit = LIMIT, cursor: Cursor = None) -> OffsetsBody:
-        """Committed offsets by topic and partition, as far as they are on disk."""
+        """Committed offsets that are on disk, by topic and partition."""
         self._known.get(group)
         after = place_after(cursor)
         committed = self._broker.groups.committed(group)
@@ -71,7 +71,7 @@ class OffsetRoutes:
         )
 
     async def reset_offsets(self, group: GroupName, body: ResetBody) -> ResetAnswer:
-        """Move committed offsets, durably. With `topics` the group need not exist: it is made."""
+        """Move committed offsets, durably. With `topics`, a missing group is created."""
         if self._known.subscriptions is not None:
             await self._known.subscriptions.settled(group)
         places = self._places(group, body)

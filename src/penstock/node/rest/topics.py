@@ -106,7 +106,7 @@ class TopicRoutes:
         )
 
     async def create_topic(self, body: NewTopicBody, response: Response) -> TopicBody:
-        """Make a topic, durably; it is there for all clients when this is answered."""
+        """Create a topic. When this is answered, the topic is durable and visible to all clients."""
         new = NewTopic(
             name=body.name,
             partition_count=DEFAULT if body.partitions is None else body.partitions,
@@ -123,21 +123,21 @@ class TopicRoutes:
         return TopicBody.of(result)
 
     async def describe_topic(self, topic: TopicName) -> TopicDetailsBody:
-        """What a topic is, what was set for it, and what is wrong with it."""
+        """A topic, its configs and its problems."""
         found = existing_topic(self._broker, topic)
         rows = () if self._subscriptions is None else self._subscriptions.all()
         names = sorted(row.name for row in rows if row.topic == found.name)
         return TopicDetailsBody.described(found, self._broker.partitions.offline_in(found), names)
 
     async def delete_topic(self, topic: TopicName) -> None:
-        """The topic and its messages. Whoever waits in it is answered at once."""
+        """Delete a topic and its messages. Requests that wait for it are answered at once."""
         found = existing_topic(self._broker, topic)
         (result,) = await self._broker.controller.topics.delete([found.topic_id])
         if isinstance(result, KafkaError):
             raise result
 
     async def list_partitions(self, topic: TopicName, limit: Limit = LIMIT, cursor: Cursor = None) -> PartitionsBody:
-        """Where each partition begins and ends, and what it takes on disk."""
+        """Start, end and size on disk of each partition."""
         found = existing_topic(self._broker, topic)
         first = index_after(cursor) + 1
         indexes = range(first, min(first + limit, found.partition_count))
@@ -149,7 +149,7 @@ class TopicRoutes:
         return PartitionsBody(topic=found.name, partitions=bodies, next_cursor=to_cursor(indexes[-1]) if more else None)
 
     async def add_partitions(self, topic: TopicName, body: MorePartitionsBody) -> TopicBody:
-        """More partitions; messages stay where they are, so keys may go to another partition from now on."""
+        """Add partitions. Messages stay where they are, so a key may go to another partition from now on."""
         check_topic_name(topic)
         existing_topic(self._broker, topic)
         grown = await self._broker.controller.topics.create_partitions(
@@ -158,7 +158,7 @@ class TopicRoutes:
         return TopicBody.of(grown)
 
     async def describe_partition(self, topic: TopicName, partition: PartitionIndex) -> PartitionBody:
-        """Where one partition begins and ends, and what it takes on disk."""
+        """Start, end and size on disk of one partition."""
         found = existing_topic(self._broker, topic)
         check_partition(found, partition)
         return PartitionBody.of(self._broker, found, partition)

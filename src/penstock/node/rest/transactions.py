@@ -127,7 +127,7 @@ class TransactionRoutes:
         return self._body(self._find(transactional_id))
 
     async def abort_transaction(self, transactional_id: TransactionalId, body: AbortBody) -> TransactionBody:
-        """Abort the open transaction, and shut its producer out. The decision is on disk when this is answered."""
+        """Abort the open transaction and fence its producer. The decision is on disk when this is answered."""
         value = self._find(transactional_id)
         if value.identity != (body.producer_id, body.producer_epoch) or value.state is not TransactionState.ONGOING:
             raise KafkaError(
@@ -138,7 +138,7 @@ class TransactionRoutes:
         return self._body(await self._transactions.abort(value))
 
     async def list_hanging(self, limit: Limit = LIMIT) -> HangingsBody:
-        """They hold back readers of committed messages, and nobody will ever end them."""
+        """Transactions that no coordinator knows; they hold back readers of committed messages until aborted."""
         if not self._transactions.knows_all:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         found: list[HangingBody] = []
@@ -160,7 +160,7 @@ class TransactionRoutes:
         return HangingsBody(transactions=found, truncated=False)
 
     async def abort_hanging(self, body: AbortHangingBody) -> None:
-        """Only what no coordinator knows: a part of a transaction is never ended without the rest."""
+        """Abort a transaction that no coordinator knows. Others are refused, so that no transaction ends in part."""
         topic = existing_topic(self._broker, body.topic)
         check_partition(topic, body.partition)
         place = TopicPartition(body.topic, body.partition)
