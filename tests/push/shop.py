@@ -72,7 +72,7 @@ class Shop:
                 return []
         return topic_contents(self.node.bootstrap, self.dead)
 
-    def wait_until_buried(self, count: int = 1) -> list[Seen]:
+    def wait_for_dead_letters(self, count: int = 1) -> list[Seen]:
         return wait_until(lambda: len(found := self.dead_letters()) >= count and found, what="the dead letter") or []
 
     def position(self) -> int:

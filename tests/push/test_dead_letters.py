@@ -29,9 +29,7 @@ def shop(node: PenstockProcess, topic: str) -> Shop:
 
 
 def wait_until_waiting(node: PenstockProcess, count: int) -> None:
-    wait_until(
-        lambda: metric(node, "penstock_push_dead_letters_waiting") == count, what=f"{count} wait for their burial"
-    )
+    wait_until(lambda: metric(node, "penstock_push_dead_letters_waiting") == count, what=f"{count} wait to be stored")
 
 
 def test_the_last_member_dies_of_a_message_and_nobody_comes(shop: Shop) -> None:
@@ -39,7 +37,7 @@ def test_the_last_member_dies_of_a_message_and_nobody_comes(shop: Shop) -> None:
     shop.publish(b"good", b"good", b"bad")
     for count in (1, 2, 3):
         assert shop.crash().delivery_count == count
-    (letter,) = shop.wait_until_buried()
+    (letter,) = shop.wait_for_dead_letters()
     assert letter.value == b"bad"
     shop.wait_until_done(3)
     assert metric(shop.node, "penstock_push_dead_letters_total") == before + 1
@@ -56,12 +54,12 @@ def test_a_dead_letter_topic_that_may_not_be_made_is_tried_again(shop: Shop, cli
         wait_until(lambda: shop.dead.encode() in shop.node.log_file.read_bytes(), what="the log says so")
         assert member.is_silent()
         assert ask(shop.node.http_port, f"/api/v1/topics/{other}", "DELETE").status < 300
-        (letter,) = shop.wait_until_buried()
+        (letter,) = shop.wait_for_dead_letters()
         assert letter.value == b"bad"
         wait_until_waiting(shop.node, 0)
 
 
-def test_a_late_answer_saves_a_message_that_could_not_be_buried(shop: Shop, client: PushClient) -> None:
+def test_a_late_answer_saves_a_message_that_could_not_be_stored(shop: Shop, client: PushClient) -> None:
     client.ask(m.CreateTopic(shop.dead.replace(".", "_", 1), 1))
     shop.publish(b"bad")
     with shop.member() as member:
@@ -84,7 +82,7 @@ def test_a_dead_letter_of_the_largest_message_fits(shop: Shop, who: str) -> None
         if who == "a client":
             member.ask(m.CreateTopic(shop.dead, 1))
         refuse(member)
-        (letter,) = shop.wait_until_buried()
+        (letter,) = shop.wait_for_dead_letters()
     assert letter.value == body
 
 
@@ -96,17 +94,17 @@ def test_a_compacted_dead_letter_topic_takes_no_message_without_a_key(shop: Shop
         refuse(member)
         wait_until(lambda: b"without key" in shop.node.log_file.read_bytes(), what="the log says why")
         shop.set_config("cleanup.policy", "delete")
-        (letter,) = shop.wait_until_buried()
+        (letter,) = shop.wait_for_dead_letters()
         assert letter.value == b"bad"
 
 
 @pytest.mark.feature("P-23")
 def test_the_time_to_live_of_dead_letters(shop: Shop, client: PushClient) -> None:
-    """It is the dead-letter topic's, from the burial on; the message's own is over with its deliveries."""
+    """It is the dead-letter topic's, from its storing on; the message's own is over with its deliveries."""
     shop.publish(b"bad", properties=((b"ttl-ms", b"3600000"), (b"p", b"v")))
     with shop.member() as member:
-        refuse(member)  # and it leaves at once, while that is buried
-    (letter,) = shop.wait_until_buried()
+        refuse(member)  # and it leaves at once, while that is stored
+    (letter,) = shop.wait_for_dead_letters()
     headers = dict(letter.headers)
     assert "ttl-ms" not in headers
     assert headers["p"] == b"v"
@@ -120,7 +118,7 @@ def test_the_time_to_live_of_dead_letters(shop: Shop, client: PushClient) -> Non
 
 
 @pytest.mark.feature("P-23")
-def test_a_message_that_expires_before_its_burial_is_expired(shop: Shop) -> None:
+def test_a_message_that_expires_before_it_is_stored_is_expired(shop: Shop) -> None:
     """Its last delivery is not answered for longer than it lives."""
     before = metric(shop.node, "penstock_expired_messages_total")
     shop.publish(b"bad", properties=((b"ttl-ms", b"3000"),))
@@ -140,5 +138,5 @@ def test_many_dead_letters_at_once(shop: Shop) -> None:
     for _ in range(3):
         with shop.member() as member:
             member.items(100, acknowledge=False)
-    assert [letter.value for letter in shop.wait_until_buried(100)] == bodies
+    assert [letter.value for letter in shop.wait_for_dead_letters(100)] == bodies
     shop.wait_until_done(100)

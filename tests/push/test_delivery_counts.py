@@ -53,7 +53,7 @@ def test_a_poison_message_dies_although_the_broker_is_killed_after_every_deliver
     # Whether the third delivery was counted before the kill is a matter of milliseconds: if not, it comes once more.
     with shop.member() as last:
         last.is_silent(1.0)
-    (letter, *_) = shop.wait_until_buried()
+    (letter, *_) = shop.wait_for_dead_letters()
     assert (letter.value, dict(letter.headers)["dead-letter-deliveries"]) == (b"bad", b"3")
     shop.publish(b"next")
     with shop.member() as survivor:
@@ -94,7 +94,7 @@ def test_while_the_disk_is_full_nobody_gets_a_dead_message_and_the_others_are_de
     roomy = Shop(started(tmp_path), "orders")
     try:
         with roomy.member() as member:
-            (letter,) = roomy.wait_until_buried()
+            (letter,) = roomy.wait_for_dead_letters()
             assert letter.value == b"bad"
             assert member.is_silent()
         roomy.wait_until_done(2)

@@ -23,7 +23,7 @@ def test_only_the_bad_one_dies(node: PenstockProcess, topic: str) -> None:
     while metric(node, "penstock_push_dead_letters_total") == 0 and len(counts) < 20:
         counts.append(shop.crash().delivery_count)
         if len(counts) == 10:
-            (letter,) = shop.wait_until_buried()
+            (letter,) = shop.wait_for_dead_letters()
     assert counts == list(range(1, 11))
     assert (letter.value, dict(letter.headers)["dead-letter-deliveries"]) == (b"bad", b"10")
     with shop.member() as survivor:

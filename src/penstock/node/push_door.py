@@ -48,7 +48,7 @@ def take_push_port(settings: Settings) -> socket.socket:
 def connect_push_probes(door: PushDoor, metrics: BrokerMetrics) -> None:
     """What the metrics page shows of the push door."""
     subscriptions, publisher = door.subscriptions, door.publisher
-    tally = subscriptions.tally
+    counters = subscriptions.counters
     for name, help_text, read in (
         ("penstock_push_connections", "Connections of push clients", lambda: door.connection_count),
         ("penstock_push_subscriptions", "Subscriptions", lambda: len(subscriptions)),
@@ -57,7 +57,7 @@ def connect_push_probes(door: PushDoor, metrics: BrokerMetrics) -> None:
         (
             "penstock_push_dead_letters_waiting",
             "Messages that could not be put into their dead-letter topic yet",
-            lambda: subscriptions.dead_waiting,
+            lambda: subscriptions.dead_letter_count,
         ),
     ):
         metrics.add_gauge(name, help_text, read)
@@ -71,11 +71,15 @@ def connect_push_probes(door: PushDoor, metrics: BrokerMetrics) -> None:
         ),
         ("penstock_push_published_total", "Messages that push clients published", lambda: publisher.published),
         ("penstock_push_duplicates_total", "Messages published again and not stored", lambda: publisher.duplicates),
-        ("penstock_push_delivered_total", "Messages sent to members, each time", lambda: tally.delivered),
-        ("penstock_push_redelivered_total", "Of those, sent again", lambda: tally.redelivered),
-        ("penstock_push_acknowledged_total", "Messages that members have acknowledged", lambda: tally.acknowledged),
-        ("penstock_push_dead_letters_total", "Messages put into dead-letter topics", lambda: tally.dead),
-        ("penstock_expired_messages_total", "Messages not pushed because their time was over", lambda: tally.expired),
+        ("penstock_push_delivered_total", "Messages sent to members, each time", lambda: counters.delivered),
+        ("penstock_push_redelivered_total", "Of those, sent again", lambda: counters.redelivered),
+        ("penstock_push_acknowledged_total", "Messages that members have acknowledged", lambda: counters.acknowledged),
+        ("penstock_push_dead_letters_total", "Messages put into dead-letter topics", lambda: counters.dead_lettered),
+        (
+            "penstock_expired_messages_total",
+            "Messages not pushed because their time was over",
+            lambda: counters.expired,
+        ),
     ):
         metrics.add_counter(name, help_text, read)
     metrics.add_probe(_Latency(subscriptions))

@@ -1,7 +1,7 @@
-"""Positions of subscriptions on their way into `__consumer_offsets`: what changes in a few milliseconds goes together.
+"""Positions of subscriptions on their way into `__consumer_offsets`: changes of a few milliseconds go together.
 
 Each commit costs a sync, which publishers would have to share: after the first one there is a pause before the next. A
-subscription has one commit under way at most; what changes meanwhile is in the next one.
+subscription has one commit under way at most; changes of meanwhile are in the next one.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable
+from typing import Protocol
 
 from penstock.broker.delivery.core.position import Position, encode_position
-from penstock.broker.delivery.live_subscription import LiveSubscription
 from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.groups.offsets.records import CommittedOffset, OffsetChange
 from penstock.cluster.topics import TopicTable
@@ -24,9 +24,26 @@ log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 0.5
 GATHER_MS = 5
-"""After a pause, changes of so long go together."""
+"""Changes of this long go together after a pause."""
 STEP_NS = 500_000
 STEP_PAUSE_SECONDS = 0.002
+
+
+class PositionSource(Protocol):
+    """A subscription whose positions are stored."""
+
+    name: str
+    topic: str
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether positions may differ from those that were stored last."""
+        ...
+
+    def take_positions(self) -> dict[int, Position]: ...
+    def put_back(self, partitions: Iterable[int]) -> None:
+        """Positions that were taken and could not be stored."""
+        ...
 
 
 class Commits:
@@ -46,82 +63,97 @@ class Commits:
         self._clock = clock
         self._interval_ms = interval_ms
         self._refresh_id = refresh_id
-        self._due: dict[LiveSubscription, None] = {}
+        self._due: dict[PositionSource, None] = {}
+        self._under_way: set[PositionSource] = set()
+        self._waiting: dict[PositionSource, list[asyncio.Future[None]]] = {}
         self._timer: asyncio.Handle | None = None
         self._not_before = 0.0
-        self._waiting: dict[LiveSubscription, list[asyncio.Future[None]]] = {}
 
-    def soon(self, live: LiveSubscription) -> None:
-        self._due[live] = None
+    def is_settled(self, source: PositionSource) -> bool:
+        """Whether nothing of a subscription is left to be stored."""
+        return not source.has_changes and source not in self._under_way
+
+    def soon(self, source: PositionSource) -> None:
+        self._due[source] = None
         if self._timer is None:
             loop = asyncio.get_running_loop()
             gathered = loop.time() + min(GATHER_MS, self._interval_ms) / 1000
             self._timer = loop.call_at(max(gathered, self._not_before), self._tick)
 
-    async def now(self, live: LiveSubscription) -> None:
-        """Store what has changed, and wait until it is on disk."""
-        if not live.core.state.dirty and not live.is_commit_under_way:
+    async def now(self, source: PositionSource) -> None:
+        """Store what has changed, and wait until it is on disk. KafkaError if that was not possible."""
+        if self.is_settled(source):
             return
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(live, []).append(done)
-        self._due.pop(live, None)
-        if not live.is_commit_under_way:
-            self._commit(live)
+        self._waiting.setdefault(source, []).append(done)
+        self._due.pop(source, None)
+        if source not in self._under_way:
+            self._commit(source)
         await done
 
-    def stop(self, lives: Iterable[LiveSubscription]) -> None:
+    async def store(self, name: str, topic: str, positions: dict[int, Position]) -> None:
+        """Store positions of a subscription that is not live, and wait until they are on disk."""
+        changes = self._changes(name, topic, positions)
+        if changes:
+            done: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
+            self._groups.commit_held(name, changes, done.set_result)
+            code = await done
+            if code is not ErrorCode.NONE:
+                raise KafkaError(code, "the position could not be stored")
+
+    def stop(self, sources: Iterable[PositionSource]) -> None:
         """Write what has changed; the flush at the end of the node makes it durable."""
-        for live in lives:
-            if live.core.state.dirty:
-                self._commit(live)
+        for source in sources:
+            if source.has_changes:
+                self._commit(source)
         if self._timer is not None:
             self._timer.cancel()
 
     def _tick(self) -> None:
-        """A few; the others a little later, so that neither the loop nor a flush round has many at a time."""
+        """Commit a few; the others a little later, so that neither the loop nor a flush round has many at a time."""
         loop = asyncio.get_running_loop()
         end = time.perf_counter_ns() + STEP_NS
         while self._due:
-            live = next(iter(self._due))
-            del self._due[live]
-            if not live.is_commit_under_way and live.core.state.dirty:
-                self._commit(live)
+            source = next(iter(self._due))
+            del self._due[source]
+            if source not in self._under_way and source.has_changes:
+                self._commit(source)
             if self._due and time.perf_counter_ns() > end:
                 self._timer = loop.call_later(STEP_PAUSE_SECONDS, self._tick)
                 return
         self._timer = None
         self._not_before = loop.time() + self._interval_ms / 1000
 
-    def _commit(self, live: LiveSubscription) -> None:
-        positions = live.core.take_positions()
-        changes = self.changes(live.name, live.topic, positions)
-        waiting = self._waiting.pop(live, [])  # whoever comes later waits for the next one
+    def _commit(self, source: PositionSource) -> None:
+        positions = source.take_positions()
+        changes = self._changes(source.name, source.topic, positions)
+        waiting = self._waiting.pop(source, [])  # callers that come later wait for the next commit
         if not changes:
             _tell(waiting, ErrorCode.NONE)
             return
-        live.is_commit_under_way = True
+        self._under_way.add(source)
 
         def ended(code: ErrorCode) -> None:
-            live.is_commit_under_way = False
+            self._under_way.discard(source)
             _tell(waiting, code)
-            self._go_on(live, code, positions)
+            self._go_on(source, code, positions)
 
         try:
-            self._groups.commit_held(live.name, changes, ended)
+            self._groups.commit_held(source.name, changes, ended)
         except KafkaError as error:
             ended(error.code)
 
-    def _go_on(self, live: LiveSubscription, code: ErrorCode, positions: dict[int, Position]) -> None:
+    def _go_on(self, source: PositionSource, code: ErrorCode, positions: dict[int, Position]) -> None:
         if code is not ErrorCode.NONE:
-            log.warning("positions of %s are not stored: %s", live.name, code.name)
-            live.core.state.dirty.update(positions)
-            asyncio.get_running_loop().call_later(RETRY_SECONDS, self.soon, live)
-        elif live in self._waiting:
-            self._commit(live)
-        elif live.core.state.dirty:
-            self.soon(live)
+            log.warning("positions of %s are not stored: %s", source.name, code.name)
+            source.put_back(positions)
+            asyncio.get_running_loop().call_later(RETRY_SECONDS, self.soon, source)
+        elif source in self._waiting:
+            self._commit(source)
+        elif source.has_changes:
+            self.soon(source)
 
-    def changes(self, name: str, topic_name: str, positions: dict[int, Position]) -> list[OffsetChange]:
+    def _changes(self, name: str, topic_name: str, positions: dict[int, Position]) -> list[OffsetChange]:
         topic = self._topics.get(topic_name)
         if topic is None:
             return []

@@ -1,4 +1,4 @@
-"""The dead-letter topic of a subscription, `<topic>.<subscription>.dead`: what was delivered too often and never done.
+"""Dead-letter topics, `<topic>.<subscription>.dead`: messages that were delivered too often and never done.
 
 A dead letter is the message with its key, body and properties, and with where it came from in further headers. It is
 on disk before its offset counts as done; a crash in between can put it there twice.
@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from penstock.broker.delivery.core.redelivery import Dead
-from penstock.broker.delivery.desk import Desk
+from penstock.broker.delivery.core.poison import DeadLetter
 from penstock.cluster.controller.controller import Controller
 from penstock.cluster.controller.new_topic import NewTopic
 from penstock.cluster.gatherer import Done, Gatherer
@@ -31,21 +30,28 @@ def dead_letter_topic(topic: str, subscription: str) -> str:
     return f"{topic}.{subscription}.dead"
 
 
-class DeadLetters:
+class DeadLetterTopics:
+    """Makes and writes the dead-letter topics of a node."""
+
     def __init__(self, *, topics: TopicTable, partitions: PartitionTable, controller: Controller, clock: Clock) -> None:
         self._topics = topics
         self._partitions = partitions
         self._controller = controller
         self._clock = clock
 
-    async def bury(self, desk: Desk, letters: Sequence[tuple[Dead, bytes]]) -> Sequence[tuple[Dead, KafkaError | None]]:
-        """Of each: None if it is on disk. KafkaError if none can be stored. All of them come from one partition."""
-        topic = await self._topic(desk.topic, dead_letter_topic(desk.topic, desk.name))
+    async def store(
+        self, subscription: str, source: str, letters: Sequence[tuple[DeadLetter, bytes]]
+    ) -> Sequence[tuple[DeadLetter, KafkaError | None]]:
+        """Store messages of one partition of the topic `source`, given as encoded items.
+
+        Each is returned with None if it is on disk, or with the reason. KafkaError if none can be stored.
+        """
+        topic = await self._topic(source, dead_letter_topic(source, subscription))
         partition = self._partitions.get(topic.name, letters[0][0].partition % topic.partition_count)
         now_ms = self._clock.now_ms()
-        records = [_record(desk, dead, item, now_ms) for dead, item in letters]
+        records = [_record(subscription, source, letter, item, now_ms) for letter, item in letters]
         outcomes = await self._store(partition, records)
-        return [(dead, outcome) for (dead, _), outcome in zip(letters, outcomes, strict=True)]
+        return [(letter, outcome) for (letter, _), outcome in zip(letters, outcomes, strict=True)]
 
     async def _store(self, partition: Partition, records: Sequence[NewRecord]) -> list[KafkaError | None]:
         loop = asyncio.get_running_loop()
@@ -71,32 +77,32 @@ class DeadLetters:
         return topic
 
     def configs(self, source: str) -> Sequence[tuple[str, str | None]]:
-        """Of a dead-letter topic that is made: what was not too large for its source must not be so for it."""
+        """Configs of a new dead-letter topic: a message that fits its source has to fit it, too."""
         longest = self._partitions.get(source, 0).config.max_message_bytes
         return (("max.message.bytes", str(min(longest + _MORE_BYTES, _MESSAGE_BYTES_MAX))),)
 
 
 def _teller(outcome: asyncio.Future[KafkaError | None]) -> Done:
     def done(_: int, error: KafkaError | None) -> None:
-        if not outcome.done():  # who waited may be gone
+        if not outcome.done():  # the subscription may have ended meanwhile
             outcome.set_result(error)
 
     return done
 
 
-def _record(desk: Desk, dead: Dead, item: bytes, now_ms: int) -> NewRecord:
+def _record(subscription: str, source: str, letter: DeadLetter, item: bytes, now_ms: int) -> NewRecord:
     (message,), _ = decode_items(item, 0, 1)
     origin = {
-        "dead-letter-topic": desk.topic,
-        "dead-letter-partition": str(dead.partition),
-        "dead-letter-offset": str(dead.offset),
+        "dead-letter-topic": source,
+        "dead-letter-partition": str(letter.partition),
+        "dead-letter-offset": str(letter.offset),
         "dead-letter-timestamp": str(message.timestamp),
-        "dead-letter-subscription": desk.name,
-        "dead-letter-deliveries": str(dead.deliveries),
-        "dead-letter-reason": f"not acknowledged after {dead.deliveries} deliveries",
+        "dead-letter-subscription": subscription,
+        "dead-letter-deliveries": str(letter.deliveries),
+        "dead-letter-reason": f"not acknowledged after {letter.deliveries} deliveries",
     }
     own = tuple((name.decode("utf-8", "surrogateescape"), value) for name, value in message.properties)
-    # The message's own time to live ended with its subscription's attempts: nobody would see it otherwise.
+    # The message's own time to live is left out: it ended with the subscription's attempts, and would hide the letter.
     headers = (
         *((name, value) for name, value in own if name != "ttl-ms"),
         *((name, text.encode()) for name, text in origin.items()),

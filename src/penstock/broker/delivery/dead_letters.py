@@ -1,7 +1,8 @@
-"""Messages on their way to the dead-letter topic. Their offsets are done when they are on disk there.
+"""Dead letters of one subscription, on their way to its dead-letter topic. Their offsets are done when they are on
+disk there.
 
-While the topic cannot be written they wait: nobody gets them again, and the others are delivered. It is tried again
-after a pause, which doubles up to half a minute.
+While the topic cannot be written they wait: members do not get them again, and other messages are delivered. It is
+tried again after a pause, which doubles up to half a minute.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+from collections.abc import Callable
 
-from penstock.broker.delivery.core.redelivery import Dead
-from penstock.broker.delivery.dead_letter_topics import dead_letter_topic
-from penstock.broker.delivery.desk import Desk
-from penstock.broker.delivery.topic_feed import Supply
+from penstock.broker.delivery.core.poison import DeadLetter
+from penstock.broker.delivery.core.subscription import Subscription
+from penstock.broker.delivery.dead_letter_topics import DeadLetterTopics, dead_letter_topic
+from penstock.broker.delivery.topic_feed import TopicFeed
 from penstock.model.errors import KafkaError
+from penstock.runtime.background import Background
+from penstock.runtime.clock import Clock
 
 log = logging.getLogger(__name__)
 
@@ -23,72 +27,80 @@ PAUSE_MS = 1_000
 PAUSE_MS_MAX = 30_000
 
 
-class Burials:
-    """Of one subscription, one at a time."""
+class DeadLetters:
+    """One attempt at a time."""
 
-    __slots__ = ("_desk", "_lock", "_not_before_ms", "_pause_ms", "_redelivery", "_supply")
+    __slots__ = ("_background", "_clock", "_core", "_feed", "_lock", "_not_before_ms", "_pause_ms", "_topics", "_wake")
 
-    def __init__(self, desk: Desk, supply: Supply) -> None:
-        self._desk = desk
-        self._redelivery = desk.core.redelivery
-        self._supply = supply
+    def __init__(
+        self, core: Subscription, feed: TopicFeed, topics: DeadLetterTopics, clock: Clock, wake: Callable[[], None]
+    ) -> None:
+        self._core = core
+        self._feed = feed
+        self._topics = topics
+        self._clock = clock
+        self._wake = wake
+        self._background = Background()
         self._lock = asyncio.Lock()
         self._pause_ms = PAUSE_MS
         self._not_before_ms = 0
 
-    def begin(self, now_ms: int) -> None:
-        """Bury what is dead, unless that failed a moment ago."""
-        if not self._lock.locked() and now_ms >= self._not_before_ms:
-            self._desk.background.start(self.bury())
+    def stop(self) -> None:
+        self._background.cancel()
 
-    async def bury(self) -> None:
-        """Try it once for everything that is dead now, after what is under way."""
+    def begin(self, now_ms: int) -> None:
+        """Start to store what there is, unless that failed a moment ago."""
+        if not self._lock.locked() and now_ms >= self._not_before_ms:
+            self._background.start(self.store())
+
+    async def store(self) -> None:
+        """Try once to store everything that there is, after what is under way."""
         async with self._lock:
             try:
-                await self._bury(self._redelivery.dead())
+                await self._store(self._core.exhausted.letters())
             except Exception as error:
                 self._failed(error)
             else:
                 self._pause_ms = PAUSE_MS
-        self._desk.wake()
+        self._wake()
 
-    async def _bury(self, dead: list[Dead]) -> None:
+    async def _store(self, letters: list[DeadLetter]) -> None:
         problem: Exception | None = None
-        dead.sort()
-        for partition, those in itertools.groupby(dead, key=lambda one: one.partition):
+        letters.sort()
+        for partition, those in itertools.groupby(letters, key=lambda one: one.partition):
             waiting = list(those)
             while waiting:
                 now, waiting = waiting[:AT_ONCE], waiting[AT_ONCE:]
-                problem = await self._bury_some(partition, now) or problem
+                problem = await self._store_some(partition, now) or problem
         if problem is not None:
             raise problem
 
-    async def _bury_some(self, partition: int, dead: list[Dead]) -> Exception | None:
-        """Messages of one partition; what was wrong with one of them."""
-        tally = self._desk.core.state.tally
-        found = await self._supply.find(partition, [one.offset for one in dead])
+    async def _store_some(self, partition: int, letters: list[DeadLetter]) -> Exception | None:
+        """Store messages of one partition; what was wrong with one of them."""
+        core = self._core
+        found = await self._feed.find(partition, [one.offset for one in letters])
         if found is None:
             return OSError(f"partition {partition} cannot be read")
-        tally.expired += found.expired
-        for one in dead:
-            if one.offset not in found.messages:  # expired, or not in the log any more
-                self._redelivery.buried(one)
-        letters = [(one, found.messages[one.offset][0]) for one in dead if one.offset in found.messages]
+        core.counters.expired += found.expired
+        for letter in letters:
+            if letter.offset not in found.messages:  # expired, or not in the log any more
+                core.exhausted.stored(letter)
+        items = [(one, found.messages[one.offset][0]) for one in letters if one.offset in found.messages]
         problem: KafkaError | None = None
-        for one, error in await self._desk.surroundings.undertaker.bury(self._desk, letters) if letters else ():
+        for letter, error in await self._topics.store(core.name, core.topic, items) if items else ():
             if error is None:
-                self._redelivery.buried(one)
-                tally.dead += 1
+                core.exhausted.stored(letter)
+                core.counters.dead_lettered += 1
             else:
                 problem = error
         return problem
 
     def _failed(self, error: Exception) -> None:
-        desk = self._desk
+        core = self._core
         log.error(
             "%d messages cannot be put into the dead-letter topic %s (%r); trying again in %d s",
-            len(desk.core.state.dead), dead_letter_topic(desk.topic, desk.name), error, self._pause_ms // 1000,
+            len(core.exhausted), dead_letter_topic(core.topic, core.name), error, self._pause_ms // 1000,
         )  # fmt: skip
-        self._not_before_ms = desk.now_ms + self._pause_ms
-        asyncio.get_running_loop().call_later(self._pause_ms / 1000, desk.wake)
+        self._not_before_ms = self._clock.monotonic_ms() + self._pause_ms
+        asyncio.get_running_loop().call_later(self._pause_ms / 1000, self._wake)
         self._pause_ms = min(2 * self._pause_ms, PAUSE_MS_MAX)

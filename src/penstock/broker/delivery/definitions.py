@@ -1,4 +1,4 @@
-"""Which subscriptions there are: their rows in meta.db, and what a new one has to be like."""
+"""Definitions of subscriptions: their rows in meta.db, and the checks of a new one."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ _NO_SUBSCRIPTION = (
 
 
 class Definitions:
+    """By name. `most` is how many there may be."""
+
     def __init__(self, store: StoredSubscriptions, topics: TopicTable, most: int) -> None:
         self._store = store
         self._topics = topics
@@ -52,6 +54,9 @@ class Definitions:
         row = self._rows.get(name)
         return 0 if row is None else row.refresh_id
 
+    def has_topic(self, name: str) -> bool:
+        return name in self._topics
+
     def topic(self, name: str) -> Topic:
         topic = self._topics.get(name)
         if topic is None:
@@ -59,7 +64,7 @@ class Definitions:
         return topic
 
     def is_known(self, name: str, topic: str) -> bool:
-        """Whether there is such a subscription. KafkaError if that is another one, or none can be made."""
+        """Whether there is such a subscription. KafkaError if it reads another topic, or cannot be made."""
         known = self._rows.get(name)
         if known is None:
             self._check(name, topic)
@@ -92,7 +97,7 @@ class Definitions:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic} is internal")
 
     async def put(self, row: SubscriptionRow) -> None:
-        """A new one, or a change; durable when this returns."""
+        """Store a new one, or a change; durable when this returns."""
         await asyncio.to_thread(self._store.put, row)
         self._rows[row.name] = row
 

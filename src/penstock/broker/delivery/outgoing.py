@@ -1,40 +1,47 @@
-"""From what members were dealt to frames on their connections."""
+"""DATA frames on their way from members to their connections."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
 from penstock.broker.delivery.core.member import Member
-from penstock.broker.delivery.desk import Desk
-from penstock.broker.delivery.surroundings import Sink
+from penstock.broker.delivery.core.subscription import Subscription
 from penstock.protocol.push.data import data_frame, data_head
 
-FRAME_BYTES = 1 << 20  # a DATA frame gets no further message beyond this
+FRAME_BYTES = 1 << 20
+"""A DATA frame gets no further message beyond this."""
+
+
+class Sink(Protocol):
+    """The connection of a member."""
+
+    def send(self, data: bytes) -> None: ...
+    def evict(self, reason: str) -> None: ...
 
 
 class Outgoing:
-    """`sinks` are the members' connections; `sent_bytes` is reset by whoever counts."""
+    """The connections of a subscription's members, and what is sent to them."""
 
-    __slots__ = ("_head", "_next_frame_id", "_touched", "sent_bytes", "sinks")
+    __slots__ = ("_head", "_next_frame_id", "_touched", "sinks")
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, core: Subscription) -> None:
         self.sinks: dict[Member, Sink] = {}
-        self.sent_bytes = 0
-        self._touched = desk.core.state.touched
-        self._head = data_head(desk.name, desk.topic)
+        self._touched = core.dispatch.touched
+        self._head = data_head(core.name, core.topic)
         self._next_frame_id = 1
 
-    def send(self) -> None:
-        """Everything outgoing, in frames of what the member has asked for."""
-        touched = self._touched
+    def send(self) -> int:
+        """Send everything outgoing, in frames as each member has asked for; how many bytes of messages."""
+        touched, sent_bytes = self._touched, 0
         while touched:
             member, _ = touched.popitem()
-            items, member.outgoing = member.outgoing, []
-            self.sent_bytes += member.outgoing_bytes
-            member.outgoing_bytes = 0
+            items, size = member.take_outgoing()
+            sent_bytes += size
             sink = self.sinks.get(member)
             if sink is not None:
                 sink.send(b"".join(self._frames(items, member.messages_per_frame)))
+        return sent_bytes
 
     def _frames(self, items: list[bytes], per_frame: int) -> Iterator[bytes]:
         start = 0

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-from penstock.broker.delivery.core.partition_cursor import Progress
-from penstock.broker.delivery.desk import Desk
+from collections.abc import Callable
+
+from penstock.broker.delivery.core.member import Member
+from penstock.broker.delivery.core.partition_cursor import PartitionCursor
+from penstock.broker.delivery.core.subscription import Subscription
 from penstock.broker.delivery.outgoing import Outgoing
-from penstock.broker.delivery.reading.feed import Found
-from penstock.broker.delivery.topic_feed import STUCK_MS, Supply
+from penstock.broker.delivery.partition_feed import RETRY_MS
+from penstock.broker.delivery.reading.lookup import Found
+from penstock.broker.delivery.topic_feed import TopicFeed
+from penstock.runtime.background import Background
+from penstock.runtime.clock import Clock
 
 AT_ONCE = 200
 
 
-class Again:
-    """One reading at a time. While `is_reading`, nothing new may be dealt: a member that takes over would get a
-    partition's messages out of order.
+class RedeliveryReader:
+    """One read at a time. While `is_reading`, nothing new may be dealt: a member that takes over would get the
+    messages of a partition out of order.
     """
 
-    __slots__ = ("_desk", "_outgoing", "_redelivery", "_supply", "is_reading")
+    __slots__ = ("_background", "_clock", "_core", "_feed", "_outgoing", "_redelivery", "_wake", "is_reading")
 
-    def __init__(self, desk: Desk, supply: Supply, outgoing: Outgoing) -> None:
-        self._desk = desk
-        self._redelivery = desk.core.redelivery
-        self._supply = supply
+    def __init__(
+        self, core: Subscription, feed: TopicFeed, outgoing: Outgoing, clock: Clock, wake: Callable[[], None]
+    ) -> None:
+        self._core = core
+        self._redelivery = core.redelivery
+        self._feed = feed
         self._outgoing = outgoing
+        self._clock = clock
+        self._wake = wake
+        self._background = Background()
         self.is_reading = False
+
+    def stop(self) -> None:
+        self._background.cancel()
 
     def read(self, now_ms: int) -> None:
         """Begin to read what is due."""
@@ -33,35 +47,33 @@ class Again:
         if due:
             self.is_reading = True
             by_partition: dict[int, list[int]] = {}
-            for index, offset in due:
-                by_partition.setdefault(index, []).append(offset)
-            progress = self._desk.core.progress
-            self._desk.background.start(self._deal([(progress[index], by_partition[index]) for index in by_partition]))
+            for partition, offset in due:
+                by_partition.setdefault(partition, []).append(offset)
+            self._background.start(self._deal(by_partition))
 
-    async def _deal(self, due: list[tuple[Progress, list[int]]]) -> None:
+    async def _deal(self, due: dict[int, list[int]]) -> None:
+        cursors = [(self._core.cursors[partition], offsets) for partition, offsets in due.items()]
+        resets = [cursor.resets for cursor, _ in cursors]
         try:
-            for progress, offsets in due:
-                found = await self._supply.find(progress.partition, offsets)
+            for (cursor, offsets), before in zip(cursors, resets, strict=True):
+                found = await self._feed.find(cursor.partition, offsets)
                 if found is None:
-                    self._later(progress.partition, offsets)
-                elif self._desk.core.progress.get(progress.partition) is progress:  # it was not set back meanwhile
-                    self._bring(progress.partition, offsets, found)
+                    due_ms = self._clock.monotonic_ms() + RETRY_MS
+                    for offset in offsets:
+                        self._redelivery.postpone(cursor, offset, due_ms)
+                elif cursor.resets == before:  # delivery has not started elsewhere meanwhile
+                    self._bring(cursor, offsets, found)
         finally:
             self.is_reading = False
-            self._desk.wake()
+            self._wake()
 
-    def _later(self, index: int, offsets: list[int]) -> None:
-        due_ms = self._desk.now_ms + STUCK_MS
-        for offset in offsets:
-            self._redelivery.later(index, offset, due_ms)
-
-    def _bring(self, index: int, offsets: list[int], found: Found) -> None:
-        now_ms = self._desk.now_ms
-        self._desk.core.state.tally.expired += found.expired
+    def _bring(self, cursor: PartitionCursor[Member], offsets: list[int], found: Found) -> None:
+        now_ms = self._clock.monotonic_ms()
+        self._core.counters.expired += found.expired
         for offset in offsets:
             message = found.messages.get(offset)
             if message is None:
-                self._redelivery.gone(index, offset)
+                self._redelivery.gone(cursor, offset)
             else:
-                self._redelivery.deal_again(index, offset, message[0], message[1], now_ms)
+                self._redelivery.deal_again(cursor, offset, message[0], message[1], now_ms)
         self._outgoing.send()

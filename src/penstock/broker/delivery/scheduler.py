@@ -1,4 +1,4 @@
-"""Subscriptions with something to do, a little at a time: everybody else on the loop gets a turn in between."""
+"""Turns of subscriptions on the event loop: a little work at a time, so that everything else gets a turn in between."""
 
 from __future__ import annotations
 
@@ -6,59 +6,79 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
 
 from penstock.runtime.turns import STEP_NS
 
 log = logging.getLogger(__name__)
 
 
-class Pumped(Protocol):
-    is_pump_due: bool
+class Turn:
+    """Work that asks for turns: `request` is cheap and may be called any number of times before the next one.
 
-    def pump(self) -> bool:
-        """Do something; True if there is more to do."""
-        ...
+    `work` does a bounded amount, and returns True if there is more to do.
+    """
+
+    __slots__ = ("_add", "is_due", "work")
+
+    def __init__(self, work: Callable[[], bool], add: Callable[[Turn], None]) -> None:
+        self.work = work
+        self._add = add
+        self.is_due = False
+
+    def request(self) -> None:
+        if not self.is_due:
+            self.is_due = True
+            self._add(self)
+
+    def cancel(self) -> None:
+        """Do nothing in turns to come. Nothing refers to the work's owner afterwards: it goes without a search for
+        cyclic garbage.
+        """
+        self.work = _nothing
 
 
-class Pumps:
-    """One queue for all subscriptions of a node."""
+def _nothing() -> bool:
+    return False
+
+
+class Scheduler:
+    """One queue for all subscriptions of a node. `after_turn` is called when some of them have worked."""
 
     def __init__(
         self, call_soon: Callable[[Callable[[], None]], object], after_turn: Callable[[], None] = lambda: None
     ) -> None:
         self._call_soon = call_soon
         self._after_turn = after_turn
-        self._due: deque[Pumped] = deque()
+        self._due: deque[Turn] = deque()
         self._is_called = False
 
-    def add(self, pumped: Pumped) -> None:
-        if pumped.is_pump_due:
-            return
-        pumped.is_pump_due = True
-        self._due.append(pumped)
+    def turn(self, work: Callable[[], bool]) -> Turn:
+        return Turn(work, self._add)
+
+    def _add(self, turn: Turn) -> None:
+        self._due.append(turn)
         if not self._is_called:
             self._is_called = True
             self._call_soon(self._run)
 
     def run_now(self) -> None:
-        """A turn out of turn: something was committed, and whoever waits for it need not wait for the loop as well."""
+        """Take a turn before the loop's next one: messages were committed, and their members need not wait for it."""
         if self._due:
-            self._turn()
+            self._run_due()
 
     def _run(self) -> None:
         self._is_called = False
-        self._turn()
+        self._run_due()
 
-    def _turn(self) -> None:
+    def _run_due(self) -> None:
         end = time.perf_counter_ns() + STEP_NS
         # Those that come meanwhile have their turn in the next one.
         for _ in range(len(self._due)):
-            pumped = self._due.popleft()
-            pumped.is_pump_due = False
+            turn = self._due.popleft()
+            turn.is_due = False
             try:
-                if pumped.pump():
-                    self.add(pumped)
+                if turn.work():
+                    turn.request()
             except Exception:  # a bug in one subscription must not stop all others
                 log.exception("a subscription could not go on")
             if time.perf_counter_ns() > end:

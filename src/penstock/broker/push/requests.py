@@ -113,8 +113,8 @@ class Requests:
             host=connection.host,
             credit=credit,
             messages_per_frame=per_frame,
+            is_paused=connection.is_full,
         )
-        member.is_paused = connection.is_full
         live = await self._subscriptions.join(name, member, connection)
         if connection.is_closing:  # it went while it waited
             self._subscriptions.leave(live, member)

@@ -7,7 +7,7 @@ from collections import Counter
 from penstock.broker.delivery.core.member import Member
 from penstock.broker.delivery.core.position import Position, decode_position, encode_position
 from penstock.broker.delivery.core.rules import Rules
-from penstock.broker.delivery.core.subscription import Core
+from penstock.broker.delivery.core.subscription import Subscription
 from penstock.protocol.push.data import AckRange, Item, Verdict, decode_items, encode_item
 
 Place = tuple[int, int]
@@ -28,7 +28,7 @@ class World:
         self.committed_by_hand: set[Place] = set()
         self.deliveries: Counter[Place] = Counter()
         self.stored_deliveries: Counter[Place] = Counter()
-        self.can_bury = True
+        self.can_store_letters = True
         self.received: list[tuple[str, Place]] = []
         self.at: dict[Place, Member] = {}
         self.late: dict[Place, Member] = {}  # whose time was over
@@ -38,7 +38,7 @@ class World:
     def restart(self) -> None:
         """Everything that is not stored is forgotten."""
         positions = {index: decode_position(*stored)[0] for index, stored in self.stored.items()}
-        self.core = Core(self.rules, positions, by_key=self.by_key)
+        self.core = Subscription("s", "t", self.rules, positions, by_key=self.by_key)
         self.at.clear()
         self.late.clear()
         self.done = set(self.durable)
@@ -64,7 +64,7 @@ class World:
 
     def answer(self, member: Member, place: Place, verdict: Verdict = Verdict.DONE) -> None:
         partition, offset = place
-        self.core.answers.acknowledge(member, [AckRange(partition, offset, offset, verdict)], self.now_ms)
+        self.core.acknowledge(member, [AckRange(partition, offset, offset, verdict)], self.now_ms)
         if self.at.get(place) is member:
             del self.at[place]
             if verdict is Verdict.DONE:
@@ -75,9 +75,9 @@ class World:
         """A member answers for what was taken from it: that counts until it has been at somebody else and back."""
         for place, member in list(self.late.items()):
             del self.late[place]
-            flight = self.core.progress[place[0]].unacked.get(place[1])
-            if member.member_id in self.core.members and flight is not None and member in flight.previous:
-                self.core.answers.acknowledge(member, [AckRange(*place, place[1])], self.now_ms)
+            message = self.core.cursors[place[0]].get(place[1])
+            if member.member_id in self.core.members and message is not None and member in message.previous:
+                self.core.acknowledge(member, [AckRange(*place, place[1])], self.now_ms)
                 self.at.pop(place, None)
                 self.done.add(place)
                 self._send()  # what was on its way when the next answer came is not called back
@@ -85,9 +85,8 @@ class World:
 
     def commit(self, partition: int, offset: int) -> None:
         """The position is set by hand, forwards only: going back would make done what is not, here."""
-        progress = self.core.progress[partition]
-        offset = max(offset, progress.committed)
-        self.core.answers.commit(partition, offset, self.now_ms)
+        offset = max(offset, self.core.cursors[partition].committed)
+        self.core.set_position(partition, offset, self.now_ms)
         below = {(partition, one) for one in range(offset)}
         self.committed_by_hand |= below
         self.done |= below
@@ -103,8 +102,8 @@ class World:
         self.pump()
 
     def is_in_flight(self, place: Place) -> bool:
-        flight = self.core.progress[place[0]].unacked.get(place[1])
-        return flight is not None and flight.member is self.at[place]
+        message = self.core.cursors[place[0]].get(place[1])
+        return message is not None and message.holder is self.at[place]
 
     def store(self) -> None:
         for partition, position in self.core.take_positions().items():
@@ -123,36 +122,36 @@ class World:
     def pump(self) -> None:
         core = self.core
         core.tick(self.now_ms)
-        for dead in core.redelivery.dead() if self.can_bury else ():
+        for dead in core.exhausted.letters() if self.can_store_letters else ():
             assert self.deliveries[dead.partition, dead.offset] == self.rules.deliveries_max
             self.dead.add((dead.partition, dead.offset))
             self.done.add((dead.partition, dead.offset))
-            core.redelivery.buried(dead)
+            core.exhausted.stored(dead)
         for partition, offset in core.redelivery.due(self.now_ms, 100):
             key = self.logs[partition][offset]
-            core.redelivery.deal_again(partition, offset, _item(partition, offset), key, self.now_ms)
+            core.redelivery.deal_again(core.cursors[partition], offset, _item(partition, offset), key, self.now_ms)
         self._send()
         for partition, log in enumerate(self.logs):
-            while core.dealing.can_deal() and core.dealing.may_deal_new(partition):
-                progress = core.progress[partition]
-                start = progress.next_offset
+            cursor = core.cursors[partition]
+            while core.dispatch.can_deal() and core.dispatch.may_deal_new(cursor):
+                start = cursor.next_offset
                 if start >= len(log):
                     break
-                offsets = [offset for offset in range(start, len(log)) if not progress.is_done_ahead(offset)]
+                offsets = [offset for offset in range(start, len(log)) if not cursor.ahead.is_done(offset)]
                 if not offsets:
-                    core.passed(partition, len(log))
+                    cursor.skip_to(len(log))
                     break
                 items = [_item(partition, offset) for offset in offsets]
-                if not core.dealing.deal(partition, offsets, items, [log[offset] for offset in offsets], self.now_ms):
+                if not core.dispatch.deal(cursor, offsets, items, [log[offset] for offset in offsets], self.now_ms):
                     break
                 self._send()
         self._send()
         self.check()
 
     def _send(self) -> None:
-        while self.core.state.touched:
-            member, _ = self.core.state.touched.popitem()
-            items, member.outgoing, member.outgoing_bytes = member.outgoing, [], 0
+        while self.core.dispatch.touched:
+            member, _ = self.core.dispatch.touched.popitem()
+            items, _ = member.take_outgoing()
             for item in items:
                 (message,), _ = decode_items(item, 0, 1)
                 self._received(member, message)
@@ -171,12 +170,12 @@ class World:
         for member in core.members.values():
             mine = [place for place, holder in self.at.items() if holder is member and self.is_in_flight(place)]
             assert len(mine) == member.in_flight <= member.full_credit, (mine, member.in_flight, member.full_credit)
-        for partition, progress in core.progress.items():
-            undone = [offset for offset in range(progress.next_offset) if (partition, offset) not in self.done]
-            assert progress.committed == (undone[0] if undone else progress.next_offset)
-            position = progress.position()
+        for partition, cursor in core.cursors.items():
+            undone = [offset for offset in range(cursor.next_offset) if (partition, offset) not in self.done]
+            assert cursor.committed == (undone[0] if undone else cursor.next_offset)
+            position = cursor.position()
             assert decode_position(position.offset, encode_position(position, 7)) == (position, 7)
-            assert _done_below(position, progress.next_offset) == progress.next_offset - len(undone)
+            assert _done_below(position, cursor.next_offset) == cursor.next_offset - len(undone)
         if self.by_key:
             holders: dict[bytes, Member] = {}
             for (partition, offset), holder in self.at.items():

@@ -38,11 +38,11 @@ def live(seed: int, steps: int, *, by_key: bool) -> World:
             world.answer_late()
         elif event < 0.93:
             partition = chance.randrange(len(world.logs))
-            world.commit(partition, chance.randint(0, world.core.progress[partition].next_offset))
+            world.commit(partition, chance.randint(0, world.core.cursors[partition].next_offset))
         elif event < 0.97:
             world.store()
         elif event < 0.975:
-            world.can_bury = not world.can_bury
+            world.can_store_letters = not world.can_store_letters
         else:
             world.restart()
     return world
@@ -50,14 +50,13 @@ def live(seed: int, steps: int, *, by_key: bool) -> World:
 
 def finish(world: World) -> None:
     """A faithful member does what is left."""
-    world.can_bury = True
+    world.can_store_letters = True
     for member in list(world.core.members.values()):
         world.leave(member)
     faithful = world.join(10)
     for _ in range(10_000):
         if all(
-            progress.committed >= len(log)
-            for progress, log in zip(world.core.progress.values(), world.logs, strict=True)
+            cursor.committed >= len(log) for cursor, log in zip(world.core.cursors.values(), world.logs, strict=True)
         ):
             return
         for place in list(world.at):
@@ -94,7 +93,7 @@ def test_a_poison_message_dies_whatever_crashes_in_between(by_key: bool) -> None
         world.restart()
     world.join(10)
     assert world.dead == {(0, 1)}
-    assert world.core.progress[0].committed == 3
+    assert world.core.cursors[0].committed == 3
 
 
 @pytest.mark.parametrize("restarts", [False, True], ids=["one life", "restarts"])
@@ -109,7 +108,7 @@ def test_a_message_that_kills_members_takes_no_others_with_it(members: int, by_k
     for _ in range(1000):
         while len(world.core.members) < members:
             world.join(20)
-        if world.core.progress[0].committed == 60:
+        if world.core.cursors[0].committed == 60:
             break
         for member in list(world.core.members.values()):
             mine = sorted(place for place, holder in world.at.items() if holder is member)
@@ -122,7 +121,7 @@ def test_a_message_that_kills_members_takes_no_others_with_it(members: int, by_k
             world.store()
             world.restart()
     assert world.dead == {poison}
-    assert world.core.progress[0].committed == 60
+    assert world.core.cursors[0].committed == 60
 
 
 def test_what_members_give_back_makes_nobody_careful() -> None:
@@ -147,7 +146,7 @@ def test_members_get_their_credit_back_when_the_suspect_is_done() -> None:
     for done in range(10):
         assert member.in_flight == (1 if done < 5 else 5 if done == 5 else 10 - done)
         world.answer(member, min(world.at))
-    assert world.core.progress[0].committed == 10
+    assert world.core.cursors[0].committed == 10
 
 
 def test_a_member_that_is_stuck_loses_its_keys_to_another() -> None:
@@ -161,14 +160,14 @@ def test_a_member_that_is_stuck_loses_its_keys_to_another() -> None:
         for place in [place for place, holder in world.at.items() if holder is willing]:
             world.answer(willing, place)
         world.wait(RULES.ack_timeout_ms // 2)
-    assert world.core.progress[0].committed == 18
+    assert world.core.cursors[0].committed == 18
     assert not world.dead
     assert stuck.in_flight == 0
 
 
-def test_a_dead_message_that_cannot_be_buried_is_sent_to_nobody() -> None:
+def test_a_dead_message_that_cannot_be_stored_is_sent_to_nobody() -> None:
     world = World(RULES)
-    world.can_bury = False
+    world.can_store_letters = False
     world.publish(0)
     world.publish(0)
     member = world.join(10)
@@ -182,10 +181,10 @@ def test_a_dead_message_that_cannot_be_buried_is_sent_to_nobody() -> None:
     world.join(10)
     world.wait(10_000)
     assert world.deliveries[0, 0] == RULES.deliveries_max
-    assert world.core.progress[0].committed == 0
-    world.can_bury = True
+    assert world.core.cursors[0].committed == 0
+    world.can_store_letters = True
     world.pump()
-    assert world.core.progress[0].committed == 2
+    assert world.core.cursors[0].committed == 2
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Positions as text: what is stored is found again, of old forms, too, and however much it is it stays short."""
+"""Positions as text: every position that is stored is found again, those of the first form, too."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.broker.delivery.core.member import Flight, Member
-from penstock.broker.delivery.core.partition_cursor import Progress
 from penstock.broker.delivery.core.position import (
-    COUNTED_MAX,
     Counted,
     Position,
     Range,
@@ -21,8 +18,6 @@ from penstock.broker.delivery.core.position import (
 pytestmark = pytest.mark.feature("P-09", "Q-05")
 
 gaps_and_lengths = st.lists(st.tuples(st.integers(1, 1000), st.integers(1, 1000)), max_size=20)
-OLDEST_TEXT_BYTES_MAX = 32_767
-"""What a string of Kafka's older versions can hold."""
 
 
 def ranges(start: int, parts: list[tuple[int, int]]) -> tuple[Range, ...]:
@@ -69,38 +64,3 @@ def test_what_somebody_else_has_committed_is_an_offset(text: str) -> None:
 )
 def test_a_text_that_is_damaged_counts_for_nothing(text: str) -> None:
     assert decode_position(7, text) == (Position(7), 0)
-
-
-def test_however_many_counts_there_are_the_text_stays_short_and_keeps_the_highest() -> None:
-    progress = Progress(0, Position(0))
-    member = Member("m")
-    for offset in range(0, 1_000_000, 100):  # nothing lies next to another
-        count = 9 if offset % 5000 == 0 else 1 + offset // 100 % 2
-        progress.unacked[offset] = Flight(None, (member,), 0, [offset], count, 0)
-        progress.passed(offset + 1)
-    progress.has_counts = True
-    position = progress.position()
-    assert len(position.counted) == COUNTED_MAX
-    assert {offset for offset, _, count in position.counted if count == 9} == set(range(0, 1_000_000, 5000))
-    bounded = position._replace(done=position.done[:1_500])  # with more of them nothing new is sent
-    assert len(encode_position(bounded, 1 << 40)) < OLDEST_TEXT_BYTES_MAX
-    assert decode_position(0, encode_position(position, 0)) == (position, 0)
-
-
-def test_what_was_sent_for_the_first_time_and_not_answered_has_no_count() -> None:
-    progress = Progress(0, Position(0))
-    progress.sent([0, 1], Flight(Member("m"), (), 0, [0, 1], 1, 0))
-    progress.has_counts = True
-    assert progress.position() == Position(0)
-    assert not progress.has_counts
-
-
-def test_counts_of_messages_that_were_not_reached_yet_are_kept() -> None:
-    stored = Position(5, (Range(6, 6),), (Counted(5, 5, 3), Counted(7, 9, 2)))
-    progress = Progress(0, stored)
-    assert progress.position() == stored
-    assert [progress.count_ahead(offset) for offset in range(5, 11)] == [3, 0, 2, 2, 2, 0]
-    progress.passed(8)
-    assert progress.position() == Position(8, (), (Counted(8, 9, 2),))
-    progress.passed(10)
-    assert progress.position() == Position(10)

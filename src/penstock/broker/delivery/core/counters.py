@@ -1,10 +1,12 @@
-"""What has happened in all subscriptions of a node, for the metrics."""
+"""Totals of all subscriptions of a node, for the metrics page."""
 
 from __future__ import annotations
 
 
-class Tally:
-    __slots__ = ("acknowledged", "dead", "delivered", "expired", "redelivered")
+class DeliveryCounters:
+    """Messages since the start of the node. They only rise."""
+
+    __slots__ = ("acknowledged", "dead_lettered", "delivered", "expired", "redelivered")
 
     def __init__(self) -> None:
-        self.delivered = self.redelivered = self.acknowledged = self.expired = self.dead = 0
+        self.delivered = self.redelivered = self.acknowledged = self.expired = self.dead_lettered = 0

@@ -1,72 +1,159 @@
-"""Who gets which message.
+"""Dispatch of messages to members: who gets which message.
 
-Turns are strict: a message goes to the member that has waited longest among those with room, or by its key.
+The order is strict: a message goes to the member that has waited longest among those with room, or to the member of
+its key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from penstock.broker.delivery.core.key_owners import slot_of
-from penstock.broker.delivery.core.member import Flight, Member, Waiting
-from penstock.broker.delivery.core.state import State
+from penstock.broker.delivery.core.acquisition import Acquisition
+from penstock.broker.delivery.core.counters import DeliveryCounters
+from penstock.broker.delivery.core.key_owners import KeyOwners, slot_of
+from penstock.broker.delivery.core.member import Member, MemberQueue, Waiting
+from penstock.broker.delivery.core.partition_cursor import PartitionCursor
+from penstock.broker.delivery.core.poison import Exhausted, Suspects
+from penstock.broker.delivery.core.rules import Rules
 from penstock.protocol.push.data import with_delivery_count
 
 WAITING_MAX = 1000
 """Messages of keys whose member has no credit, before the keys behind them have to wait, too."""
 OUTGOING_BYTES_MAX = 256 * 1024
 """What a member is dealt at once; the rest waits until its connection has taken that."""
+NEVER = 1 << 62
 
 
-class Dealing:
-    """Puts messages into `Member.outgoing` and notes that they are in flight."""
+class Dispatch:
+    """The members of a subscription. Messages go into `Member.outgoing` and are acquired at their cursor.
 
-    __slots__ = ("_state",)
+    `touched` are members with something outgoing; the driver takes them out. `earliest_deadline_ms` is a lower bound
+    of all deadlines, so that time can pass without a look at every partition.
+    """
 
-    def __init__(self, state: State) -> None:
-        self._state = state
+    __slots__ = (
+        "_counters", "_exhausted", "_is_halted", "_keys", "_queue", "_rules", "_suspects", "_waiting_count",
+        "earliest_deadline_ms", "members", "touched",
+    )  # fmt: skip
 
-    def can_deal(self) -> bool:
-        state = self._state
-        if state.rewind_to is not None:
+    def __init__(
+        self, rules: Rules, counters: DeliveryCounters, exhausted: Exhausted, suspects: Suspects, *, by_key: bool
+    ) -> None:
+        self._rules = rules
+        self._counters = counters
+        self._exhausted = exhausted
+        self._suspects = suspects
+        self._keys = KeyOwners() if by_key else None
+        self._queue = MemberQueue()
+        self._waiting_count = 0  # messages of keys whose members have no room
+        self._is_halted = False
+        self.members: dict[str, Member] = {}
+        self.touched: dict[Member, None] = {}
+        self.earliest_deadline_ms = NEVER
+
+    # --- members -----------------------------------------------------------------------------------------------------
+
+    def join(self, member: Member, now_ms: int) -> None:
+        self.members[member.member_id] = member
+        if self._keys is not None:
+            self._keys.members_changed()
+        self.refill(member, now_ms)
+
+    def leave(self, member: Member) -> bool:
+        """False if it is no member. What it has not answered is still acquired by it."""
+        if self.members.pop(member.member_id, None) is None:
             return False
-        turns = state.turns
-        if turns and turns[0].room <= 0:
-            turns.drop_full()
-        if state.by_key and state.waiting_count >= WAITING_MAX:
-            return False
-        return bool(turns)
+        member.is_paused = True
+        self._queue.discard(member)
+        self.touched.pop(member, None)
+        if self._keys is not None:
+            self._keys.members_changed()
+        return True
 
-    def may_deal_new(self, partition: int) -> bool:
-        return self._state.progress[partition].done_range_count < self._state.rules.done_ranges_max
+    @property
+    def in_flight(self) -> int:
+        return sum(member.in_flight for member in self.members.values())
 
-    def has_room(self, member: Member, now_ms: int) -> None:
-        """It may have something new: it joined, answered, or its connection has sent what it had."""
-        state = self._state
-        while member.waiting and member.room > 0 and state.rewind_to is None:
-            flight, offset, item = member.waiting.popleft()
-            state.waiting_count -= 1
-            if state.progress[flight.partition].unacked.get(offset) is flight:
-                self._send(member, flight, offset, item, now_ms + state.rules.ack_timeout_ms)
-        if member.room > 0 and not member.is_queued and member.member_id in state.members:
-            state.turns.queue_up(member)
+    @property
+    def ready_count(self) -> int:
+        """How many members wait for messages; some may have no room any more."""
+        return len(self._queue)
+
+    def refill(self, member: Member, now_ms: int) -> None:
+        """Serve a member that may have room: it joined, answered, or its connection has sent what it had."""
+        while member.waiting and member.room > 0 and not self._is_halted:
+            waiting = member.waiting.popleft()
+            self._waiting_count -= 1
+            if waiting.is_current:
+                self._send(member, waiting.cursor, waiting.offset, waiting.message, waiting.item, now_ms)
+        if member.room > 0 and not member.is_queued and member.member_id in self.members:
+            self._queue.add(member)
+
+    def limit_credit(self, now_ms: int, *, to_one: bool) -> None:
+        """One message at a time for every member, or its full credit again."""
+        for member in self.members.values():
+            credit = 1 if to_one else member.full_credit
+            if member.credit != credit:
+                member.credit = credit
+                self.refill(member, now_ms)
+
+    # --- halting -----------------------------------------------------------------------------------------------------
+
+    def halt(self) -> None:
+        """Deal nothing until `restart`."""
+        self._is_halted = True
+
+    def restart(self, now_ms: int) -> None:
+        """Forget what waits: delivery begins at other positions."""
+        self._is_halted = False
+        self._waiting_count = 0
+        self.earliest_deadline_ms = NEVER
+        if self._keys is not None:
+            self._keys.clear()
+        for member in self.members.values():
+            member.waiting.clear()
+        for member in self.members.values():
+            self.refill(member, now_ms)
 
     # --- new messages ------------------------------------------------------------------------------------------------
 
+    def can_deal(self) -> bool:
+        if self._is_halted:
+            return False
+        queue = self._queue
+        if queue and queue[0].room <= 0:
+            queue.drop_full()
+        if self._waiting_count >= WAITING_MAX:
+            return False
+        return bool(queue)
+
+    def may_deal_new(self, cursor: PartitionCursor[Member]) -> bool:
+        return cursor.done_range_count < self._rules.done_ranges_max
+
     def deal(
-        self, partition: int, offsets: Sequence[int], items: Sequence[bytes], keys: Sequence[bytes | None], now_ms: int
+        self,
+        cursor: PartitionCursor[Member],
+        offsets: Sequence[int],
+        items: Sequence[bytes],
+        keys: Sequence[bytes | None],
+        now_ms: int,
     ) -> int:
-        """New messages of a partition, in their order; how many of them have found a member."""
+        """Send new messages of a partition, in their order; how many of them have found a member."""
         if not self.can_deal():
             return 0
-        if self._state.by_key or self._state.progress[partition].counted_ahead:
-            return self._deal_singly(partition, offsets, items, keys, now_ms)
-        if len(self._state.members) == 1:
-            return self._deal_to_one(self._state.turns[0], partition, offsets, items, now_ms)
-        return self._deal_in_turn(partition, offsets, items, now_ms)
+        if self._keys is not None or cursor.ahead.counted:
+            return self._deal_singly(cursor, offsets, items, keys, now_ms)
+        if len(self.members) == 1:
+            return self._deal_to_one(self._queue[0], cursor, offsets, items, now_ms)
+        return self._deal_in_turn(cursor, offsets, items, now_ms)
 
     def _deal_to_one(
-        self, member: Member, partition: int, offsets: Sequence[int], items: Sequence[bytes], now_ms: int
+        self,
+        member: Member,
+        cursor: PartitionCursor[Member],
+        offsets: Sequence[int],
+        items: Sequence[bytes],
+        now_ms: int,
     ) -> int:
         taken = min(member.room, len(offsets))
         dealt, size = items[:taken], member.outgoing_bytes
@@ -76,106 +163,146 @@ class Dealing:
                 taken, dealt = index, dealt[:index]
                 size -= len(item)
                 break
-        sent = list(offsets[:taken])
-        self._state.progress[partition].sent(sent, self._fly(member, partition, sent, now_ms))
+        cursor.acquire(list(offsets[:taken]), member, self._deadline_ms(now_ms))
+        member.in_flight += taken
         member.outgoing += dealt
         member.outgoing_bytes = size
+        self.touched[member] = None
+        self._counters.delivered += taken
         return taken
 
-    def _deal_in_turn(self, partition: int, offsets: Sequence[int], items: Sequence[bytes], now_ms: int) -> int:
+    def _deal_in_turn(
+        self, cursor: PartitionCursor[Member], offsets: Sequence[int], items: Sequence[bytes], now_ms: int
+    ) -> int:
         taken = 0
-        by_member: dict[Member, list[int]] = {}
-        following = self._state.turns.next
+        shares: dict[Member, list[int]] = {}
+        following = self._queue.next
         for offset, item in zip(offsets, items, strict=True):
             member = following()
             if member is None:
                 break
-            by_member.setdefault(member, []).append(offset)
-            member.outgoing.append(item)
-            member.outgoing_bytes += len(item)
-            member.in_flight += 1
+            shares.setdefault(member, []).append(offset)
+            member.put(item)
             taken += 1
             if member.outgoing_bytes > OUTGOING_BYTES_MAX:
                 break
-        progress = self._state.progress[partition]
-        owners: dict[int, Flight] = {}
-        for member, dealt in by_member.items():
-            member.in_flight -= len(dealt)
-            flight = self._fly(member, partition, dealt, now_ms)
-            owners.update(dict.fromkeys(dealt, flight))
-        for offset in offsets[:taken]:
-            progress.unacked[offset] = owners[offset]
         if taken:
-            progress.passed(offsets[taken - 1] + 1)
+            cursor.acquire_shared(offsets[:taken], shares, self._deadline_ms(now_ms))
+            self.touched.update(dict.fromkeys(shares))
+            self._counters.delivered += taken
         return taken
 
     def _deal_singly(
-        self, partition: int, offsets: Sequence[int], items: Sequence[bytes], keys: Sequence[bytes | None], now_ms: int
+        self,
+        cursor: PartitionCursor[Member],
+        offsets: Sequence[int],
+        items: Sequence[bytes],
+        keys: Sequence[bytes | None],
+        now_ms: int,
     ) -> int:
         """By their keys, or with what is known of earlier deliveries."""
-        progress, taken = self._state.progress[partition], 0
+        taken = 0
         for offset, item, key in zip(offsets, items, keys, strict=True):
-            count = progress.count_ahead(offset)
-            flight = Flight(None, (), partition, [offset], count, now_ms, losses=count)
-            if count >= self._state.rules.losses_max:
-                self._state.suspects.append((partition, offset))
-            if count >= self._state.rules.deliveries_max:
-                progress.unacked[offset] = flight
-                self._state.dead[partition, offset] = count
-            elif not self.place(flight, offset, item, key, now_ms):
+            message = cursor.first_delivery(offset)
+            self._suspects.note(cursor.partition, offset, message.losses)
+            if message.count >= self._rules.deliveries_max:
+                cursor.keep_available(offset, message)
+                self._exhausted.add(cursor.partition, offset, message.count)
+            elif not self.place(cursor, offset, message, item, key, now_ms):
                 break
-            progress.passed(offset + 1)
             taken += 1
         return taken
 
-    def _fly(self, member: Member, partition: int, offsets: list[int], now_ms: int) -> Flight:
-        state = self._state
-        flight = Flight(member, (), partition, offsets, 1, now_ms + state.rules.ack_timeout_ms)
-        state.flights.append(flight)
-        member.in_flight += len(offsets)
-        state.touched[member] = None
-        state.tally.delivered += len(offsets)
-        return flight
+    def _deadline_ms(self, now_ms: int) -> int:
+        deadline_ms = now_ms + self._rules.ack_timeout_ms
+        if deadline_ms < self.earliest_deadline_ms:
+            self.earliest_deadline_ms = deadline_ms
+        return deadline_ms
+
+    def no_deadline_before(self, earliest_ms: int) -> None:
+        """All cursors were looked at."""
+        self.earliest_deadline_ms = earliest_ms
 
     # --- single messages ---------------------------------------------------------------------------------------------
 
-    def place(self, flight: Flight, offset: int, item: bytes, key: bytes | None, now_ms: int) -> bool:
-        """A message that goes by its key, or comes again: to the member of its key or to the next one."""
-        state = self._state
-        if state.by_key and key is not None:
-            flight.slot = slot_of(key)
-            if not state.members or state.waiting_count >= WAITING_MAX:
-                return False
-            owner = state.owners.owner(flight.slot, state.members.values())
-            state.owners.took(flight.slot, owner)
-            if owner.room <= 0 or owner.waiting or owner.outgoing_bytes > OUTGOING_BYTES_MAX:
-                state.progress[flight.partition].unacked[offset] = flight
-                owner.waiting.append(Waiting(flight, offset, item))
-                state.waiting_count += 1
-                return True
-        else:
-            following = state.turns.next(other_than=flight.previous[-1] if flight.previous else None)
-            if following is None:
-                return False
-            owner = following
-        self._send(owner, flight, offset, item, now_ms + state.rules.ack_timeout_ms)
+    def place(
+        self,
+        cursor: PartitionCursor[Member],
+        offset: int,
+        message: Acquisition[Member],
+        item: bytes,
+        key: bytes | None,
+        now_ms: int,
+    ) -> bool:
+        """Send a message that goes by its key, or comes again: to the member of its key or to the next one."""
+        if self._keys is not None and key is not None:
+            return self._place_by_key(cursor, offset, message, item, slot_of(key), now_ms)
+        member = self._queue.next(other_than=message.previous[-1] if message.previous else None)
+        if member is None:
+            return False
+        self._send(member, cursor, offset, message, item, now_ms)
         return True
 
-    def _send(self, member: Member, before: Flight, offset: int, item: bytes, deadline_ms: int) -> None:
-        state = self._state
-        count = before.count + 1
-        flight = Flight(
-            member, before.previous, before.partition, [offset], count, deadline_ms, before.slot, before.losses
-        )
-        state.flights.append(flight)
-        progress = state.progress[before.partition]
-        progress.unacked[offset] = flight
-        if count > 1:
-            progress.has_counts = True
-            state.dirty.add(before.partition)
-        member.in_flight += 1
-        member.outgoing.append(item if count == 1 else with_delivery_count(item, count))
-        member.outgoing_bytes += len(item)
-        state.touched[member] = None
-        state.tally.delivered += 1
-        state.tally.redelivered += count > 1
+    def _place_by_key(
+        self,
+        cursor: PartitionCursor[Member],
+        offset: int,
+        message: Acquisition[Member],
+        item: bytes,
+        slot: int,
+        now_ms: int,
+    ) -> bool:
+        assert self._keys is not None
+        if not self.members or self._waiting_count >= WAITING_MAX:
+            return False
+        owner = self._keys.owner(slot, self.members.values())
+        self._keys.took(slot, owner, cursor.partition, offset)
+        if owner.room <= 0 or owner.waiting or owner.outgoing_bytes > OUTGOING_BYTES_MAX:
+            cursor.keep_available(offset, message)
+            owner.waiting.append(Waiting(cursor, offset, message, slot, item))
+            self._waiting_count += 1
+        else:
+            self._send(owner, cursor, offset, message, item, now_ms)
+        return True
+
+    def _send(
+        self,
+        member: Member,
+        cursor: PartitionCursor[Member],
+        offset: int,
+        message: Acquisition[Member],
+        item: bytes,
+        now_ms: int,
+    ) -> None:
+        count = cursor.acquire_one(offset, message, member, self._deadline_ms(now_ms))
+        member.put(item if count == 1 else with_delivery_count(item, count))
+        self.touched[member] = None
+        self._counters.delivered += 1
+        self._counters.redelivered += count > 1
+
+    # --- keys --------------------------------------------------------------------------------------------------------
+
+    def finished(self, partition: int, offsets: Iterable[int]) -> None:
+        """Messages that are with no member any more, done or given back: their keys may go elsewhere."""
+        if self._keys is not None:
+            for offset in offsets:
+                self._keys.finished(partition, offset)
+
+    def slot(self, partition: int, offset: int) -> int | None:
+        """The slot of the key by which an unfinished message went to its member."""
+        return None if self._keys is None else self._keys.slot(partition, offset)
+
+    def avoid(self, slot: int, member: Member) -> None:
+        """Give a slot to another member."""
+        if self._keys is not None:
+            self._keys.avoid(slot, member, self.members.values())
+
+    def take_waiting(self, member: Member, slot: int | None = None) -> list[Waiting]:
+        """Messages that wait for room at a member, of one slot or all; they are not dealt any more."""
+        taken = [waiting for waiting in member.waiting if slot is None or waiting.slot == slot]
+        if taken:
+            kept = [waiting for waiting in member.waiting if slot is not None and waiting.slot != slot]
+            member.waiting.clear()
+            member.waiting.extend(kept)
+            self._waiting_count -= len(taken)
+        return [waiting for waiting in taken if waiting.is_current]

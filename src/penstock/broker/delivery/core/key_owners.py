@@ -1,8 +1,8 @@
-"""Delivery by key: which member has a key, for as long as it has messages of that key that are not done.
+"""Delivery by key: which member has a key, for as long as messages of that key are unfinished.
 
 Keys are put into a fixed number of slots. A slot without unfinished messages goes to the member that the slot's own
-order of members puts first, so that a member who joins or leaves moves few of them; a slot with some stays where it
-is, or the messages of a key could be at two members at a time.
+order of members puts first, so that a member that joins or leaves moves few of them. A slot with unfinished messages
+stays where it is: otherwise the messages of a key could be at two members at a time.
 """
 
 from __future__ import annotations
@@ -20,17 +20,19 @@ def slot_of(key: bytes) -> int:
 
 
 class KeyOwners:
-    """Slots of one subscription."""
+    """The slots of one subscription, and which unfinished messages lie in them."""
 
-    __slots__ = ("_owners", "_preferred")
+    __slots__ = ("_owners", "_preferred", "_slots")
 
     def __init__(self) -> None:
-        self._owners: dict[int, tuple[Member, int]] = {}  # and how many unfinished messages it has of the slot
+        self._owners: dict[int, tuple[Member, int]] = {}  # with the number of unfinished messages of the slot
         self._preferred: dict[int, Member] = {}
+        self._slots: dict[tuple[int, int], int] = {}  # of unfinished messages, by partition and offset
 
     def clear(self) -> None:
         self._owners.clear()
         self._preferred.clear()
+        self._slots.clear()
 
     def members_changed(self) -> None:
         self._preferred.clear()
@@ -45,24 +47,31 @@ class KeyOwners:
         return preferred
 
     def avoid(self, slot: int, member: Member, members: Iterable[Member]) -> None:
-        """A slot without unfinished messages goes to another member, if there is one, until members come or go."""
+        """Prefer another member for a slot without unfinished messages, if there is one, until members change."""
         others = [one for one in members if one is not member]
         if others:
             self._preferred[slot] = _first(slot, others)
 
-    def took(self, slot: int, member: Member) -> None:
+    def took(self, slot: int, member: Member, partition: int, offset: int) -> None:
+        """A message of a slot has gone to its member, or waits for credit there."""
+        self._slots[partition, offset] = slot
         held = self._owners.get(slot)
         self._owners[slot] = (member, 1 if held is None else held[1] + 1)
 
-    def finished(self, slot: int) -> None:
-        """One message less, done or given back."""
-        held = self._owners.get(slot)
-        if held is None:
+    def slot(self, partition: int, offset: int) -> int | None:
+        """The slot of an unfinished message; None if it went without its key."""
+        return self._slots.get((partition, offset))
+
+    def finished(self, partition: int, offset: int) -> None:
+        """One message less: it is done or was given back. Messages that went without a key are none of ours."""
+        slot = self._slots.pop((partition, offset), None)
+        if slot is None:
             return
-        if held[1] == 1:
+        member, count = self._owners[slot]
+        if count == 1:
             del self._owners[slot]
         else:
-            self._owners[slot] = (held[0], held[1] - 1)
+            self._owners[slot] = (member, count - 1)
 
 
 def _first(slot: int, members: Iterable[Member]) -> Member:

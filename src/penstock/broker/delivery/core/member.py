@@ -1,76 +1,117 @@
-"""One connection's part in one subscription: how many messages it may have, and what is on its way to it."""
+"""Members of a subscription: how many messages a connection may have, and the queue of those with room for more."""
 
 from __future__ import annotations
 
 from collections import deque
 from typing import NamedTuple
 
+from penstock.broker.delivery.core.acquisition import Acquisition
+from penstock.broker.delivery.core.partition_cursor import PartitionCursor
+
 
 class Waiting(NamedTuple):
-    """A message that belongs to a member without credit (delivery by key)."""
+    """A message that waits for credit of the member that has its key."""
 
-    flight: Flight
+    cursor: PartitionCursor[Member]
     offset: int
+    message: Acquisition[Member]
+    slot: int
     item: bytes
+
+    @property
+    def is_current(self) -> bool:
+        """False if it was answered, or its position was set by hand, while it waited."""
+        return self.cursor.get(self.offset) is self.message
 
 
 class Member:
-    """`outgoing` are encoded items that the driver has to send; they count as in flight already."""
+    """One connection's part in one subscription.
+
+    `outgoing` are encoded items for the driver to send; they count as in flight already. `credit` is below
+    `full_credit` while a message is suspected of killing its members.
+    """
 
     __slots__ = (
         "client_id", "credit", "full_credit", "host", "in_flight", "is_paused", "is_queued", "member_id",
-        "messages_per_frame", "outgoing", "outgoing_bytes", "reset_sent", "said_ready", "waiting",
+        "messages_per_frame", "outgoing", "outgoing_bytes", "waiting",
     )  # fmt: skip
 
     def __init__(
-        self, member_id: str, *, client_id: str = "", host: str = "", credit: int = 100, messages_per_frame: int = 10
+        self,
+        member_id: str,
+        *,
+        client_id: str = "",
+        host: str = "",
+        credit: int = 100,
+        messages_per_frame: int = 10,
+        is_paused: bool = False,
     ) -> None:
         self.member_id = member_id
         self.client_id = client_id
         self.host = host
-        self.credit = self.full_credit = credit  # the former is lower while there are suspects
+        self.credit = self.full_credit = credit
         self.messages_per_frame = messages_per_frame
         self.in_flight = 0
-        self.is_paused = False  # its connection has enough to send already
-        self.is_queued = False  # among those whose turn comes
+        self.is_paused = is_paused  # its connection has enough to send already
+        self.is_queued = False
         self.outgoing: list[bytes] = []
         self.outgoing_bytes = 0
         self.waiting: deque[Waiting] = deque()
-        self.reset_sent = False
-        self.said_ready = False
 
     @property
     def room(self) -> int:
         """How many messages it may be sent now."""
         return 0 if self.is_paused else self.credit - self.in_flight
 
+    def put(self, item: bytes) -> None:
+        """Add one message to what is sent to it."""
+        self.in_flight += 1
+        self.outgoing.append(item)
+        self.outgoing_bytes += len(item)
 
-class Flight:
-    """Messages of one partition that were sent to a member together, or with `member` None wait to be sent again.
+    def answered(self, count: int) -> None:
+        """Messages that it does not have any more: answered, released, or set aside by hand."""
+        self.in_flight -= count
 
-    `previous` are those who had them before: their answers count, too, if they come late. `slot` is that of the key, if
-    the subscription goes by keys. `count` says how often they were sent, `losses` how often nobody answered.
+    def take_outgoing(self) -> tuple[list[bytes], int]:
+        """Items to be sent, and their size."""
+        items, size = self.outgoing, self.outgoing_bytes
+        self.outgoing, self.outgoing_bytes = [], 0
+        return items, size
+
+
+class MemberQueue(deque[Member]):
+    """Round-robin queue of members with room for messages; the one that has waited longest comes first.
+
+    A member is in it at most once (`Member.is_queued`), and leaves it when it is first and has no room any more.
     """
 
-    __slots__ = ("count", "deadline_ms", "left", "losses", "member", "offsets", "partition", "previous", "slot")
+    __slots__ = ()
 
-    def __init__(
-        self,
-        member: Member | None,
-        previous: tuple[Member, ...],
-        partition: int,
-        offsets: list[int],
-        count: int,
-        deadline_ms: int,
-        slot: int = -1,
-        losses: int = 0,
-    ) -> None:
-        self.member = member
-        self.previous = previous
-        self.partition = partition
-        self.offsets = offsets
-        self.left = len(offsets)  # not answered
-        self.count = count
-        self.deadline_ms = deadline_ms
-        self.slot = slot
-        self.losses = losses
+    def add(self, member: Member) -> None:
+        if not member.is_queued:
+            member.is_queued = True
+            self.append(member)
+
+    def discard(self, member: Member) -> None:
+        if member.is_queued:
+            self.remove(member)
+            member.is_queued = False
+
+    def drop_full(self) -> None:
+        while self and self[0].room <= 0:
+            self.popleft().is_queued = False
+
+    def next(self, other_than: Member | None = None) -> Member | None:
+        """The member whose turn it is; it goes to the end of the queue. `other_than` is passed over if it can be."""
+        while self and self[0].room <= 0:
+            self.popleft().is_queued = False
+        if not self:
+            return None
+        if self[0] is other_than and len(self) > 1:
+            self.rotate(-1)
+            while self[0].room <= 0:
+                self.popleft().is_queued = False
+        member = self[0]
+        self.rotate(-1)
+        return member

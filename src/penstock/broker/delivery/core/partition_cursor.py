@@ -1,107 +1,290 @@
-"""How far a subscription is in one partition: what was sent and not answered, and what is done.
+"""Progress in one partition: which offsets are in flight, with whom, until when, how often, and which are done.
 
-    committed ≤ every unacknowledged offset < next_offset
-    done      everything below next_offset that is not unacknowledged, and the ranges of `done_ahead`
+    committed ≤ every unfinished offset < next_offset
+    done      everything below next_offset that is not unfinished, and the ranges that were stored as done above it
 
-The committed position is the lowest offset that is not done. Offsets that do not exist (compaction, markers, aborted
+An unfinished offset is *acquired* by a holder until a deadline, or *available*: it waits for its next holder. The
+committed position is the lowest offset that is not done. Offsets that do not exist (compaction, markers, aborted
 transactions) and expired messages are done as soon as `next_offset` has passed them.
+
+A cursor knows offsets, holders and times. It knows no messages, no credit, no clock and no order among holders: those
+belong to the part that deals (`dispatch` for push members).
 """
 
 from __future__ import annotations
 
-from penstock.broker.delivery.core.member import Flight
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Generic, NamedTuple
+
+from penstock.broker.delivery.core.acquisition import Acquisition, AcquisitionQueue, Holder
 from penstock.broker.delivery.core.position import COUNTED_MAX, Counted, Position, Range
+from penstock.broker.delivery.core.stored_ahead import StoredAhead
 
 
-class Progress:
+class Acknowledged(NamedTuple, Generic[Holder]):
+    """The effect of an acknowledgement: the offsets that are done by it, how many of them the holder had itself, and
+    the holders that had the others, once for each offset.
+    """
+
+    offsets: list[int]
+    own: int
+    overtaken: list[Holder]
+
+
+class PartitionCursor(Generic[Holder]):
     """One partition of one subscription.
 
-    `counted_ahead` are messages at or above `next_offset` that were sent before the position was stored, and how
-    often. `has_counts` says that some unacknowledged message may have a delivery count that has to be stored.
+    `changed` collects the partitions whose position differs from the stored one; the owner of the cursors empties it.
+    `resets` rises whenever delivery starts again elsewhere: whatever was read ahead before is worthless then.
     """
 
     __slots__ = (
-        "_done_ahead", "counted_ahead", "done_range_count", "has_counts", "next_offset", "partition", "unacked",
+        "_acquired", "_changed", "_has_counts", "_unfinished", "ahead", "done_range_count", "next_offset", "partition",
+        "resets",
     )  # fmt: skip
 
-    def __init__(self, partition: int, position: Position) -> None:
+    def __init__(self, partition: int, position: Position, changed: set[int]) -> None:
         self.partition = partition
+        self.resets = 0
+        self._changed = changed
+        self._start_at(position)
+
+    def _start_at(self, position: Position) -> None:
         self.next_offset = position.offset
-        self._done_ahead: list[Range] = list(position.done)
-        self.counted_ahead: list[Counted] = list(position.counted)
-        self.has_counts = bool(position.counted)
-        # In the order of their offsets: each is added when it is first sent and keeps its place when sent again.
-        self.unacked: dict[int, Flight] = {}
+        self.ahead = StoredAhead(position)
         self.done_range_count = len(position.done)
+        # Whether some unfinished message may have a delivery count that has to be stored.
+        self._has_counts = bool(position.counted)
+        # In the order of offsets: each is added when it is first reached and keeps its place until it is done.
+        self._unfinished: dict[int, Acquisition[Holder]] = {}
+        self._acquired: AcquisitionQueue[Holder] = AcquisitionQueue()
+
+    # --- what is known -----------------------------------------------------------------------------------------------
 
     @property
     def committed(self) -> int:
-        return next(iter(self.unacked), self.next_offset)
+        return next(iter(self._unfinished), self.next_offset)
 
-    def is_done_ahead(self, offset: int) -> bool:
-        return any(first <= offset <= last for first, last in self._done_ahead)
+    def get(self, offset: int) -> Acquisition[Holder] | None:
+        """The state of an unfinished offset; None if it is done or was not reached yet."""
+        return self._unfinished.get(offset)
 
-    @property
-    def has_done_ahead(self) -> bool:
-        return bool(self._done_ahead)
+    def is_available(self, offset: int) -> bool:
+        """Whether an offset waits for its next holder."""
+        found = self._unfinished.get(offset)
+        return found is not None and found.holder is None
 
-    def count_ahead(self, offset: int) -> int:
-        """How often a message that comes next was sent before the position was stored."""
-        for first, last, count in self.counted_ahead:
-            if offset <= last:
-                return count if first <= offset else 0
-        return 0
+    def held_within(self, holder: Holder, first: int, last: int) -> list[int]:
+        """The offsets of a range that a holder has, both ends included."""
+        unfinished = self._unfinished
+        return [offset for offset in self._within(first, last) if unfinished[offset].holder is holder]
 
-    def sent(self, offsets: list[int], flight: Flight) -> None:
-        """New messages, in their order; `next_offset` moves behind them."""
-        self.unacked.update(dict.fromkeys(offsets, flight))
-        self.passed(offsets[-1] + 1)
+    def held_by(self, holder: Holder) -> list[Acquisition[Holder]]:
+        return self._acquired.held_by(holder)
 
-    def passed(self, offset: int) -> None:
-        """Everything below was looked at."""
+    def holds_below(self, holder: Holder, end: int) -> bool:
+        return any(one.holder is holder for offset, one in self._unfinished.items() if offset < end)
+
+    def unanswered(self, acquisition: Acquisition[Holder]) -> list[int]:
+        """The offsets of an acquisition that are still its own."""
+        return [offset for offset in acquisition.offsets if self._unfinished.get(offset) is acquisition]
+
+    def _within(self, first: int, last: int) -> list[int]:
+        """The unfinished offsets of a range, however long that is."""
+        unfinished = self._unfinished
+        if last - first < len(unfinished):
+            return [offset for offset in range(first, last + 1) if offset in unfinished]
+        return [offset for offset in unfinished if first <= offset <= last]
+
+    # --- what comes next ---------------------------------------------------------------------------------------------
+
+    def skip_to(self, offset: int) -> None:
+        """Leave nothing below `offset` for a first delivery: it was looked at, or is not there."""
+        if offset > self.next_offset:
+            self._advance(offset)
+            self._changed.add(self.partition)
+
+    def _advance(self, offset: int) -> None:
         self.next_offset = max(self.next_offset, offset)
-        while self._done_ahead and self._done_ahead[0].last < self.next_offset:
-            del self._done_ahead[0]
-        while self.counted_ahead and self.counted_ahead[0].last < self.next_offset:
-            del self.counted_ahead[0]
+        if self.ahead:
+            self.ahead.trim(self.next_offset)
 
-    def within(self, first: int, last: int) -> list[int]:
-        """The unacknowledged offsets of a range, however long that is."""
-        unacked = self.unacked
-        if last - first < len(unacked):
-            return [offset for offset in range(first, last + 1) if offset in unacked]
-        return [offset for offset in unacked if first <= offset <= last]
+    # --- acquiring ---------------------------------------------------------------------------------------------------
+
+    def acquire(self, offsets: list[int], holder: Holder, deadline_ms: int) -> None:
+        """Give new messages to one holder for their first delivery; `next_offset` moves behind them."""
+        acquisition = Acquisition(holder, (), offsets, 1, deadline_ms)
+        self._acquired.append(acquisition)
+        self._unfinished.update(dict.fromkeys(offsets, acquisition))
+        self._advance(offsets[-1] + 1)
+
+    def acquire_shared(self, offsets: Sequence[int], shares: Mapping[Holder, list[int]], deadline_ms: int) -> None:
+        """Give new messages, each to one of several holders, for their first delivery."""
+        by_offset: dict[int, Acquisition[Holder]] = {}
+        for holder, share in shares.items():
+            acquisition = Acquisition(holder, (), share, 1, deadline_ms)
+            self._acquired.append(acquisition)
+            by_offset.update(dict.fromkeys(share, acquisition))
+        unfinished = self._unfinished
+        for offset in offsets:
+            unfinished[offset] = by_offset[offset]
+        self._advance(offsets[-1] + 1)
+
+    def first_delivery(self, offset: int) -> Acquisition[Holder]:
+        """A new message that is not placed yet. Deliveries of before a restart count; whether they were lost or given
+        back is not known any more.
+        """
+        count = self.ahead.count(offset)
+        return Acquisition(None, (), [offset], count, 0, count)
+
+    def acquire_one(self, offset: int, before: Acquisition[Holder], holder: Holder, deadline_ms: int) -> int:
+        """Give one message to a holder, a new one or one that is available; the delivery count."""
+        count = before.count + 1
+        acquisition = Acquisition(holder, before.previous, [offset], count, deadline_ms, before.losses)
+        self._acquired.append(acquisition)
+        self._unfinished[offset] = acquisition
+        if offset >= self.next_offset:
+            self._advance(offset + 1)
+        if count > 1:
+            self._has_counts = True
+            self._changed.add(self.partition)
+        return count
+
+    def keep_available(self, offset: int, message: Acquisition[Holder]) -> None:
+        """Pass a new message, or leave an earlier one, without a holder: it waits for one."""
+        self._unfinished[offset] = message
+        if offset >= self.next_offset:
+            self._advance(offset + 1)
+
+    # --- ending ------------------------------------------------------------------------------------------------------
+
+    def acknowledge(self, holder: Holder, first: int, last: int) -> Acknowledged[Holder]:
+        """Mark offsets as done that the holder has or had; its answer counts when it comes late, too."""
+        unfinished = self._unfinished
+        offsets, own = self._within(first, last), 0
+        overtaken: list[Holder] = []
+        foreign: set[int] = set()
+        for offset in offsets:
+            acquisition = unfinished[offset]
+            if acquisition.holder is holder:
+                own += 1
+            elif holder not in acquisition.previous:
+                foreign.add(offset)
+                continue
+            elif acquisition.holder is not None:
+                overtaken.append(acquisition.holder)
+            del unfinished[offset]
+            acquisition.left -= 1
+        if foreign:
+            offsets = [offset for offset in offsets if offset not in foreign]
+        self._changed.add(self.partition)
+        self._acquired.forget_finished()
+        return Acknowledged(offsets, own, overtaken)
+
+    def release(self, offset: int, *, lost: bool = False) -> Acquisition[Holder]:
+        """Make an unfinished offset available again; `lost` says that its holder did not answer."""
+        before = self._unfinished[offset]
+        before.left -= 1
+        previous = before.previous if before.holder is None else (*before.previous, before.holder)
+        released = Acquisition(None, previous, [offset], before.count, 0, before.losses + lost)
+        self._unfinished[offset] = released
+        if before.count:
+            self._has_counts = True
+            self._changed.add(self.partition)
+        return released
+
+    def archive(self, offset: int) -> None:
+        """Mark an available offset as done without an answer: it has expired, is gone, or is a dead letter."""
+        del self._unfinished[offset]
+        self._changed.add(self.partition)
+
+    def move_to(self, offset: int) -> Iterable[tuple[int, Acquisition[Holder]]]:
+        """Set the committed position: everything below is done, delivery goes on from it.
+
+        Returns the offsets that are unfinished no more, as they were.
+        """
+        self._changed.add(self.partition)
+        if offset < self.committed:
+            dropped = self._unfinished
+            self.reset(Position(offset))
+            return dropped.items()
+        ended = [(below, one) for below, one in self._unfinished.items() if below < offset]
+        for below, one in ended:
+            del self._unfinished[below]
+            one.left -= 1
+        self._advance(offset)
+        self._acquired.forget_finished()
+        return ended
+
+    def reset(self, position: Position) -> None:
+        """Forget everything and start at another position."""
+        self._start_at(position)
+        self.resets += 1
+        self._changed.add(self.partition)
+
+    # --- deadlines ---------------------------------------------------------------------------------------------------
+
+    def next_deadline_ms(self) -> int | None:
+        return self._acquired.next_deadline_ms()
+
+    def take_expired(self, now_ms: int) -> list[Acquisition[Holder]]:
+        """Acquisitions whose deadline has come; the caller releases what is left of them (`unanswered`)."""
+        return self._acquired.take_expired(now_ms)
+
+    # --- the position ------------------------------------------------------------------------------------------------
 
     def position(self) -> Position:
-        """What has to be stored so that nothing that is done comes again, and counts go on."""
+        """The position to be stored, so that nothing that is done comes again, and counts go on."""
         done: list[Range] = []
         after = -1
-        for offset in self.unacked:
+        for offset in self._unfinished:
             if after >= 0 and offset > after:
                 done.append(Range(after, offset - 1))
             after = offset + 1
         if 0 <= after < self.next_offset:
             done.append(Range(after, self.next_offset - 1))
-        done += self._done_ahead
+        for ahead in self.ahead.done_from(self.next_offset):
+            if done and done[-1].last == ahead.first - 1:
+                done[-1] = Range(done[-1].first, ahead.last)
+            else:
+                done.append(ahead)
         self.done_range_count = len(done)
-        return Position(self.committed, tuple(done), self._counted() if self.has_counts else ())
+        return Position(self.committed, tuple(done), self._counted() if self._has_counts else ())
 
     def _counted(self) -> tuple[Counted, ...]:
         """Messages that were sent in vain. Those that are in flight for the first time are not among them: a write
         for every message sent would be too much.
         """
         found: list[Counted] = []
-        for offset, flight in self.unacked.items():
-            count = flight.count
-            if count < (2 if flight.member is not None else 1):
+        for offset, acquisition in self._unfinished.items():
+            count = acquisition.count
+            if count < (2 if acquisition.holder is not None else 1):
                 continue
             if found and found[-1].last == offset - 1 and found[-1].deliveries == count:
                 found[-1] = Counted(found[-1].first, offset, count)
             else:
                 found.append(Counted(offset, offset, count))
-        for first, last, count in self.counted_ahead:
-            found.append(Counted(max(first, self.next_offset), last, count))
-        self.has_counts = bool(found)
+        found += self.ahead.counted_from(self.next_offset)
+        self._has_counts = bool(found)
         if len(found) > COUNTED_MAX:
             found = sorted(sorted(found, key=lambda one: -one.deliveries)[:COUNTED_MAX])
         return tuple(found)
+
+
+class Cursors(dict[int, PartitionCursor[Holder]]):
+    """The cursors of a subscription by partition. They are added, never replaced: parts may hold them.
+
+    `changed` are the partitions whose position is not the one that was stored last.
+    """
+
+    __slots__ = ("changed",)
+
+    def __init__(self, positions: Mapping[int, Position]) -> None:
+        super().__init__()
+        self.changed: set[int] = set()
+        for partition, position in positions.items():
+            self.add(partition, position)
+
+    def add(self, partition: int, position: Position) -> None:
+        if partition not in self:
+            self[partition] = PartitionCursor(partition, position, self.changed)

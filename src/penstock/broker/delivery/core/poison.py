@@ -1,52 +1,121 @@
-"""Messages that may be what kills members: several have had them, and nobody has answered.
+"""Messages that no member gets done: those suspected of killing their members, and those delivered too often.
 
-While there are such messages, members get one at a time. Otherwise everything that is in flight beside a message that
-kills would be delivered as often as that, and go to the dead letters with it; and so would messages that only wait for
-their turn with a handler that is too slow for its credit.
+While there are suspects, members get one message at a time. Otherwise everything that is in flight beside a message
+that kills would be delivered as often as that one and become a dead letter with it; and so would messages that only
+wait for their turn with a handler that is too slow for its credit.
 """
 
 from __future__ import annotations
 
-from penstock.broker.delivery.core.dispatch import Dealing
-from penstock.broker.delivery.core.state import State
+from collections import deque
+from typing import NamedTuple
+
+from penstock.broker.delivery.core.member import Member
+from penstock.broker.delivery.core.partition_cursor import Cursors
+from penstock.broker.delivery.core.rules import Rules
+
+
+class DeadLetter(NamedTuple):
+    """A message that was delivered too often."""
+
+    partition: int
+    offset: int
+    deliveries: int
+
+
+class Exhausted:
+    """Messages that were delivered as often as the rules allow, on their way to the dead-letter topic.
+
+    No member is sent them for as long as that takes; but a late answer of an earlier holder counts.
+    """
+
+    __slots__ = ("_counts", "_cursors")
+
+    def __init__(self, cursors: Cursors[Member]) -> None:
+        self._cursors = cursors
+        self._counts: dict[tuple[int, int], int] = {}  # deliveries, by partition and offset
+
+    def __len__(self) -> int:
+        """How many there are, some of which may have been answered since."""
+        return len(self._counts)
+
+    def __contains__(self, place: tuple[int, int]) -> bool:
+        return place in self._counts
+
+    def add(self, partition: int, offset: int, deliveries: int) -> None:
+        self._counts[partition, offset] = deliveries
+
+    def letters(self) -> list[DeadLetter]:
+        """Messages for the dead-letter topic; each stays among them until it is told to `stored`."""
+        letters = [DeadLetter(*place, count) for place, count in self._counts.items()]
+        for letter in letters:
+            if not self._is_current(letter):
+                del self._counts[letter.partition, letter.offset]
+        return [letter for letter in letters if (letter.partition, letter.offset) in self._counts]
+
+    def stored(self, letter: DeadLetter) -> None:
+        """The message is in the dead-letter topic, or has expired, or is not in the log any more: that is done."""
+        if self._is_current(letter):
+            self._cursors[letter.partition].archive(letter.offset)
+        self._counts.pop((letter.partition, letter.offset), None)
+
+    def clear(self) -> None:
+        self._counts.clear()
+
+    def _is_current(self, letter: DeadLetter) -> bool:
+        cursor = self._cursors.get(letter.partition)
+        message = None if cursor is None else cursor.get(letter.offset)
+        return message is not None and message.holder is None and message.count == letter.deliveries
 
 
 class Suspects:
-    __slots__ = ("_dealing", "_is_careful", "_state")
+    """Messages that several members have had without an answer."""
 
-    def __init__(self, state: State, dealing: Dealing) -> None:
-        self._state = state
-        self._dealing = dealing
+    __slots__ = ("_cursors", "_exhausted", "_is_careful", "_places", "_rules")
+
+    def __init__(self, rules: Rules, cursors: Cursors[Member], exhausted: Exhausted) -> None:
+        self._rules = rules
+        self._cursors = cursors
+        self._exhausted = exhausted
+        self._places: deque[tuple[int, int]] = deque()  # partition and offset; some may be done since
         self._is_careful = self._are_ahead()
 
-    def look(self, now_ms: int) -> None:
-        """Before anything is sent: how much members may have."""
-        state = self._state
-        while state.suspects and not self._is_suspect(*state.suspects[0]):
-            state.suspects.popleft()
-        careful = bool(state.suspects) or self._are_ahead()
-        for member in state.members.values():
-            credit = 1 if careful else member.full_credit
-            if member.credit != credit:
-                member.credit = credit
-                self._dealing.has_room(member, now_ms)
-        self._is_careful = careful
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def note(self, partition: int, offset: int, losses: int) -> None:
+        """A message was lost so many times."""
+        if losses >= self._rules.losses_max:
+            self._places.append((partition, offset))
 
     @property
     def must_look(self) -> bool:
-        return self._is_careful or bool(self._state.suspects)
+        return self._is_careful or bool(self._places)
+
+    def look(self) -> bool:
+        """Whether members may have one message at a time only."""
+        places = self._places
+        while places and not self._is_suspect(*places[0]):
+            places.popleft()
+        self._is_careful = bool(places) or self._are_ahead()
+        return self._is_careful
 
     def _is_suspect(self, partition: int, offset: int) -> bool:
-        state = self._state
-        progress = state.progress.get(partition)
-        flight = None if progress is None else progress.unacked.get(offset)
-        return flight is not None and flight.losses >= state.rules.losses_max and (partition, offset) not in state.dead
+        cursor = self._cursors.get(partition)
+        message = None if cursor is None else cursor.get(offset)
+        return (
+            message is not None
+            and message.losses >= self._rules.losses_max
+            and (partition, offset) not in self._exhausted
+        )
 
     def _are_ahead(self) -> bool:
-        """Among those that were sent before a restart: whether they were lost or given back is not known any more."""
-        rules = self._state.rules
+        """Whether some lie among the messages that were sent before a restart. Whether those were lost or given back
+        is not known any more.
+        """
+        rules = self._rules
         return any(
             rules.losses_max <= counted.deliveries < rules.deliveries_max
-            for progress in self._state.progress.values()
-            for counted in progress.counted_ahead
+            for cursor in self._cursors.values()
+            for counted in cursor.ahead.counted
         )

@@ -1,5 +1,5 @@
-"""A position as it is stored with a committed offset: the ranges above it that are done, which messages were sent in
-vain and how often, and of which refresh it is.
+"""Position of a subscription in a partition, as it is stored with a committed offset: the ranges above it that are
+done, which messages were sent in vain and how often, and the refresh it belongs to.
 
 The text is the metadata of the offset in `__consumer_offsets` (docs/formats/consumer-offsets.md):
 
@@ -28,7 +28,7 @@ class Range(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """Messages that were sent so many times and are not done. Both ends included."""
+    """Messages that were sent `deliveries` times and are not done. Both ends included."""
 
     first: int
     last: int
@@ -61,7 +61,7 @@ def encode_position(position: Position, refresh_id: int) -> str:
 
 
 def decode_position(offset: int, metadata: str) -> tuple[Position, int]:
-    """The position, and the refresh it belongs to (0: none). What somebody else has committed is an offset alone."""
+    """The position, and the refresh it belongs to (0: none). With metadata of another writer it is the offset alone."""
     if not is_position_text(metadata):
         return Position(offset), 0
     try:
@@ -93,5 +93,5 @@ def _counted(after: int, texts: Iterable[str]) -> Iterable[Counted]:
 
 
 def is_position_text(metadata: str) -> bool:
-    """Whether this is a text of ours, which no client needs to see."""
+    """Whether metadata are a position, which no client needs to see."""
     return metadata.startswith((_PLAIN + " ", _COUNTED + " "))

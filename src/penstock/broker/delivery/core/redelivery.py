@@ -1,127 +1,139 @@
-"""What comes again and when, and what has come too often."""
+"""Redelivery: which messages come again and when.
+
+Messages are given back when their member says so, does not answer in time, or leaves. The driver reads those that are
+due and brings them (`due`, `deal_again`); those that were delivered too often go to `poison.Exhausted` instead.
+"""
 
 from __future__ import annotations
 
 import heapq
-from typing import NamedTuple
 
-from penstock.broker.delivery.core.dispatch import Dealing
-from penstock.broker.delivery.core.member import Flight
-from penstock.broker.delivery.core.state import State
+from penstock.broker.delivery.core.acquisition import Acquisition
+from penstock.broker.delivery.core.dispatch import NEVER, Dispatch
+from penstock.broker.delivery.core.member import Member
+from penstock.broker.delivery.core.partition_cursor import Cursors, PartitionCursor
+from penstock.broker.delivery.core.poison import Exhausted, Suspects
+from penstock.broker.delivery.core.rules import Rules
 
-
-class Dead(NamedTuple):
-    """A message that was sent too often."""
-
-    partition: int
-    offset: int
-    deliveries: int
+Cursor = PartitionCursor[Member]
 
 
 class Redelivery:
-    """Messages that were given back. Whoever drives it reads them and brings them (`due`, `deal_again`), or takes them
-    to the dead-letter topic (`dead`, `buried`).
-    """
+    """Messages of one subscription that wait for their next delivery."""
 
-    __slots__ = ("_dealing", "_returned", "_state")
+    __slots__ = ("_cursors", "_dispatch", "_exhausted", "_returned", "_rules", "_suspects")
 
-    def __init__(self, state: State, dealing: Dealing) -> None:
-        self._state = state
-        self._dealing = dealing
-        self._returned: list[tuple[int, int, int]] = []  # when, partition, offset: a heap
+    def __init__(
+        self, rules: Rules, cursors: Cursors[Member], dispatch: Dispatch, exhausted: Exhausted, suspects: Suspects
+    ) -> None:
+        self._rules = rules
+        self._cursors = cursors
+        self._dispatch = dispatch
+        self._exhausted = exhausted
+        self._suspects = suspects
+        self._returned: list[tuple[int, int, int]] = []  # a heap of due time, partition, offset
 
-    def due(self, now_ms: int, limit: int) -> list[tuple[int, int]]:
-        """Partition and offset of messages to be sent again, for which somebody has room; each to be brought by
-        `deal_again`, or by `gone` if it is no more.
-        """
-        found: list[tuple[int, int]] = []
-        returned = self._returned
-        if self._state.suspects:
-            limit = min(limit, len(self._state.turns))  # one for each
-        while returned and returned[0][0] <= now_ms and len(found) < limit and self._dealing.can_deal():
-            _, partition, offset = heapq.heappop(returned)
-            flight = self._state.progress[partition].unacked.get(offset)
-            if flight is not None and flight.member is None:
-                found.append((partition, offset))
-        return found
+    # --- sending again -----------------------------------------------------------------------------------------------
 
     @property
     def next_ms(self) -> int | None:
-        return self._returned[0][0] if self._returned else None
+        """When the next message is due, if members have room then."""
+        return self._returned[0][0] if self._returned and self._dispatch.ready_count else None
 
-    def deal_again(self, partition: int, offset: int, item: bytes, key: bytes | None, now_ms: int) -> None:
-        progress = self._state.progress.get(partition)
-        flight = None if progress is None else progress.unacked.get(offset)
-        if flight is None or flight.member is not None:
-            return  # answered meanwhile
-        if not self._dealing.can_deal() or not self._dealing.place(flight, offset, item, key, now_ms):
-            heapq.heappush(self._returned, (now_ms, partition, offset))
-
-    def gone(self, partition: int, offset: int) -> None:
-        """It has expired, or is not in the log any more: that is done."""
-        progress = self._state.progress.get(partition)
-        if progress is None:
-            return
-        flight = progress.unacked.get(offset)
-        if flight is not None and flight.member is None:
-            del progress.unacked[offset]
-            self._state.dirty.add(partition)
-
-    def later(self, partition: int, offset: int, due_ms: int) -> None:
-        """It was due and could not be read."""
-        heapq.heappush(self._returned, (due_ms, partition, offset))
-
-    def dead(self) -> list[Dead]:
-        """Messages for the dead-letter topic; each stays among them until it is told to `buried`.
-
-        They are sent to nobody, for as long as that takes; but a late answer of somebody who had one counts.
+    def due(self, now_ms: int, limit: int) -> list[tuple[int, int]]:
+        """Partition and offset of messages to be sent again, for which members have room. Each is to be brought by
+        `deal_again`, or told to `gone` if it is in the log no more.
         """
-        dead = self._state.dead
-        for place in [place for place, count in dead.items() if not self._is_dead(*place, count)]:
-            del dead[place]
-        return [Dead(partition, offset, count) for (partition, offset), count in dead.items()]
+        found: list[tuple[int, int]] = []
+        returned = self._returned
+        if self._suspects:
+            limit = min(limit, self._dispatch.ready_count)  # one for each
+        while returned and returned[0][0] <= now_ms and len(found) < limit and self._dispatch.can_deal():
+            _, partition, offset = heapq.heappop(returned)
+            if self._cursors[partition].is_available(offset):
+                found.append((partition, offset))
+        return found
 
-    def _is_dead(self, partition: int, offset: int, count: int) -> bool:
-        progress = self._state.progress.get(partition)
-        flight = None if progress is None else progress.unacked.get(offset)
-        return flight is not None and flight.member is None and flight.count == count
+    def deal_again(self, cursor: Cursor, offset: int, item: bytes, key: bytes | None, now_ms: int) -> None:
+        message = cursor.get(offset)
+        if message is None or message.holder is not None:
+            return  # answered meanwhile
+        if not self._dispatch.can_deal() or not self._dispatch.place(cursor, offset, message, item, key, now_ms):
+            self.postpone(cursor, offset, now_ms)
 
-    def buried(self, dead: Dead) -> None:
-        """It is in the dead-letter topic, or has expired, or is not in the log any more: that is done."""
-        if self._is_dead(*dead):
-            self.gone(dead.partition, dead.offset)
-        self._state.dead.pop((dead.partition, dead.offset), None)
+    def gone(self, cursor: Cursor, offset: int) -> None:
+        """The message has expired, or is in the log no more: that is done."""
+        if cursor.is_available(offset):
+            cursor.archive(offset)
 
-    def give_back(self, flight: Flight, due_ms: int) -> None:
-        """Everything of a flight that is not answered."""
-        assert flight.member is not None
-        unacked = self._state.progress[flight.partition].unacked
-        for offset in flight.offsets:
-            if unacked.get(offset) is flight:
-                flight.member.in_flight -= 1
-                self.give_back_one(flight, offset, due_ms, losses=1)
-        flight.left = 0
-
-    def give_back_one(self, flight: Flight, offset: int, due_ms: int, *, losses: int = 0) -> None:
-        """`losses` is 1 if it was sent and nobody has answered."""
-        state = self._state
-        previous = flight.previous if flight.member is None else (*flight.previous, flight.member)
-        losses += flight.losses
-        back = Flight(None, previous, flight.partition, [offset], flight.count, due_ms, losses=losses)
-        if losses >= state.rules.losses_max:
-            state.suspects.append((flight.partition, offset))
-        if flight.slot >= 0:
-            state.owners.finished(flight.slot)
-        progress = state.progress[flight.partition]
-        progress.unacked[offset] = back
-        if flight.count:
-            progress.has_counts = True
-            state.dirty.add(flight.partition)
-        if flight.count >= state.rules.deliveries_max:
-            state.dead[flight.partition, offset] = flight.count
-        else:
-            heapq.heappush(self._returned, (due_ms, flight.partition, offset))
+    def postpone(self, cursor: Cursor, offset: int, due_ms: int) -> None:
+        """Try a message again later: it could not be read, or no member had room."""
+        heapq.heappush(self._returned, (due_ms, cursor.partition, offset))
 
     def clear(self) -> None:
         self._returned.clear()
-        self._state.dead.clear()
+
+    # --- giving back -------------------------------------------------------------------------------------------------
+
+    def give_back(self, cursor: Cursor, offset: int, due_ms: int, *, lost: bool = False) -> None:
+        """Let a message come again, or end as a dead letter; `lost` says that its member did not answer."""
+        message = cursor.release(offset, lost=lost)
+        self._dispatch.finished(cursor.partition, (offset,))
+        self._suspects.note(cursor.partition, offset, message.losses)
+        if message.count >= self._rules.deliveries_max:
+            self._exhausted.add(cursor.partition, offset, message.count)
+        else:
+            self.postpone(cursor, offset, due_ms)
+
+    def give_back_of(self, member: Member, now_ms: int) -> None:
+        """Let everything come again that a member has not answered and will not answer any more."""
+        for cursor in self._cursors.values():
+            for acquisition in cursor.held_by(member):
+                self._give_back_all(cursor, acquisition, now_ms)
+        self._give_back_waiting(member, now_ms)
+
+    def expire(self, now_ms: int) -> set[Member]:
+        """Let messages come again whose members did not answer in time; those members."""
+        if now_ms < self._dispatch.earliest_deadline_ms:
+            return set()
+        late: set[Member] = set()
+        keys: set[tuple[Member, int]] = set()
+        for cursor in self._cursors.values():
+            for acquisition in cursor.take_expired(now_ms):
+                member = acquisition.holder
+                assert member is not None
+                late.add(member)
+                slot = self._dispatch.slot(cursor.partition, acquisition.offsets[0])
+                if slot is not None:
+                    keys.add((member, slot))
+                self._give_back_all(cursor, acquisition, now_ms)
+        if keys:
+            self._move_keys(keys, now_ms)
+        deadlines = [cursor.next_deadline_ms() for cursor in self._cursors.values()]
+        self._dispatch.no_deadline_before(min((one for one in deadlines if one is not None), default=NEVER))
+        return late
+
+    def _give_back_all(self, cursor: Cursor, acquisition: Acquisition[Member], due_ms: int) -> None:
+        unanswered = cursor.unanswered(acquisition)
+        if acquisition.holder is not None:
+            acquisition.holder.answered(len(unanswered))
+        for offset in unanswered:
+            self.give_back(cursor, offset, due_ms, lost=True)
+
+    def _move_keys(self, keys: set[tuple[Member, int]], now_ms: int) -> None:
+        """Give back every message of the keys: a key must not be at two members. Other members are preferred from
+        now on: one that is stuck would have its messages until they are dead.
+        """
+        slot = self._dispatch.slot
+        for member in {member for member, _ in keys}:
+            for cursor in self._cursors.values():
+                for acquisition in cursor.held_by(member):
+                    if (member, slot(cursor.partition, acquisition.offsets[0])) in keys:
+                        self._give_back_all(cursor, acquisition, now_ms)
+        for member, moved in keys:
+            self._give_back_waiting(member, now_ms, moved)
+            self._dispatch.avoid(moved, member)
+
+    def _give_back_waiting(self, member: Member, now_ms: int, slot: int | None = None) -> None:
+        for waiting in self._dispatch.take_waiting(member, slot):
+            self.give_back(waiting.cursor, waiting.offset, now_ms)

@@ -1,4 +1,4 @@
-"""The numbers a subscription goes by."""
+"""The limits that a subscription obeys."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ class Rules(NamedTuple):
     redelivery_delay_ms: int = 100
     deliveries_max: int = 10
     losses_max: int = 3
-    """Deliveries of a message that nobody has answered, before members get one message at a time."""
+    """Deliveries of a message that ended without an answer, before members get one message at a time."""
     done_ranges_max: int = 1_500
     """Ranges above the committed position that are stored with it; with more, nothing new is sent for a while."""

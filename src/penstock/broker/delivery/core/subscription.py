@@ -1,160 +1,153 @@
-"""One subscription's core: who gets which message, what is done, what comes again and when.
+"""One subscription: who gets which message, what is done, what comes again and when.
 
-It has no clock, no log and no socket. Whoever drives it brings messages that were read (`dealing`, `redelivery`),
-answers of members (`answers`), and the time (`tick`), and takes away what members are to be sent (`Member.outgoing`),
-messages for the dead-letter topic and positions to be stored (`take_positions`). A simulation drives it with crashes
-and time as inputs (tests/unit/broker/delivery/test_core_simulation.py).
+It has no clock, no log and no socket. A driver brings messages that were read (`dispatch`, `redelivery`), answers of
+members, and the time (`tick`), and takes away what members are to be sent (`Member.outgoing`), messages for the
+dead-letter topic (`exhausted`) and positions to be stored (`take_positions`). A simulation drives it with crashes and
+time as inputs (tests/unit/broker/delivery/test_core_simulation.py).
 
-Its parts are called by name, and not through methods here: nothing stands in between on a message's way.
+    partition_cursor   progress in each partition: in flight, deadlines, counts, ranges done
+    dispatch           members, and who of them gets what
+    redelivery         what was given back and comes again
+    poison             what must come one at a time, and what comes no more
+    acks, refresh      what members say, and starting from the beginning
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from penstock.broker.delivery.core.acks import Answers
-from penstock.broker.delivery.core.counters import Tally
-from penstock.broker.delivery.core.dispatch import Dealing
+from penstock.broker.delivery.core.acks import Acks
+from penstock.broker.delivery.core.counters import DeliveryCounters
+from penstock.broker.delivery.core.dispatch import NEVER, Dispatch
 from penstock.broker.delivery.core.member import Member
-from penstock.broker.delivery.core.partition_cursor import Progress
-from penstock.broker.delivery.core.poison import Suspects
+from penstock.broker.delivery.core.partition_cursor import Cursors
+from penstock.broker.delivery.core.poison import Exhausted, Suspects
 from penstock.broker.delivery.core.position import Position
 from penstock.broker.delivery.core.redelivery import Redelivery
-from penstock.broker.delivery.core.refresh import Refresh
-from penstock.broker.delivery.core.refreshing import Refreshing
+from penstock.broker.delivery.core.refresh import Refresh, RefreshProgress
 from penstock.broker.delivery.core.rules import Rules
-from penstock.broker.delivery.core.state import State
+from penstock.protocol.push.data import AckRange
 
 
-class Core:
-    """One subscription with its members."""
+class Subscription:
+    """A subscription with its members. The driver calls the parts by name: nothing stands between on the way of a
+    message.
+    """
 
-    __slots__ = ("answers", "dealing", "members", "progress", "redelivery", "refreshing", "state", "suspects")
+    __slots__ = (
+        "_acks", "_evicted", "_suspects", "counters", "cursors", "dispatch", "exhausted", "name", "redelivery",
+        "refreshing", "topic",
+    )  # fmt: skip
 
     def __init__(
         self,
+        name: str,
+        topic: str,
         rules: Rules,
         positions: Mapping[int, Position],
         *,
         by_key: bool = False,
         refresh: Refresh | None = None,
-        tally: Tally | None = None,
+        counters: DeliveryCounters | None = None,
     ) -> None:
-        self.state = State(rules, positions, by_key=by_key, refresh=refresh, tally=tally or Tally())
-        self.members = self.state.members
-        self.progress = self.state.progress
-        self.dealing = Dealing(self.state)
-        self.redelivery = Redelivery(self.state, self.dealing)
-        self.refreshing = Refreshing(self.state, self.dealing, self.redelivery)
-        self.suspects = Suspects(self.state, self.dealing)
-        self.answers = Answers(self.state, self.dealing, self.redelivery, self.refreshing)
+        self.name = name
+        self.topic = topic
+        self.counters = counters = counters or DeliveryCounters()
+        self.cursors = cursors = Cursors[Member](positions)
+        self.exhausted = exhausted = Exhausted(cursors)
+        self._suspects = suspects = Suspects(rules, cursors, exhausted)
+        self.dispatch = dispatch = Dispatch(rules, counters, exhausted, suspects, by_key=by_key)
+        self.redelivery = redelivery = Redelivery(rules, cursors, dispatch, exhausted, suspects)
+        self.refreshing = RefreshProgress(refresh, cursors, dispatch, redelivery, exhausted)
+        self._acks = Acks(rules, cursors, dispatch, redelivery, counters)
+        self._evicted: list[Member] = []
 
     # --- members -----------------------------------------------------------------------------------------------------
 
-    def join(self, member: Member, now_ms: int) -> None:
-        self.members[member.member_id] = member
-        self.state.owners.members_changed()
-        self.dealing.has_room(member, now_ms)
-        if self.suspects.must_look:
-            self.suspects.look(now_ms)
-
-    def leave(self, member: Member, now_ms: int) -> None:
-        """What it has not answered for goes to others."""
-        state = self.state
-        if self.members.pop(member.member_id, None) is None:
-            return
-        member.is_paused = True
-        state.turns.give_up(member)
-        state.touched.pop(member, None)
-        state.owners.members_changed()
-        for flight in tuple(state.flights):
-            if flight.member is member and flight.left:
-                self.redelivery.give_back(flight, now_ms)
-        self._take_waiting(member, now_ms)
-        self.refreshing.rewind_if_idle(now_ms)
+    @property
+    def members(self) -> Mapping[str, Member]:
+        return self.dispatch.members
 
     @property
     def in_flight(self) -> int:
-        return self.state.in_flight
+        return self.dispatch.in_flight
+
+    def join(self, member: Member, now_ms: int) -> None:
+        self.dispatch.join(member, now_ms)
+        self._limit_credit(now_ms)
+
+    def leave(self, member: Member, now_ms: int) -> None:
+        """Give what the member has not answered to others."""
+        if self.dispatch.leave(member):
+            self.redelivery.give_back_of(member, now_ms)
+            self.refreshing.leave(member)
+            self.refreshing.rewind_if_idle(now_ms)
+
+    def take_evicted(self) -> list[Member]:
+        """Members that must be disconnected: a refresh waits for them, and they have not answered in time."""
+        evicted, self._evicted = self._evicted, []
+        return evicted
+
+    def acknowledge(self, member: Member, ranges: Iterable[AckRange], now_ms: int) -> None:
+        """Take a member's answers. KafkaError if one of the messages was never sent; then none of them counts."""
+        self._acks.acknowledge(member, ranges, now_ms)
+        if self.refreshing.is_waiting:
+            self.refreshing.rewind_if_idle(now_ms)
+
+    def set_position(self, partition: int, offset: int, now_ms: int) -> None:
+        """Declare everything below `offset` done; delivery goes on from there."""
+        self._acks.set_position(partition, offset, now_ms)
 
     # --- time --------------------------------------------------------------------------------------------------------
 
     def tick(self, now_ms: int) -> None:
-        """Messages whose members have taken too long are given back. To be called before messages are dealt."""
-        state = self.state
-        flights = state.flights
-        late: set[Member] = set()
-        keys: set[tuple[Member, int]] = set()
-        while flights and (not flights[0].left or flights[0].deadline_ms <= now_ms):
-            flight = flights.popleft()
-            if flight.left and flight.member is not None:
-                late.add(flight.member)
-                if flight.slot >= 0:
-                    keys.add((flight.member, flight.slot))
-                self.redelivery.give_back(flight, now_ms)
-        if keys:
-            self._move_keys(keys, now_ms)
-        for member in late:
-            if state.rewind_to is not None:
-                state.evicted.append(member)
-            self.dealing.has_room(member, now_ms)
-        if state.rewind_to is not None:
+        """Take messages back that were not answered in time. To be called before messages are dealt."""
+        if now_ms >= self.dispatch.earliest_deadline_ms:
+            for member in self.redelivery.expire(now_ms):
+                if self.refreshing.is_waiting:
+                    self._evicted.append(member)
+                self.dispatch.refill(member, now_ms)
+        if self.refreshing.is_waiting:
             self.refreshing.rewind_if_idle(now_ms)
-        if self.suspects.must_look:
-            self.suspects.look(now_ms)
+        self._limit_credit(now_ms)
 
-    def _move_keys(self, keys: set[tuple[Member, int]], now_ms: int) -> None:
-        """Everything of a key goes with the message that was not answered in time, or the key would be at two members;
-        and to somebody else, or a member that is stuck would have it until it is dead.
-        """
-        for flight in tuple(self.state.flights):
-            if flight.left and flight.member is not None and (flight.member, flight.slot) in keys:
-                self.redelivery.give_back(flight, now_ms)
-        for member, slot in keys:
-            self._take_waiting(member, now_ms, slot)
-            self.state.owners.avoid(slot, member, self.members.values())
-
-    def _take_waiting(self, member: Member, now_ms: int, slot: int | None = None) -> None:
-        """What waits for room at a member, of one key or all, is given back."""
-        kept = []
-        for waiting in member.waiting:
-            if slot is not None and waiting.flight.slot != slot:
-                kept.append(waiting)
-                continue
-            self.state.waiting_count -= 1
-            if self.progress[waiting.flight.partition].unacked.get(waiting.offset) is waiting.flight:
-                self.redelivery.give_back_one(waiting.flight, waiting.offset, now_ms)
-        member.waiting.clear()
-        member.waiting.extend(kept)
+    def _limit_credit(self, now_ms: int) -> None:
+        if self._suspects.must_look:
+            self.dispatch.limit_credit(now_ms, to_one=self._suspects.look())
 
     def next_wake_ms(self) -> int | None:
-        state = self.state
-        deadline_ms = state.flights[0].deadline_ms if state.flights else None
+        """When `tick` has something to do, or a message comes again; perhaps a little early."""
         # While a refresh waits for what is in flight nothing is sent again, however long it has been due.
-        again_ms = self.redelivery.next_ms if state.turns and state.rewind_to is None else None
-        if deadline_ms is None or again_ms is None:
-            return again_ms if deadline_ms is None else deadline_ms
-        return min(deadline_ms, again_ms)
+        again_ms = None if self.refreshing.is_waiting else self.redelivery.next_ms
+        deadline_ms = self.dispatch.earliest_deadline_ms
+        if deadline_ms == NEVER:
+            return again_ms
+        return deadline_ms if again_ms is None else min(deadline_ms, again_ms)
 
     # --- positions ---------------------------------------------------------------------------------------------------
 
     def add_partition(self, partition: int, position: Position) -> None:
-        self.progress.setdefault(partition, Progress(partition, position))
-        if self.state.rewind_to is not None:
-            self.state.rewind_to.setdefault(partition, position.offset)
+        self.cursors.add(partition, position)
+        self.refreshing.add_partition(partition, position.offset)
 
-    def passed(self, partition: int, offset: int) -> None:
-        """Nothing below is left to be sent for the first time."""
-        progress = self.progress[partition]
-        if offset > progress.next_offset:
-            progress.passed(offset)
-            self.state.dirty.add(partition)
+    @property
+    def has_changes(self) -> bool:
+        """Whether positions may differ from those that were stored last."""
+        return bool(self.cursors.changed)
 
     def take_positions(self) -> dict[int, Position]:
-        """Those that may have changed since the last call."""
-        dirty = tuple(self.state.dirty)
-        self.state.dirty.clear()
-        starts = self.state.rewind_to
-        if starts is not None:
-            return {partition: Position(starts[partition]) for partition in dirty if partition in starts}
-        return {partition: self.progress[partition].position() for partition in dirty if partition in self.progress}
+        """Positions that may have changed since the last call."""
+        changed = tuple(self.cursors.changed)
+        self.cursors.changed.clear()
+        waiting = self.refreshing.waiting_positions()
+        if waiting is not None:
+            return {partition: waiting[partition] for partition in changed if partition in waiting}
+        return {partition: self.cursors[partition].position() for partition in changed if partition in self.cursors}
+
+    def put_back(self, partitions: Iterable[int]) -> None:
+        """Positions that were taken and could not be stored."""
+        self.cursors.changed.update(partitions)
+
+    def forget_changes(self) -> None:
+        """Store nothing of what has changed: the topic is gone."""
+        self.cursors.changed.clear()

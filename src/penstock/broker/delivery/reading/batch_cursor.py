@@ -1,14 +1,10 @@
-"""Messages out of batches, a bounded number at a time. Markers and what aborted transactions have written are left out.
-
-No I/O.
-"""
+"""Batches of a slice of a log, as messages a bounded number at a time. No I/O."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from penstock.broker.delivery.reading.chunk import Chunk
-from penstock.broker.delivery.reading.record_encoder import RecordReader, Wanted
+from penstock.broker.delivery.reading.record_encoder import Chunk, RecordEncoder, Wanted
 from penstock.model.aborted_filter import AbortedFilter, AbortedTransaction
 from penstock.model.batch import HEADER_BYTES, BatchHeader, iter_headers
 from penstock.model.compression import decompress
@@ -16,12 +12,13 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import STORED_DECOMPRESSED_BYTES_MAX
 
 UNPACKED_AT_ONCE_BYTES = 16 * 1024
+"""A larger compressed batch is unpacked in a thread."""
 
 
-class Cursor:
-    """Walks over the batches of a slice of a log, a bounded number of records at a time.
+class BatchCursor:
+    """The batches of a slice of a log, walked over a bounded number of records at a time.
 
-    KafkaError CORRUPT_MESSAGE where they do not decode.
+    Markers and batches of aborted transactions are left out. KafkaError CORRUPT_MESSAGE where bytes do not decode.
     """
 
     __slots__ = ("_aborted", "_batches", "_left", "_payload", "_place", "_records", "header", "next_offset")
@@ -36,10 +33,6 @@ class Cursor:
         self._payload = b""
         self._place = (0, 0)  # in the payload, and where that ends
         self._left = 0  # records of the batch
-
-    @property
-    def size_bytes(self) -> int:
-        return len(self._records) + (len(self._payload) if self._payload is not self._records else 0)
 
     @property
     def is_heavy(self) -> bool:
@@ -86,7 +79,7 @@ class Cursor:
         """Add up to `limit` records of the open batch to a chunk: those from `start` on that are wanted."""
         header = self.header
         assert header is not None
-        reader = RecordReader(chunk, partition, start, ttl_ms, now_ms, wanted)
+        reader = RecordEncoder(chunk, partition, start, ttl_ms, now_ms, wanted)
         count = min(limit, self._left)
         position, end = self._place
         try:
@@ -113,7 +106,7 @@ def read_chunk(
 ) -> Chunk:
     """The messages from `start` on of all batches in `records`. KafkaError CORRUPT_MESSAGE if they do not decode."""
     chunk = Chunk(next_offset)
-    cursor = Cursor(records, next_offset, aborted)
+    cursor = BatchCursor(records, next_offset, aborted)
     while cursor.open_batch():
         cursor.take(chunk, partition, start=start, ttl_ms=ttl_ms, now_ms=now_ms, wanted=wanted)
     chunk.next_offset = next_offset

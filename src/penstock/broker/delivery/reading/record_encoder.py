@@ -1,14 +1,13 @@
-"""Records as items that are ready to be sent: every record is decoded and encoded once. No I/O.
+"""Records as items of DATA frames: every record is decoded and encoded once. No I/O.
 
-What has expired is left out: a message whose time to live (the topic's `message.ttl.ms` or the header `ttl-ms`, the
-smaller) is over, counted from its timestamp.
+Expired messages are left out: those whose time to live is over, counted from their timestamp. The time to live is the
+smaller of the topic's `message.ttl.ms` and the message's header `ttl-ms`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from penstock.broker.delivery.reading.chunk import NEVER, Chunk
 from penstock.model.batch import BatchHeader
 from penstock.model.plain_records import take_plain
 from penstock.model.record import Record
@@ -18,12 +17,52 @@ from penstock.protocol.push.data import encode_item
 from penstock.protocol.push.properties import encode_properties
 
 TTL_HEADER = b"ttl-ms"
+NEVER = 1 << 62  # the expiry of a message that does not expire
 
 Wanted = Callable[[int], bool]
 
 
-class RecordReader:
-    """Walks over the records of batches and fills a chunk."""
+class Chunk:
+    """Messages of one partition in the order of their offsets, ready to be sent; those before `start` are dealt.
+
+    `next_offset` is that of the first record behind them. `first_timestamp` is that of the first message, -1 if there
+    is none.
+    """
+
+    __slots__ = ("expired", "expiries", "first_timestamp", "items", "keys", "next_offset", "offsets",
+                 "start")  # fmt: skip
+
+    def __init__(self, next_offset: int) -> None:
+        self.next_offset = next_offset
+        self.offsets: list[int] = []
+        self.items: list[bytes] = []
+        self.keys: list[bytes | None] = []
+        self.expiries: list[int] | None = None  # None: no message of these expires
+        self.expired = 0
+        self.first_timestamp = -1
+        self.start = 0
+
+    @property
+    def is_empty(self) -> bool:
+        return self.start >= len(self.offsets)
+
+    def drop_expired(self, now_ms: int) -> int:
+        """Leave out what has expired since it was read; how many messages that are."""
+        if self.expiries is None:
+            return 0
+        kept = [index for index in range(self.start, len(self.offsets)) if self.expiries[index] > now_ms]
+        dropped = len(self.offsets) - self.start - len(kept)
+        if dropped:
+            self.offsets = [self.offsets[index] for index in kept]
+            self.items = [self.items[index] for index in kept]
+            self.keys = [self.keys[index] for index in kept]
+            self.expiries = [self.expiries[index] for index in kept]
+            self.start = 0
+        return dropped
+
+
+class RecordEncoder:
+    """Walks over the records of batches and fills a chunk with those from `start` on that are wanted."""
 
     def __init__(
         self, chunk: Chunk, partition: int, start: int, ttl_ms: int, now_ms: int, wanted: Wanted | None
@@ -36,7 +75,7 @@ class RecordReader:
         self._wanted = wanted
 
     def walk(self, payload: bytes, position: int, size: int, header: BatchHeader, count: int) -> int:
-        """So many records from `position` on; where the next one begins."""
+        """Encode `count` records from `position` on; where the next one begins."""
         if self._ttl_ms < 0 and self._wanted is None and not header.is_log_append_time and self._chunk.expiries is None:
             plain, position = self._take_plain(payload, position, header, count)
             count -= plain
@@ -89,7 +128,7 @@ class RecordReader:
         return position
 
     def _take_plain(self, payload: bytes, position: int, header: BatchHeader, count: int) -> tuple[int, int]:
-        """The quick way, for records without headers at the beginning of a batch, which are most."""
+        """The quick way for records without headers at the beginning of a batch, which most are; how many."""
         chunk, partition, start = self._chunk, self._partition, self._start
         taken: list[Record] = []
         position = take_plain(payload, position, count, header.base_offset, header.base_timestamp, taken)
@@ -106,7 +145,7 @@ class RecordReader:
         return len(taken), position
 
     def _note_expiry(self, timestamp: int, ttl_ms: int) -> bool:
-        """Whether it is still to be sent."""
+        """Whether a message is still to be sent."""
         expiry = timestamp + ttl_ms if timestamp >= 0 else NEVER
         if expiry <= self._now_ms:
             self._chunk.expired += 1
@@ -118,7 +157,7 @@ class RecordReader:
 
 
 def _properties(payload: bytes, position: int, end: int, ttl_ms: int) -> tuple[bytes, int]:
-    """The headers as properties, and the smaller of both times to live."""
+    """Headers of a record as properties, and the time to live that results."""
     count, position = read_signed(payload, position)
     if not 0 <= count <= end - position:
         raise ValueError(f"{count} headers")
@@ -138,7 +177,7 @@ def _properties(payload: bytes, position: int, end: int, ttl_ms: int) -> tuple[b
 
 
 def _smaller(ttl_ms: int, text: bytes) -> int:
-    """What is no number of milliseconds says nothing."""
+    """The smaller of both times to live; a header that is not a number of milliseconds is ignored."""
     if not text.isdigit() or len(text) > 18:
         return ttl_ms
     own = int(text)

@@ -1,4 +1,4 @@
-"""One change of a subscription at a time."""
+"""Locks by name: one change of a named thing at a time."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import asyncio
 _KEPT = 1000
 
 
-class Locks:
-    """By name. Those that nobody uses are thrown away when there are many."""
+class NamedLocks:
+    """Locks that are made when they are asked for. Unused ones are thrown away when there are many."""
 
     __slots__ = ("_locks", "_most")
 

@@ -9,7 +9,7 @@ from penstock.broker.delivery.core.member import Member
 from penstock.broker.groups.description import MemberDescription
 
 
-def described(members: Iterable[Member], topic: str, partitions: Collection[int]) -> list[MemberDescription]:
+def describe_members(members: Iterable[Member], topic: str, partitions: Collection[int]) -> list[MemberDescription]:
     name = wire.string(topic)
     one_topic, nothing = wire.INT16.pack(0) + wire.INT32.pack(1), wire.INT32.pack(-1)
     subscription = one_topic + name + nothing

@@ -1,0 +1,45 @@
+"""Messages of a partition looked up by their offsets: to be sent again, or put into a dead-letter topic."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from penstock.broker.delivery.reading.batch_cursor import read_chunk
+from penstock.broker.delivery.reading.feed import READ_BYTES
+from penstock.cluster.partition import Partition
+from penstock.model.errors import ErrorCode, KafkaError
+
+
+class Found(NamedTuple):
+    """Item and key by offset, and how many of the other messages had expired."""
+
+    messages: dict[int, tuple[bytes, bytes | None]]
+    expired: int
+
+
+def find(partition: Partition, offsets: Collection[int], *, ttl_ms: int, now_ms: int) -> Found:
+    """In a thread. Messages that are not in the log any more are missing."""
+    messages: dict[int, tuple[bytes, bytes | None]] = {}
+    wanted = set(offsets)
+    left = sorted(wanted)
+    expired = 0
+    while left:
+        position = max(left[0], partition.log_start)
+        try:
+            read = partition.read(position, READ_BYTES, end=partition.last_stable, one_batch_at_least=True, wait=True)
+        except KafkaError as error:
+            if error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
+                break
+            raise
+        chunk = read_chunk(
+            bytes(read.records), partition.index, start=position, next_offset=read.next_offset, ttl_ms=ttl_ms,
+            now_ms=now_ms, wanted=wanted.__contains__,
+        )  # fmt: skip
+        expired += chunk.expired
+        for offset, item, key in zip(chunk.offsets, chunk.items, chunk.keys, strict=True):
+            messages[offset] = (item, key)
+        if read.next_offset <= position:
+            break
+        left = [offset for offset in left if offset >= read.next_offset]
+    return Found(messages, expired)
