@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from penstock.broker.delivery.core.counters import DeliveryCounters
 from penstock.broker.delivery.core.dispatch import Dispatch
-from penstock.broker.delivery.core.member import Member
-from penstock.broker.delivery.core.partition_cursor import Cursors, PartitionCursor
+from penstock.broker.delivery.core.member import Member, MemberCursor
+from penstock.broker.delivery.core.partition_cursor import Cursors
 from penstock.broker.delivery.core.redelivery import Redelivery
 from penstock.broker.delivery.core.rules import Rules
 from penstock.model.errors import ErrorCode, KafkaError
@@ -49,16 +49,16 @@ class Acks:
                 self._not_done(member, cursors[partition], first, last, now_ms)
         self._dispatch.refill(member, now_ms)
 
-    def _done(self, member: Member, cursor: PartitionCursor[Member], first: int, last: int, now_ms: int) -> None:
+    def _done(self, member: Member, cursor: MemberCursor, first: int, last: int, now_ms: int) -> None:
         offsets, own, overtaken = cursor.acknowledge(member, first, last)
         member.answered(own)
         self._counters.acknowledged += own
-        self._dispatch.finished(cursor.partition, offsets)
+        self._dispatch.keys.finished(cursor.partition, offsets)
         for other in overtaken:  # the answer was late, and another member has the message
             other.answered(1)
             self._dispatch.refill(other, now_ms)
 
-    def _not_done(self, member: Member, cursor: PartitionCursor[Member], first: int, last: int, now_ms: int) -> None:
+    def _not_done(self, member: Member, cursor: MemberCursor, first: int, last: int, now_ms: int) -> None:
         due_ms = now_ms + self._rules.redelivery_delay_ms
         for offset in cursor.held_within(member, first, last):
             member.answered(1)
@@ -67,7 +67,7 @@ class Acks:
     def set_position(self, partition: int, offset: int, now_ms: int) -> None:
         """Declare everything below `offset` done; delivery goes on from there."""
         for ended, acquisition in self._cursors[partition].move_to(offset):
-            self._dispatch.finished(partition, (ended,))
+            self._dispatch.keys.finished(partition, (ended,))
             if acquisition.holder is not None:
                 acquisition.holder.answered(1)
         for member in tuple(self._dispatch.members.values()):

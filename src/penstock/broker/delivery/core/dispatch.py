@@ -6,19 +6,15 @@ its key.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from penstock.broker.delivery.core.acquisition import Acquisition
 from penstock.broker.delivery.core.counters import DeliveryCounters
 from penstock.broker.delivery.core.key_owners import KeyOwners, slot_of
-from penstock.broker.delivery.core.member import Member, MemberQueue, Waiting
-from penstock.broker.delivery.core.partition_cursor import PartitionCursor
+from penstock.broker.delivery.core.member import Member, MemberCursor, MemberQueue, Message, Waiting
 from penstock.broker.delivery.core.poison import Exhausted, Suspects
 from penstock.broker.delivery.core.rules import Rules
 from penstock.protocol.push.data import with_delivery_count
 
-WAITING_MAX = 1000
-"""Messages of keys whose member has no credit, before the keys behind them have to wait, too."""
 OUTGOING_BYTES_MAX = 256 * 1024
 """What a member is dealt at once; the rest waits until its connection has taken that."""
 NEVER = 1 << 62
@@ -32,8 +28,8 @@ class Dispatch:
     """
 
     __slots__ = (
-        "_counters", "_exhausted", "_is_halted", "_keys", "_queue", "_rules", "_suspects", "_waiting_count",
-        "earliest_deadline_ms", "members", "touched",
+        "_by_key", "_counters", "_exhausted", "_is_halted", "_queue", "_rules", "_suspects", "earliest_deadline_ms",
+        "keys", "members", "touched",
     )  # fmt: skip
 
     def __init__(
@@ -43,10 +39,10 @@ class Dispatch:
         self._counters = counters
         self._exhausted = exhausted
         self._suspects = suspects
-        self._keys = KeyOwners() if by_key else None
+        self._by_key = by_key
         self._queue = MemberQueue()
-        self._waiting_count = 0  # messages of keys whose members have no room
         self._is_halted = False
+        self.keys = KeyOwners()
         self.members: dict[str, Member] = {}
         self.touched: dict[Member, None] = {}
         self.earliest_deadline_ms = NEVER
@@ -55,8 +51,7 @@ class Dispatch:
 
     def join(self, member: Member, now_ms: int) -> None:
         self.members[member.member_id] = member
-        if self._keys is not None:
-            self._keys.members_changed()
+        self.keys.members_changed()
         self.refill(member, now_ms)
 
     def leave(self, member: Member) -> bool:
@@ -66,8 +61,7 @@ class Dispatch:
         member.is_paused = True
         self._queue.discard(member)
         self.touched.pop(member, None)
-        if self._keys is not None:
-            self._keys.members_changed()
+        self.keys.members_changed()
         return True
 
     @property
@@ -82,8 +76,7 @@ class Dispatch:
     def refill(self, member: Member, now_ms: int) -> None:
         """Serve a member that may have room: it joined, answered, or its connection has sent what it had."""
         while member.waiting and member.room > 0 and not self._is_halted:
-            waiting = member.waiting.popleft()
-            self._waiting_count -= 1
+            waiting = self.keys.next_waiting(member)
             if waiting.is_current:
                 self._send(member, waiting.cursor, waiting.offset, waiting.message, waiting.item, now_ms)
         if member.room > 0 and not member.is_queued and member.member_id in self.members:
@@ -106,10 +99,8 @@ class Dispatch:
     def restart(self, now_ms: int) -> None:
         """Forget what waits: delivery begins at other positions."""
         self._is_halted = False
-        self._waiting_count = 0
         self.earliest_deadline_ms = NEVER
-        if self._keys is not None:
-            self._keys.clear()
+        self.keys.clear()
         for member in self.members.values():
             member.waiting.clear()
         for member in self.members.values():
@@ -123,16 +114,14 @@ class Dispatch:
         queue = self._queue
         if queue and queue[0].room <= 0:
             queue.drop_full()
-        if self._waiting_count >= WAITING_MAX:
-            return False
-        return bool(queue)
+        return bool(queue) and not self.keys.is_full
 
-    def may_deal_new(self, cursor: PartitionCursor[Member]) -> bool:
+    def may_deal_new(self, cursor: MemberCursor) -> bool:
         return cursor.done_range_count < self._rules.done_ranges_max
 
     def deal(
         self,
-        cursor: PartitionCursor[Member],
+        cursor: MemberCursor,
         offsets: Sequence[int],
         items: Sequence[bytes],
         keys: Sequence[bytes | None],
@@ -141,7 +130,7 @@ class Dispatch:
         """Send new messages of a partition, in their order; how many of them have found a member."""
         if not self.can_deal():
             return 0
-        if self._keys is not None or cursor.ahead.counted:
+        if self._by_key or cursor.ahead.counted:
             return self._deal_singly(cursor, offsets, items, keys, now_ms)
         if len(self.members) == 1:
             return self._deal_to_one(self._queue[0], cursor, offsets, items, now_ms)
@@ -150,7 +139,7 @@ class Dispatch:
     def _deal_to_one(
         self,
         member: Member,
-        cursor: PartitionCursor[Member],
+        cursor: MemberCursor,
         offsets: Sequence[int],
         items: Sequence[bytes],
         now_ms: int,
@@ -171,9 +160,7 @@ class Dispatch:
         self._counters.delivered += taken
         return taken
 
-    def _deal_in_turn(
-        self, cursor: PartitionCursor[Member], offsets: Sequence[int], items: Sequence[bytes], now_ms: int
-    ) -> int:
+    def _deal_in_turn(self, cursor: MemberCursor, offsets: Sequence[int], items: Sequence[bytes], now_ms: int) -> int:
         taken = 0
         shares: dict[Member, list[int]] = {}
         following = self._queue.next
@@ -194,7 +181,7 @@ class Dispatch:
 
     def _deal_singly(
         self,
-        cursor: PartitionCursor[Member],
+        cursor: MemberCursor,
         offsets: Sequence[int],
         items: Sequence[bytes],
         keys: Sequence[bytes | None],
@@ -227,15 +214,15 @@ class Dispatch:
 
     def place(
         self,
-        cursor: PartitionCursor[Member],
+        cursor: MemberCursor,
         offset: int,
-        message: Acquisition[Member],
+        message: Message,
         item: bytes,
         key: bytes | None,
         now_ms: int,
     ) -> bool:
         """Send a message that goes by its key, or comes again: to the member of its key or to the next one."""
-        if self._keys is not None and key is not None:
+        if self._by_key and key is not None:
             return self._place_by_key(cursor, offset, message, item, slot_of(key), now_ms)
         member = self._queue.next(other_than=message.previous[-1] if message.previous else None)
         if member is None:
@@ -245,22 +232,20 @@ class Dispatch:
 
     def _place_by_key(
         self,
-        cursor: PartitionCursor[Member],
+        cursor: MemberCursor,
         offset: int,
-        message: Acquisition[Member],
+        message: Message,
         item: bytes,
         slot: int,
         now_ms: int,
     ) -> bool:
-        assert self._keys is not None
-        if not self.members or self._waiting_count >= WAITING_MAX:
+        if not self.members or self.keys.is_full:
             return False
-        owner = self._keys.owner(slot, self.members.values())
-        self._keys.took(slot, owner, cursor.partition, offset)
+        owner = self.keys.owner(slot, self.members.values())
+        self.keys.took(slot, owner, cursor.partition, offset)
         if owner.room <= 0 or owner.waiting or owner.outgoing_bytes > OUTGOING_BYTES_MAX:
             cursor.keep_available(offset, message)
-            owner.waiting.append(Waiting(cursor, offset, message, slot, item))
-            self._waiting_count += 1
+            self.keys.wait(owner, Waiting(cursor, offset, message, slot, item))
         else:
             self._send(owner, cursor, offset, message, item, now_ms)
         return True
@@ -268,9 +253,9 @@ class Dispatch:
     def _send(
         self,
         member: Member,
-        cursor: PartitionCursor[Member],
+        cursor: MemberCursor,
         offset: int,
-        message: Acquisition[Member],
+        message: Message,
         item: bytes,
         now_ms: int,
     ) -> None:
@@ -279,30 +264,3 @@ class Dispatch:
         self.touched[member] = None
         self._counters.delivered += 1
         self._counters.redelivered += count > 1
-
-    # --- keys --------------------------------------------------------------------------------------------------------
-
-    def finished(self, partition: int, offsets: Iterable[int]) -> None:
-        """Messages that are with no member any more, done or given back: their keys may go elsewhere."""
-        if self._keys is not None:
-            for offset in offsets:
-                self._keys.finished(partition, offset)
-
-    def slot(self, partition: int, offset: int) -> int | None:
-        """The slot of the key by which an unfinished message went to its member."""
-        return None if self._keys is None else self._keys.slot(partition, offset)
-
-    def avoid(self, slot: int, member: Member) -> None:
-        """Give a slot to another member."""
-        if self._keys is not None:
-            self._keys.avoid(slot, member, self.members.values())
-
-    def take_waiting(self, member: Member, slot: int | None = None) -> list[Waiting]:
-        """Messages that wait for room at a member, of one slot or all; they are not dealt any more."""
-        taken = [waiting for waiting in member.waiting if slot is None or waiting.slot == slot]
-        if taken:
-            kept = [waiting for waiting in member.waiting if slot is not None and waiting.slot != slot]
-            member.waiting.clear()
-            member.waiting.extend(kept)
-            self._waiting_count -= len(taken)
-        return [waiting for waiting in taken if waiting.is_current]

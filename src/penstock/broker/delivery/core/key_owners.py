@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from zlib import crc32
 
-from penstock.broker.delivery.core.member import Member
+from penstock.broker.delivery.core.member import Member, Waiting
 
 SLOTS = 1024
+WAITING_MAX = 1000
+"""Messages of keys whose member has no credit, before the keys behind them have to wait, too."""
 
 
 def slot_of(key: bytes) -> int:
@@ -20,19 +22,24 @@ def slot_of(key: bytes) -> int:
 
 
 class KeyOwners:
-    """The slots of one subscription, and which unfinished messages lie in them."""
+    """The slots of one subscription, which unfinished messages lie in them, and which of those wait for credit.
 
-    __slots__ = ("_owners", "_preferred", "_slots")
+    It stays empty in a subscription that does not deliver by key.
+    """
+
+    __slots__ = ("_owners", "_preferred", "_slots", "_waiting_count")
 
     def __init__(self) -> None:
         self._owners: dict[int, tuple[Member, int]] = {}  # with the number of unfinished messages of the slot
         self._preferred: dict[int, Member] = {}
         self._slots: dict[tuple[int, int], int] = {}  # of unfinished messages, by partition and offset
+        self._waiting_count = 0
 
     def clear(self) -> None:
         self._owners.clear()
         self._preferred.clear()
         self._slots.clear()
+        self._waiting_count = 0
 
     def members_changed(self) -> None:
         self._preferred.clear()
@@ -62,16 +69,41 @@ class KeyOwners:
         """The slot of an unfinished message; None if it went without its key."""
         return self._slots.get((partition, offset))
 
-    def finished(self, partition: int, offset: int) -> None:
-        """One message less: it is done or was given back. Messages that went without a key are none of ours."""
-        slot = self._slots.pop((partition, offset), None)
-        if slot is None:
+    def finished(self, partition: int, offsets: Iterable[int]) -> None:
+        """Messages that are with no member any more, done or given back: their slots may go elsewhere."""
+        if not self._slots:
             return
-        member, count = self._owners[slot]
-        if count == 1:
-            del self._owners[slot]
-        else:
-            self._owners[slot] = (member, count - 1)
+        for offset in offsets:
+            slot = self._slots.pop((partition, offset), None)
+            if slot is not None:  # the message went by its key
+                member, count = self._owners.pop(slot)
+                if count > 1:
+                    self._owners[slot] = (member, count - 1)
+
+    # --- messages that wait for credit -------------------------------------------------------------------------------
+
+    @property
+    def is_full(self) -> bool:
+        return self._waiting_count >= WAITING_MAX
+
+    def wait(self, member: Member, waiting: Waiting) -> None:
+        """Keep a message for the member of its key, which has no room."""
+        member.waiting.append(waiting)
+        self._waiting_count += 1
+
+    def next_waiting(self, member: Member) -> Waiting:
+        self._waiting_count -= 1
+        return member.waiting.popleft()
+
+    def take_waiting(self, member: Member, slot: int | None = None) -> list[Waiting]:
+        """Messages that wait at a member, of one slot or all; they are not dealt any more."""
+        taken = [waiting for waiting in member.waiting if slot is None or waiting.slot == slot]
+        if taken:
+            kept = [waiting for waiting in member.waiting if slot is not None and waiting.slot != slot]
+            member.waiting.clear()
+            member.waiting.extend(kept)
+            self._waiting_count -= len(taken)
+        return [waiting for waiting in taken if waiting.is_current]
 
 
 def _first(slot: int, members: Iterable[Member]) -> Member:

@@ -12,9 +12,9 @@ from penstock.broker.delivery.core.partition_cursor import PartitionCursor
 class Waiting(NamedTuple):
     """A message that waits for credit of the member that has its key."""
 
-    cursor: PartitionCursor[Member]
+    cursor: MemberCursor
     offset: int
-    message: Acquisition[Member]
+    message: Message
     slot: int
     item: bytes
 
@@ -115,3 +115,7 @@ class MemberQueue(deque[Member]):
         member = self[0]
         self.rotate(-1)
         return member
+
+
+MemberCursor = PartitionCursor[Member]
+Message = Acquisition[Member]

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import heapq
 
-from penstock.broker.delivery.core.acquisition import Acquisition
 from penstock.broker.delivery.core.dispatch import NEVER, Dispatch
-from penstock.broker.delivery.core.member import Member
-from penstock.broker.delivery.core.partition_cursor import Cursors, PartitionCursor
+from penstock.broker.delivery.core.member import Member, MemberCursor, Message
+from penstock.broker.delivery.core.partition_cursor import Cursors
 from penstock.broker.delivery.core.poison import Exhausted, Suspects
 from penstock.broker.delivery.core.rules import Rules
-
-Cursor = PartitionCursor[Member]
 
 
 class Redelivery:
@@ -54,19 +51,19 @@ class Redelivery:
                 found.append((partition, offset))
         return found
 
-    def deal_again(self, cursor: Cursor, offset: int, item: bytes, key: bytes | None, now_ms: int) -> None:
+    def deal_again(self, cursor: MemberCursor, offset: int, item: bytes, key: bytes | None, now_ms: int) -> None:
         message = cursor.get(offset)
         if message is None or message.holder is not None:
             return  # answered meanwhile
         if not self._dispatch.can_deal() or not self._dispatch.place(cursor, offset, message, item, key, now_ms):
             self.postpone(cursor, offset, now_ms)
 
-    def gone(self, cursor: Cursor, offset: int) -> None:
+    def gone(self, cursor: MemberCursor, offset: int) -> None:
         """The message has expired, or is in the log no more: that is done."""
         if cursor.is_available(offset):
             cursor.archive(offset)
 
-    def postpone(self, cursor: Cursor, offset: int, due_ms: int) -> None:
+    def postpone(self, cursor: MemberCursor, offset: int, due_ms: int) -> None:
         """Try a message again later: it could not be read, or no member had room."""
         heapq.heappush(self._returned, (due_ms, cursor.partition, offset))
 
@@ -75,10 +72,10 @@ class Redelivery:
 
     # --- giving back -------------------------------------------------------------------------------------------------
 
-    def give_back(self, cursor: Cursor, offset: int, due_ms: int, *, lost: bool = False) -> None:
+    def give_back(self, cursor: MemberCursor, offset: int, due_ms: int, *, lost: bool = False) -> None:
         """Let a message come again, or end as a dead letter; `lost` says that its member did not answer."""
         message = cursor.release(offset, lost=lost)
-        self._dispatch.finished(cursor.partition, (offset,))
+        self._dispatch.keys.finished(cursor.partition, (offset,))
         self._suspects.note(cursor.partition, offset, message.losses)
         if message.count >= self._rules.deliveries_max:
             self._exhausted.add(cursor.partition, offset, message.count)
@@ -103,7 +100,7 @@ class Redelivery:
                 member = acquisition.holder
                 assert member is not None
                 late.add(member)
-                slot = self._dispatch.slot(cursor.partition, acquisition.offsets[0])
+                slot = self._dispatch.keys.slot(cursor.partition, acquisition.offsets[0])
                 if slot is not None:
                     keys.add((member, slot))
                 self._give_back_all(cursor, acquisition, now_ms)
@@ -113,7 +110,7 @@ class Redelivery:
         self._dispatch.no_deadline_before(min((one for one in deadlines if one is not None), default=NEVER))
         return late
 
-    def _give_back_all(self, cursor: Cursor, acquisition: Acquisition[Member], due_ms: int) -> None:
+    def _give_back_all(self, cursor: MemberCursor, acquisition: Message, due_ms: int) -> None:
         unanswered = cursor.unanswered(acquisition)
         if acquisition.holder is not None:
             acquisition.holder.answered(len(unanswered))
@@ -124,16 +121,16 @@ class Redelivery:
         """Give back every message of the keys: a key must not be at two members. Other members are preferred from
         now on: one that is stuck would have its messages until they are dead.
         """
-        slot = self._dispatch.slot
+        keys_of = self._dispatch.keys
         for member in {member for member, _ in keys}:
             for cursor in self._cursors.values():
                 for acquisition in cursor.held_by(member):
-                    if (member, slot(cursor.partition, acquisition.offsets[0])) in keys:
+                    if (member, keys_of.slot(cursor.partition, acquisition.offsets[0])) in keys:
                         self._give_back_all(cursor, acquisition, now_ms)
         for member, moved in keys:
             self._give_back_waiting(member, now_ms, moved)
-            self._dispatch.avoid(moved, member)
+            keys_of.avoid(moved, member, self._dispatch.members.values())
 
     def _give_back_waiting(self, member: Member, now_ms: int, slot: int | None = None) -> None:
-        for waiting in self._dispatch.take_waiting(member, slot):
+        for waiting in self._dispatch.keys.take_waiting(member, slot):
             self.give_back(waiting.cursor, waiting.offset, now_ms)
