@@ -230,7 +230,7 @@ def test_a_restart_from_any_position_goes_on_with_what_is_not_done(seed: int) ->
                 deliveries[offset] = cursor.acquire_one(offset, message, "a", now_ms + 50)
         elif step < 0.7 and deliveries:
             offset = chance.choice(list(deliveries))
-            done.update(cursor.acknowledge("a", offset, offset).offsets)
+            done.update(cursor.acknowledge("a", offset, offset)[0])
         elif step < 0.8:
             release_all(cursor, now_ms)
         elif step < 0.9:

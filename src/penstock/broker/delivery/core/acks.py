@@ -42,21 +42,23 @@ class Acks:
                     ErrorCode.INVALID_REQUEST,
                     f"offsets {first} to {last} of partition {partition} were not sent; acknowledge what came in DATA",
                 )
+        keys = self._dispatch.keys if self._dispatch.by_key else None
+        freed = 0
         for partition, first, last, verdict in ranges:
-            if verdict is Verdict.DONE:
-                self._done(member, cursors[partition], first, last, now_ms)
-            else:
-                self._not_done(member, cursors[partition], first, last, now_ms)
+            cursor = cursors[partition]
+            if verdict is not Verdict.DONE:
+                self._not_done(member, cursor, first, last, now_ms)
+                continue
+            offsets, own, overtaken = cursor.acknowledge(member, first, last)
+            freed += own
+            if keys is not None:
+                keys.finished(partition, offsets)
+            for other in overtaken:  # the answer was late, and another member has the message
+                other.answered(1)
+                self._dispatch.refill(other, now_ms)
+        member.answered(freed)
+        self._counters.acknowledged += freed
         self._dispatch.refill(member, now_ms)
-
-    def _done(self, member: Member, cursor: MemberCursor, first: int, last: int, now_ms: int) -> None:
-        offsets, own, overtaken = cursor.acknowledge(member, first, last)
-        member.answered(own)
-        self._counters.acknowledged += own
-        self._dispatch.keys.finished(cursor.partition, offsets)
-        for other in overtaken:  # the answer was late, and another member has the message
-            other.answered(1)
-            self._dispatch.refill(other, now_ms)
 
     def _not_done(self, member: Member, cursor: MemberCursor, first: int, last: int, now_ms: int) -> None:
         due_ms = now_ms + self._rules.redelivery_delay_ms

@@ -44,20 +44,20 @@ class AcquisitionQueue(deque[Acquisition[Holder]]):
     taking it out of the middle at once would cost a search for every answer.
     """
 
-    __slots__ = ("_length_max",)
+    __slots__ = ("length_max",)
 
     def __init__(self) -> None:
         super().__init__()
-        self._length_max = _FINISHED_KEPT
+        self.length_max = _FINISHED_KEPT
 
     def forget_finished(self) -> None:
         while self and not self[0].left:
             self.popleft()
-        if len(self) > self._length_max:
+        if len(self) > self.length_max:
             unfinished = [one for one in self if one.left]
             self.clear()
             self.extend(unfinished)
-            self._length_max = _FINISHED_KEPT + 2 * len(unfinished)
+            self.length_max = _FINISHED_KEPT + 2 * len(unfinished)
 
     def next_deadline_ms(self) -> int | None:
         self.forget_finished()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.broker.delivery.core.counters import DeliveryCounters
-from penstock.broker.delivery.core.key_owners import KeyOwners, slot_of
+from penstock.broker.delivery.core.key_owners import WAITING_MAX, KeyOwners, slot_of
 from penstock.broker.delivery.core.member import Member, MemberCursor, MemberQueue, Message, Waiting
 from penstock.broker.delivery.core.poison import Exhausted, Suspects
 from penstock.broker.delivery.core.rules import Rules
@@ -28,8 +28,8 @@ class Dispatch:
     """
 
     __slots__ = (
-        "_by_key", "_counters", "_exhausted", "_is_halted", "_queue", "_rules", "_suspects", "earliest_deadline_ms",
-        "keys", "members", "touched",
+        "_counters", "_exhausted", "_is_halted", "_queue", "_rules", "_suspects", "by_key",
+        "earliest_deadline_ms", "keys", "members", "touched",
     )  # fmt: skip
 
     def __init__(
@@ -39,7 +39,7 @@ class Dispatch:
         self._counters = counters
         self._exhausted = exhausted
         self._suspects = suspects
-        self._by_key = by_key
+        self.by_key = by_key
         self._queue = MemberQueue()
         self._is_halted = False
         self.keys = KeyOwners()
@@ -114,7 +114,7 @@ class Dispatch:
         queue = self._queue
         if queue and queue[0].room <= 0:
             queue.drop_full()
-        return bool(queue) and not self.keys.is_full
+        return bool(queue) and self.keys.waiting_count < WAITING_MAX
 
     def may_deal_new(self, cursor: MemberCursor) -> bool:
         return cursor.done_range_count < self._rules.done_ranges_max
@@ -130,7 +130,7 @@ class Dispatch:
         """Send new messages of a partition, in their order; how many of them have found a member."""
         if not self.can_deal():
             return 0
-        if self._by_key or cursor.ahead.counted:
+        if self.by_key or cursor.ahead.counted:
             return self._deal_singly(cursor, offsets, items, keys, now_ms)
         if len(self.members) == 1:
             return self._deal_to_one(self._queue[0], cursor, offsets, items, now_ms)
@@ -222,7 +222,7 @@ class Dispatch:
         now_ms: int,
     ) -> bool:
         """Send a message that goes by its key, or comes again: to the member of its key or to the next one."""
-        if self._by_key and key is not None:
+        if self.by_key and key is not None:
             return self._place_by_key(cursor, offset, message, item, slot_of(key), now_ms)
         member = self._queue.next(other_than=message.previous[-1] if message.previous else None)
         if member is None:
@@ -239,7 +239,7 @@ class Dispatch:
         slot: int,
         now_ms: int,
     ) -> bool:
-        if not self.members or self.keys.is_full:
+        if not self.members or self.keys.waiting_count >= WAITING_MAX:
             return False
         owner = self.keys.owner(slot, self.members.values())
         self.keys.took(slot, owner, cursor.partition, offset)

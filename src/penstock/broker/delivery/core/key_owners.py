@@ -27,19 +27,19 @@ class KeyOwners:
     It stays empty in a subscription that does not deliver by key.
     """
 
-    __slots__ = ("_owners", "_preferred", "_slots", "_waiting_count")
+    __slots__ = ("_owners", "_preferred", "_slots", "waiting_count")
 
     def __init__(self) -> None:
         self._owners: dict[int, tuple[Member, int]] = {}  # with the number of unfinished messages of the slot
         self._preferred: dict[int, Member] = {}
         self._slots: dict[tuple[int, int], int] = {}  # of unfinished messages, by partition and offset
-        self._waiting_count = 0
+        self.waiting_count = 0
 
     def clear(self) -> None:
         self._owners.clear()
         self._preferred.clear()
         self._slots.clear()
-        self._waiting_count = 0
+        self.waiting_count = 0
 
     def members_changed(self) -> None:
         self._preferred.clear()
@@ -82,17 +82,13 @@ class KeyOwners:
 
     # --- messages that wait for credit -------------------------------------------------------------------------------
 
-    @property
-    def is_full(self) -> bool:
-        return self._waiting_count >= WAITING_MAX
-
     def wait(self, member: Member, waiting: Waiting) -> None:
         """Keep a message for the member of its key, which has no room."""
         member.waiting.append(waiting)
-        self._waiting_count += 1
+        self.waiting_count += 1
 
     def next_waiting(self, member: Member) -> Waiting:
-        self._waiting_count -= 1
+        self.waiting_count -= 1
         return member.waiting.popleft()
 
     def take_waiting(self, member: Member, slot: int | None = None) -> list[Waiting]:
@@ -102,7 +98,7 @@ class KeyOwners:
             kept = [waiting for waiting in member.waiting if slot is not None and waiting.slot != slot]
             member.waiting.clear()
             member.waiting.extend(kept)
-            self._waiting_count -= len(taken)
+            self.waiting_count -= len(taken)
         return [waiting for waiting in taken if waiting.is_current]
 
 

@@ -14,21 +14,11 @@ belong to the part that deals (`dispatch` for push members).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Generic, NamedTuple
+from typing import Generic
 
 from penstock.broker.delivery.core.acquisition import Acquisition, AcquisitionQueue, Holder
 from penstock.broker.delivery.core.position import COUNTED_MAX, Counted, Position, Range
 from penstock.broker.delivery.core.stored_ahead import StoredAhead
-
-
-class Acknowledged(NamedTuple, Generic[Holder]):
-    """The effect of an acknowledgement: the offsets that are done by it, how many of them the holder had itself, and
-    the holders that had the others, once for each offset.
-    """
-
-    offsets: list[int]
-    own: int
-    overtaken: list[Holder]
 
 
 class PartitionCursor(Generic[Holder]):
@@ -105,9 +95,11 @@ class PartitionCursor(Generic[Holder]):
             self._changed.add(self.partition)
 
     def _advance(self, offset: int) -> None:
-        self.next_offset = max(self.next_offset, offset)
-        if self.ahead:
-            self.ahead.trim(self.next_offset)
+        if offset > self.next_offset:
+            self.next_offset = offset
+        ahead = self.ahead
+        if ahead.done or ahead.counted:
+            ahead.trim(self.next_offset)
 
     # --- acquiring ---------------------------------------------------------------------------------------------------
 
@@ -158,28 +150,35 @@ class PartitionCursor(Generic[Holder]):
 
     # --- ending ------------------------------------------------------------------------------------------------------
 
-    def acknowledge(self, holder: Holder, first: int, last: int) -> Acknowledged[Holder]:
-        """Mark offsets as done that the holder has or had; its answer counts when it comes late, too."""
-        unfinished = self._unfinished
-        offsets, own = self._within(first, last), 0
+    def acknowledge(self, holder: Holder, first: int, last: int) -> tuple[list[int], int, list[Holder]]:
+        """Mark offsets as done that the holder has or had; its answer counts when it comes late, too.
+
+        Returns the offsets, how many of them the holder had itself, and the holders that had the others.
+        """
+        unfinished, acquired, own = self._unfinished, self._acquired, 0
+        if first == last:
+            offsets = [first] if first in unfinished else []
+        else:
+            offsets = self._within(first, last)
         overtaken: list[Holder] = []
-        foreign: set[int] = set()
+        foreign: list[int] = []
         for offset in offsets:
             acquisition = unfinished[offset]
             if acquisition.holder is holder:
                 own += 1
             elif holder not in acquisition.previous:
-                foreign.add(offset)
+                foreign.append(offset)
                 continue
             elif acquisition.holder is not None:
                 overtaken.append(acquisition.holder)
             del unfinished[offset]
             acquisition.left -= 1
-        if foreign:
-            offsets = [offset for offset in offsets if offset not in foreign]
         self._changed.add(self.partition)
-        self._acquired.forget_finished()
-        return Acknowledged(offsets, own, overtaken)
+        if acquired and (not acquired[0].left or len(acquired) > acquired.length_max):
+            acquired.forget_finished()
+        if foreign:
+            offsets = sorted(set(offsets).difference(foreign))
+        return offsets, own, overtaken
 
     def release(self, offset: int, *, lost: bool = False) -> Acquisition[Holder]:
         """Make an unfinished offset available again; `lost` says that its holder did not answer."""

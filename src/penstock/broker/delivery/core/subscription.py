@@ -74,7 +74,8 @@ class Subscription:
 
     def join(self, member: Member, now_ms: int) -> None:
         self.dispatch.join(member, now_ms)
-        self._limit_credit(now_ms)
+        if self._suspects.must_look:
+            self.dispatch.limit_credit(now_ms, to_one=self._suspects.look())
 
     def leave(self, member: Member, now_ms: int) -> None:
         """Give what the member has not answered to others."""
@@ -109,9 +110,6 @@ class Subscription:
                 self.dispatch.refill(member, now_ms)
         if self.refreshing.is_waiting:
             self.refreshing.rewind_if_idle(now_ms)
-        self._limit_credit(now_ms)
-
-    def _limit_credit(self, now_ms: int) -> None:
         if self._suspects.must_look:
             self.dispatch.limit_credit(now_ms, to_one=self._suspects.look())
 
