@@ -90,10 +90,10 @@ def test_readers_of_committed_records_stop_at_an_open_transaction(bench: Bench) 
     batch = make_batch(b"a", producer_id=5, producer_epoch=0, base_sequence=0, transactional=True)
     bench.log.append(batch, check_batch(batch), NOW)
     bench.flush()
-    assert (bench.log.last_stable, len(bench.log.open_transactions())) == (0, 1)
+    assert (bench.log.stable_end(bench.log.flushed), len(bench.log.open_transactions())) == (0, 1)
     bench.log.append_marker(Marker(5, 0, 0, is_commit=False), NOW)
     bench.flush()
-    assert bench.log.last_stable == 2
+    assert bench.log.stable_end(bench.log.flushed) == 2
     assert [each.first_offset for each in bench.log.aborted_transactions(0, 2, wait=True)] == [0]
 
 

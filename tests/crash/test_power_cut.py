@@ -139,7 +139,7 @@ def check_partition(bench: EngineBench, partition: PartitionId, diary: Diary, co
     check_producer(bench, partition, diary, log.log_end)
     appended = bench.append("after the cut", partition.partition, partition.topic_id)
     bench.settle()
-    if log.flushed != appended.base_offset + 1:
+    if log.settled != appended.base_offset + 1:
         raise Lost(f"{name} does not take new records")
 
 

@@ -113,7 +113,8 @@ class Recording(EngineBench):
 
     def on_flushed(self, log: Log) -> None:
         diary = self.workload.diaries[log.partition]
-        diary.flushed.append((len(self.workload.files.changes), log.flushed))
+        end = self.engine.log(log.partition).settled  # what producers are told, on disk or not
+        diary.flushed.append((len(self.workload.files.changes), end))
 
 
 class Workload:
@@ -208,8 +209,8 @@ class Workload:
     def _delete_records(self) -> None:
         partition, diary = self._pick()
         log = self.bench.engine.log(partition)
-        if diary.topic not in ("keyed", "ledger") and log.flushed > log.log_start:
-            before = self.random.randint(log.log_start, log.flushed)
+        if diary.topic not in ("keyed", "ledger") and log.settled > log.log_start:
+            before = self.random.randint(log.log_start, log.settled)
             log.delete_records(before)
             diary.starts.append((len(self.files.changes), before))
 

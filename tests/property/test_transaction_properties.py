@@ -118,12 +118,12 @@ class TransactionMachine(RuleBasedStateMachine):
                 fates[one.producer_id] = one.is_commit
             elif one.producer_id == 0 or fates.get(one.producer_id, False):
                 shown += reversed([(one.offset + index, value) for index, value in enumerate(one.values)])
-        return [row for row in reversed(shown) if self.log.log_start <= row[0] < self.log.last_stable]
+        return [row for row in reversed(shown) if self.log.log_start <= row[0] < self.log.stable_end(self.log.flushed)]
 
     @invariant()
     def the_last_stable_offset_is_right(self) -> None:
-        assert self.log.log_start <= self.log.last_stable <= self.log.flushed <= self.log.log_end
-        assert self.log.last_stable == max(self.undecided_start(), self.log.log_start)
+        assert self.log.log_start <= self.log.stable_end(self.log.flushed) <= self.log.flushed <= self.log.log_end
+        assert self.log.stable_end(self.log.flushed) == max(self.undecided_start(), self.log.log_start)
 
     @invariant()
     def open_transactions_are_right(self) -> None:

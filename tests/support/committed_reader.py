@@ -57,7 +57,7 @@ def read_committed(
 ) -> list[Record]:
     """Every committed record from `offset` (the start) to `end` (the last stable offset), fetch by fetch."""
     offset = log.log_start if offset is None else offset
-    end = log.last_stable if end is None else end
+    end = log.stable_end(log.flushed) if end is None else end
     shown: list[Record] = []
     while True:
         found = log.read(offset, max_bytes, end=end, one_batch_at_least=True, wait=True)

@@ -81,16 +81,23 @@ class HandLog(NoTransactions):
         pass
 
     def append(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
+        appended = self.write(batch, header)
+        self.flush_at_once()
+        return appended
+
+    def write(self, batch: bytearray | memoryview, header: BatchHeader) -> Appended:
         if self.refusal is not None:
             raise KafkaError(self.refusal)
         base = self.log_end
         stamp(batch, base, 0)
         self.batches.append(bytes(batch))
         self.log_end = base + header.record_count
+        return Appended(base, self.log_end - 1, -1, False)
+
+    def flush_at_once(self) -> None:
         if self.flushes_at_once:
             self.flushed = self.log_end
             self.on_flushed(self)
-        return Appended(base, self.log_end - 1, -1, False)
 
     append_trusted = append
 

@@ -11,11 +11,8 @@ from penstock.storage.interface import AbortedTransaction, Appended, OpenTransac
 class NoTransactions:
     """And no mirrors."""
 
-    flushed: int
-
-    @property
-    def last_stable(self) -> int:
-        return self.flushed
+    def stable_end(self, below: int) -> int:
+        return below
 
     def append_mirrored(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> None:
         raise AssertionError("no mirrors here")

@@ -29,9 +29,8 @@ class ProducingLog(HandLog):
         super().__init__(topic, partition, config)
         self.state_of_producers = Producers()
 
-    @property
-    def last_stable(self) -> int:
-        return self.state_of_producers.transactions.stable_end(self.flushed)
+    def stable_end(self, below: int) -> int:
+        return self.state_of_producers.transactions.stable_end(below)
 
     def append(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
         is_idempotent = header.producer_id >= 0 and not header.is_control
@@ -39,9 +38,10 @@ class ProducingLog(HandLog):
             seen = self.state_of_producers.check(header)
             if seen is not None:
                 return Appended(seen.base_offset, seen.last_offset, seen.append_time_ms, True)
-        appended = super().append(batch, header, now_ms)
+        appended = self.write(batch, header)
         if is_idempotent:
             self.state_of_producers.note(header, appended.base_offset, -1, now_ms)
+        self.flush_at_once()
         return appended
 
     append_trusted = append
@@ -49,8 +49,9 @@ class ProducingLog(HandLog):
     def append_marker(self, marker: Marker, now_ms: int) -> Appended:
         self.state_of_producers.check_marker(marker)
         batch = build_marker(marker, now_ms)
-        appended = super().append(batch, read_header(batch), now_ms)
+        appended = self.write(batch, read_header(batch))
         self.state_of_producers.note_marker(marker, appended.base_offset, now_ms, now_ms)
+        self.flush_at_once()
         return appended
 
     def open_transactions(self) -> list[OpenTransaction]:

@@ -64,8 +64,9 @@ class Partition:
     """One partition of a topic on this node."""
 
     __slots__ = (
-        "_data_waiters", "_last_stable", "_log", "_refusal", "_stored_waits", "_takes_appends", "_visibility",
-        "_visible_waits", "deleted", "high_watermark", "id", "index", "internal", "role", "tail", "topic",
+        "_data_waiters", "_last_stable", "_log", "_refusal", "_stored_end", "_stored_waits", "_takes_appends",
+        "_visibility", "_visible_waits", "deleted", "high_watermark", "id", "index", "internal", "role", "tail",
+        "topic",
     )  # fmt: skip
 
     def __init__(
@@ -92,7 +93,7 @@ class Partition:
         self._stored_waits = OffsetWaits()
         self._visible_waits = OffsetWaits()
         self._data_waiters: set[DataWaiter] = set()
-        self.high_watermark = self._last_stable = 0
+        self.high_watermark = self._last_stable = self._stored_end = 0
         self.restarted()
 
     # --- what it is --------------------------------------------------------------------------------------------------
@@ -324,7 +325,7 @@ class Partition:
         Stored means on disk, unless `storage.flush` says that nobody waits for the disk. `done` is called at once if
         the outcome is known.
         """
-        if self._visibility.stored(self._log) > last_offset:
+        if self._stored_end > last_offset:
             done(ErrorCode.NONE)
         elif self.deleted or self._log.state is LogState.OFFLINE:
             done(self.failure)
@@ -371,9 +372,10 @@ class Partition:
             if end > self.high_watermark:
                 is_higher = True
                 self.high_watermark = end
-                self._last_stable = log.last_stable
+                self._last_stable = log.stable_end(end)
+        self._stored_end = visibility.stored(log)
         if self._stored_waits.waiting:
-            self._stored_waits.release(visibility.stored(log))
+            self._stored_waits.release(self._stored_end)
         if is_higher:
             self._visible_waits.release(self.high_watermark)
             for waiter in tuple(self._data_waiters):
@@ -381,8 +383,9 @@ class Partition:
 
     def restarted(self) -> None:
         """Take the marks from a log that was just opened, or that begins again at another offset."""
+        self._stored_end = self._visibility.stored(self._log)
         self.high_watermark = self._visibility.high_watermark(self._log)
-        self._last_stable = self._log.last_stable
+        self._last_stable = self._log.stable_end(self.high_watermark)
 
     def mark_deleted(self) -> None:
         """The topic is gone: whoever waits here is told so."""

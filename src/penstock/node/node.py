@@ -28,6 +28,7 @@ from penstock.broker.transactions.producer_ids import ProducerIds
 from penstock.cluster.controller.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
+from penstock.cluster.visibility import visibility_of
 from penstock.config.settings import Settings
 from penstock.net.flow_control import FlowControl
 from penstock.net.interface import NetworkServer
@@ -185,7 +186,12 @@ class Node:
         controller = Controller(store=storage.metadata, engine=storage.engine, topics=topics, settings=settings)
         self._stack.push_async_callback(controller.close)
         controller.load()
-        partitions = PartitionTable(engine=storage.engine, topics=topics, boot=storage.metadata.boot)
+        partitions = PartitionTable(
+            engine=storage.engine,
+            topics=topics,
+            boot=storage.metadata.boot,
+            visibility=visibility_of(settings.storage.flush),
+        )
         groups = GroupCoordinator(
             settings=settings, partitions=partitions, topics=topics, controller=controller, clock=clock
         )

@@ -3,12 +3,14 @@
 Threads: every method is called on the event loop's thread unless its docstring says otherwise. Nothing here waits
 for the disk except reads with `wait=True`, which the caller moves to a thread, and what says that it is durable.
 
-Offsets of a log, always  log_start <= last_stable <= flushed <= log_end:
+Offsets of a log, always  log_start <= flushed <= log_end:
 
     log_start    first offset that may be read
-    last_stable  every transaction that began below has ended, and that is on disk
-    flushed      everything below is on disk; on a single node this is the high watermark
+    flushed      everything below is on disk, whatever `storage.flush` says
     log_end      offset of the next record
+
+A log does not know how much of it readers may see: high watermark and last stable offset belong to the partition
+(`cluster.partition`), which asks for the stable end below its high watermark.
 """
 
 from __future__ import annotations
@@ -177,15 +179,16 @@ class Log(Protocol):
         """
         ...
 
-    @property
-    def last_stable(self) -> int:
-        """Where readers of committed records stop: the first offset of the oldest transaction that is open, or whose
-        marker is not flushed yet; `flushed` if there is none.
+    def stable_end(self, below: int) -> int:
+        """Where readers of committed records stop, if others see everything below `below`: the first offset of the
+        oldest transaction whose marker is not below it, or `below` if there is none; not below `log_start`.
+
+        `below` never falls from one call to the next.
         """
         ...
 
     def append_marker(self, marker: Marker, now_ms: int) -> Appended:
-        """End the producer's transaction; may use the disk reserve. The marker counts once it is below `flushed`.
+        """End the producer's transaction; may use the disk reserve. The marker counts for readers who see it.
 
         Written, too, where the producer has no transaction or is not known: whether one is wanted is the
         coordinator's business. Raises KafkaError INVALID_PRODUCER_EPOCH for an epoch below the producer's,
@@ -225,7 +228,7 @@ class Log(Protocol):
         ...
 
     def epoch_end(self, leader_epoch: int) -> tuple[int, int]:
-        """(largest epoch <= the given one, offset where it ends), or (-1, -1): OffsetForLeaderEpoch."""
+        """(largest epoch <= the given one, offset where it ends, written or flushed), or (-1, -1)."""
         ...
 
     def epoch_at(self, offset: int) -> int:
@@ -257,7 +260,9 @@ class Log(Protocol):
 
 
 class FlushListener(Protocol):
-    """Called on the event loop after a flush round, once per log whose `flushed` rose or that failed."""
+    """Called on the event loop for each log that has advanced or failed: after a flush round and, where producers do
+    not wait for the disk, soon after a write.
+    """
 
     def __call__(self, log: Log) -> None: ...
 

@@ -46,6 +46,7 @@ class OneFile:
         self.log_end = 0
         self.flushed = 0
         self.visible = 0
+        self.is_let_go = False
         self.error: OSError | None = None
 
     def append(self, commit: GroupCommit) -> None:
@@ -62,8 +63,11 @@ class OneFile:
     def flush_failed(self, error: OSError) -> None:
         self.error = error
 
-    def made_visible(self, end: int) -> None:
-        self.visible = end
+    def note_written(self) -> None:
+        self.visible = self.log_end
+
+    def let_go(self) -> None:
+        self.is_let_go = True
 
 
 class Figures(SilentObserver):
@@ -192,8 +196,9 @@ def test_os_mode_syncs_nothing(tmp_path: Path) -> None:
     commit.start(lambda log: None, loop.call_soon)
     log = OneFile(files, tmp_path / "a")
     log.append(commit)
-    loop.run_until(lambda: log.flushed == 1)
+    loop.run_until(lambda: log.visible == 1)
     commit.stop()
+    assert (log.flushed, log.is_let_go) == (0, True), "nobody knows that it is on disk"
     assert [change.kind for change in files.changes] == [Kind.CREATE, Kind.WRITE]
 
 

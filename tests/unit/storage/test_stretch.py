@@ -173,8 +173,8 @@ def test_committed_readers_stop_inside_the_second_segment(world: World) -> None:
     world.fill(4)
     put_in_transaction(world.log, 1, 0, b"open")
     world.fill(6)
-    assert world.log.last_stable == 4
-    assert offsets(stretch(world.log, end=world.log.last_stable)) == [[0, 1, 2], [3]]
+    assert world.log.stable_end(world.log.flushed) == 4
+    assert offsets(stretch(world.log, end=world.log.stable_end(world.log.flushed))) == [[0, 1, 2], [3]]
 
 
 def test_aborted_transactions_of_all_segments_are_told(world: World) -> None:
@@ -184,7 +184,7 @@ def test_aborted_transactions_of_all_segments_are_told(world: World) -> None:
         world.fill(3)
         end_transaction(log, producer_id, commit=commit)
     world.flush()
-    found = stretch(log, end=log.last_stable)
+    found = stretch(log, end=log.stable_end(log.flushed))
     assert len(found) > 3
     aborted = log.aborted_transactions(0, found[-1].next_offset, wait=True)
     assert aborted == [AbortedTransaction(1, 0), AbortedTransaction(3, 10)]

@@ -68,12 +68,12 @@ def refused(call: Callable[[], object]) -> ErrorCode:
 
 def test_without_transactions_it_is_the_flushed_end(world: World) -> None:
     log = world.log
-    assert log.last_stable == 0
+    assert log.stable_end(log.flushed) == 0
     put(log, b"a")
     put_idempotent(log, 0, b"b")
-    assert log.last_stable == 0
+    assert log.stable_end(log.flushed) == 0
     world.flush()
-    assert log.last_stable == log.flushed == 2
+    assert log.stable_end(log.flushed) == log.flushed == 2
     assert log.open_transactions() == []
 
 
@@ -83,12 +83,12 @@ def test_an_open_transaction_holds_it(world: World) -> None:
     put_in_transaction(log, 9, 0, b"in it")
     put(log, b"after")
     world.flush()
-    assert (log.last_stable, log.flushed) == (1, 3)
+    assert (log.stable_end(log.flushed), log.flushed) == (1, 3)
     assert world.committed() == [b"before"]
     assert log.open_transactions() == [OpenTransaction(9, 0, -1, 1, NOW)]
     put_in_transaction(log, 9, 1, b"more of it")
     world.flush()
-    assert log.last_stable == 1
+    assert log.stable_end(log.flushed) == 1
 
 
 def test_it_passes_a_marker_only_when_that_is_flushed(world: World) -> None:
@@ -97,9 +97,9 @@ def test_it_passes_a_marker_only_when_that_is_flushed(world: World) -> None:
     world.flush()
     end_transaction(log, 9, commit=True)
     assert log.open_transactions() == []
-    assert log.last_stable == 0
+    assert log.stable_end(log.flushed) == 0
     world.flush()
-    assert log.last_stable == 2
+    assert log.stable_end(log.flushed) == 2
     assert world.committed() == [b"a"]
 
 
@@ -109,14 +109,14 @@ def test_the_oldest_of_several_counts(world: World) -> None:
         put_in_transaction(log, producer_id, 0, b"%d" % producer_id)
     end_transaction(log, 2, commit=True)
     world.flush()
-    assert log.last_stable == 0
+    assert log.stable_end(log.flushed) == 0
     end_transaction(log, 1, commit=False)
     world.flush()
-    assert log.last_stable == 2
+    assert log.stable_end(log.flushed) == 2
     assert world.committed() == [b"2"]
     end_transaction(log, 3, commit=True)
     world.flush()
-    assert log.last_stable == log.flushed == 6
+    assert log.stable_end(log.flushed) == log.flushed == 6
     assert world.committed() == [b"2", b"3"]
 
 
@@ -132,6 +132,10 @@ def test_markers_that_are_not_flushed_cover_each_other() -> None:
     assert transactions.end(3, 42, is_commit=False) == AbortedEntry(3, 30, 42, 43)
     assert transactions.stable_end(42) == 30
     assert transactions.stable_end(43) == 43
+    assert transactions.stable_end(42) == 30, "asking changes nothing"
+    transactions.forget_ended(42)
+    assert (transactions.stable_end(42), transactions.is_idle) == (30, False)
+    transactions.forget_ended(43)
     assert transactions.is_idle
 
 
@@ -141,14 +145,14 @@ def test_a_beginning_that_was_deleted_decides_nothing(world: World) -> None:
     put_in_transaction(log, 9, 3, b"d")
     world.flush()
     log.delete_records(3)
-    assert (log.log_start, log.last_stable) == (3, 3)
+    assert (log.log_start, log.stable_end(log.flushed)) == (3, 3)
     world.flush()
     put_in_transaction(log, 9, 4, b"e")
     world.flush()
-    assert log.last_stable == 3
+    assert log.stable_end(log.flushed) == 3
     end_transaction(log, 9, commit=False)
     world.flush()
-    assert log.last_stable == 6
+    assert log.stable_end(log.flushed) == 6
     assert world.committed() == []
 
 
@@ -206,7 +210,7 @@ def test_a_marker_for_a_producer_that_is_not_known(world: World) -> None:
     assert log.producer(9) is None
     end_transaction(log, 9, commit=False, epoch=4, coordinator_epoch=2)
     world.flush()
-    assert log.last_stable == log.flushed == 1
+    assert log.stable_end(log.flushed) == log.flushed == 1
     assert log.aborted_transactions(0, 1, wait=True) == []
     view = log.producer(9)
     assert view is not None
@@ -227,7 +231,7 @@ def test_a_new_epoch_waits_for_the_end_of_an_older_transaction(world: World) -> 
     put_in_transaction(log, 9, 0, b"b", epoch=1)
     world.flush()
     assert [one.first_offset for one in log.open_transactions()] == [2]
-    assert log.aborted_transactions(0, log.last_stable, wait=True) == [AbortedTransaction(9, 0)]
+    assert log.aborted_transactions(0, log.stable_end(log.flushed), wait=True) == [AbortedTransaction(9, 0)]
 
 
 def test_an_open_transaction_does_not_expire(world: World) -> None:
@@ -265,7 +269,7 @@ def test_only_those_that_overlap_are_listed(world: World) -> None:
         end_transaction(log, producer_id, commit=producer_id == 2)
     put(log, b"plain")
     world.flush()
-    assert log.last_stable == 7
+    assert log.stable_end(log.flushed) == 7
     listed = [(one.producer_id, one.first_offset) for one in log.aborted_transactions(0, 7, wait=True)]
     assert listed == [(1, 0), (3, 2)]
     assert log.aborted_transactions(0, 3, wait=True) == [AbortedTransaction(1, 0), AbortedTransaction(3, 2)]
@@ -328,8 +332,8 @@ def check_filled(log: DiskLog) -> None:
     ]
     assert [record.value for record in read_committed(log)] == committed
     assert [one[:4] for one in log.open_transactions()] == [(11, 0, -1, 84)]
-    assert log.last_stable == 84
-    aborted = log.aborted_transactions(0, log.last_stable, wait=True)
+    assert log.stable_end(log.flushed) == 84
+    aborted = log.aborted_transactions(0, log.stable_end(log.flushed), wait=True)
     assert [one.first_offset for one in aborted] == [index * 7 for index in range(12)]
     view = log.producer(9)
     assert view is not None
@@ -349,7 +353,7 @@ def test_everything_is_there_again(tmp_path: Path, clean: bool, checkpoint: bool
     put_in_transaction(rig.log, 11, 1, b"goes on")
     end_transaction(rig.log, 11, commit=True)
     rig.flush()
-    assert rig.log.last_stable == rig.log.log_end
+    assert rig.log.stable_end(rig.log.flushed) == rig.log.log_end
 
 
 def lose(rig: Rig, how: str) -> None:
@@ -387,7 +391,7 @@ def test_a_lost_index_is_rebuilt(tmp_path: Path, how: str, clean: bool) -> None:
     assert log.aborted_transactions(0, 84, wait=False)
     end_transaction(log, 11, commit=True)
     rig.flush()
-    assert AbortedTransaction(12, 85) in log.aborted_transactions(0, log.last_stable, wait=True)
+    assert AbortedTransaction(12, 85) in log.aborted_transactions(0, log.stable_end(log.flushed), wait=True)
     assert values_of(log)[-1] == b"later"
     assert read_committed(log)[-1].value == b"open"
 
@@ -408,7 +412,7 @@ def test_without_the_newest_snapshot(tmp_path: Path, keep: str) -> None:
         (rig.directory / name).write_bytes(b"not a snapshot")
     log = rig.open()
     assert [one.first_offset for one in log.open_transactions()] == [87]
-    assert log.last_stable == 87
+    assert log.stable_end(log.flushed) == 87
     aborted = [one.first_offset for one in log.aborted_transactions(0, 87, wait=True)]
     assert aborted == [*(index * 7 for index in range(12)), 84]
     assert [record.value for record in read_committed(log, 84)] == [b"plain"]
@@ -428,7 +432,7 @@ def test_a_marker_in_a_torn_tail_decides_nothing(tmp_path: Path) -> None:
         file.truncate(size + 40)
     log = rig.open()
     assert [one.first_offset for one in log.open_transactions()] == [0]
-    assert log.last_stable == 0
+    assert log.stable_end(log.flushed) == 0
 
 
 def test_the_index_files_are_kafkas(tmp_path: Path) -> None:

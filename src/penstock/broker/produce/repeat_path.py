@@ -39,7 +39,7 @@ ZSTD_VERSION = 7
 class RepeatPath:
     """Kept with a connection until a request of another kind to Produce comes."""
 
-    __slots__ = ("_broker", "_client_id", "_config", "_partition", "_repeated", "_transactional_id")
+    __slots__ = ("_broker", "_client_id", "_config", "_partition", "_repeated", "_transactional_id", "_wait")
 
     def __init__(
         self,
@@ -48,12 +48,14 @@ class RepeatPath:
         repeated: RepeatedProduce,
         client_id: str | None,
         transactional_id: str | None,
+        acks: int,
     ) -> None:
         self._broker = broker
         self._transactional_id = transactional_id
         self._client_id = client_id
         self._partition = partition
         self._config = partition.config
+        self._wait = partition.when_stored if acks == 1 else partition.when_visible
         self._repeated = repeated
 
     def serve(self, frame: memoryview) -> Reply | None:
@@ -87,9 +89,9 @@ class RepeatPath:
             size = len(batch)
             broker.metrics.appended(perf_counter() - started, size)
             broker.metrics.produced(header.record_count, size)
-        reply = _VisibleReply(self._repeated, partition, appended)
+        reply = _AcknowledgedReply(self._repeated, partition, appended)
         reply.header, reply.api_key = self._repeated.response_header(frame), PRODUCE
-        partition.when_visible(appended.last_offset, reply.visible)
+        self._wait(appended.last_offset, reply.acknowledged)
         return reply
 
     def _is_settled(self, header: BatchHeader) -> bool:
@@ -101,8 +103,8 @@ class RepeatPath:
         return self._broker.transactions.has_settled(name, sender, TopicPartition(partition.topic, partition.index))
 
 
-class _VisibleReply(Reply):
-    """Completed when the batch is visible."""
+class _AcknowledgedReply(Reply):
+    """Completed when the batch is stored or visible, as its producer wants it."""
 
     __slots__ = ("_appended", "_partition", "_repeated")
 
@@ -114,7 +116,7 @@ class _VisibleReply(Reply):
         self._partition = partition
         self._appended = appended
 
-    def visible(self, code: ErrorCode) -> None:
+    def acknowledged(self, code: ErrorCode) -> None:
         if code is ErrorCode.NONE:
             appended = self._appended
             body = self._repeated.response(

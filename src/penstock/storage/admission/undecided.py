@@ -12,8 +12,10 @@ producers may write is the business of `producer_state`, finding aborted transac
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import OrderedDict, deque
 from collections.abc import Iterable
+from operator import itemgetter
 
 from penstock.model.batch import BatchHeader
 from penstock.model.control_record import Marker
@@ -63,13 +65,19 @@ class Transactions:
             self.begin(header.producer_id, header.base_offset)
         return None
 
-    def stable_end(self, flushed: int) -> int:
-        """The last stable offset, now that everything below `flushed` is on disk."""
-        ending = self._ending
-        while ending and ending[0][0] < flushed:
-            ending.popleft()
-        if ending:
-            flushed = min(flushed, ending[0][1])
+    def stable_end(self, below: int) -> int:
+        """The last stable offset of a reader that sees everything below an offset."""
+        end, ending = below, self._ending
+        if ending and ending[-1][0] >= below:
+            # The first one whose marker is not seen has the lowest start of all those.
+            first = ending[0] if ending[0][0] >= below else ending[bisect_left(ending, below, key=itemgetter(0))]
+            end = min(end, first[1])
         if self.open:
-            flushed = min(flushed, next(iter(self.open.values())))
-        return flushed
+            end = min(end, next(iter(self.open.values())))
+        return end
+
+    def forget_ended(self, below: int) -> None:
+        """Nobody will ask for a stable end at or below this offset any more."""
+        ending = self._ending
+        while ending and ending[0][0] < below:
+            ending.popleft()

@@ -201,7 +201,7 @@ class DiskEngine:
 
     def restart_at(self, partition: PartitionId, offset: int) -> None:
         log = self.log(partition)
-        if log.is_saving or log.flushed < log.log_end or self._work.is_busy(log):
+        if log.is_saving or (self.commit.syncs and log.flushed < log.log_end) or self._work.is_busy(log):
             raise BlockingIOError(f"{log.name} is busy")
         log.save_log_start(offset)
         self.maintenance.forget(log)

@@ -38,13 +38,20 @@ class Flushable(Protocol):
         """Loop thread. The log goes OFFLINE and stays so; the failure is recorded beside it if the disk allows."""
         ...
 
-    def made_visible(self, end: int) -> None:
-        """Loop thread; `flush: interval`. Raise `flushed` before the sync; the files stay targets of the next round."""
+    def note_written(self) -> None:
+        """Loop thread; `flush` interval and os. What was written is shown to readers before it is on disk."""
+        ...
+
+    def let_go(self) -> None:
+        """Loop thread; `flush: os`. No round will come: files that wait for one are let go, `flushed` stays."""
         ...
 
 
 class FlushQueue(Protocol):
     """Where logs say that they have unflushed bytes."""
+
+    waits_for_sync: bool
+    """Whether producers are told that a batch is stored only when it is on disk."""
 
     wants_preallocation: bool
     """Whether syncs are many, so that cheaper ones are worth some zeros at the end of a segment

@@ -79,7 +79,9 @@ class GroupCommit:
         observer: EngineObserver | None = None,
         cost: SyncCost | None = None,
     ) -> None:
-        self.wants_preallocation = mode is FlushMode.ALWAYS
+        self.syncs = mode is not FlushMode.OS
+        """Whether rounds are made: what is not flushed yet will be."""
+        self.waits_for_sync = self.wants_preallocation = mode is FlushMode.ALWAYS
         self._files = files
         self._mode = mode
         self._interval_s = interval_ms / 1000
@@ -89,7 +91,7 @@ class GroupCommit:
         self._root = files.open_directory(root)
         self._lock = threading.Lock()
         self._dirty: dict[Flushable, None] = {}
-        self._unseen: dict[Flushable, None] = {}  # interval, os: written, not yet made visible
+        self._unseen: dict[Flushable, None] = {}  # interval, os: written, not yet shown
         self._rounds_begun = 0
         self._rounds_done = 0
         self._finished: deque[_Round] = deque()
@@ -153,7 +155,7 @@ class GroupCommit:
         if not self._unseen:
             call = self._call_next or self._call_soon
             if call is not None:
-                call(self._make_visible)
+                call(self._show_written)
         self._unseen[log] = None
 
     def _wake_thread(self) -> None:
@@ -205,7 +207,7 @@ class GroupCommit:
         if self._thread is not None:
             self._thread.join()
             self._thread = None
-        self._make_visible()
+        self._show_written()
         while self.run_round():
             pass
         self.finish_rounds()
@@ -314,14 +316,12 @@ class GroupCommit:
         if self._on_flushed is not None:
             self._on_flushed(waiting.log)
 
-    def _make_visible(self) -> None:
+    def _show_written(self) -> None:
         unseen, self._unseen = self._unseen, {}
         for log in unseen:
-            end, _ = log.flush_targets()
+            log.note_written()
             if self._mode is FlushMode.OS:
-                log.flush_completed(end)
-            else:
-                log.made_visible(end)
+                log.let_go()
             if self._on_flushed is not None:
                 self._on_flushed(log)
         if self._after_round is not None:

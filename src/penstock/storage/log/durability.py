@@ -1,7 +1,11 @@
 """How much of a log is on disk, and what flush rounds ask and are told.
 
     flush round   `flush_targets` in the flush thread, then on the loop `flush_completed` or `flush_failed`
-    interval      `made_visible` at once, the round later: readers may see what a crash would take back
+    written       where producers do not wait for the disk (`storage.flush` interval and os): `note_written`, and with
+                  os `let_go`, since no round will come
+
+`flushed` is honest in every mode: what is below it is on disk (with os, what was there at the start, since nobody
+tells what the system has written). What readers see is decided by the partition.
 
 A failed sync is final: the kernel may have dropped the dirty pages and called them clean, so a second sync that
 succeeds proves nothing. The log goes offline, and the next start rewrites its tail (`checkpoint.marker_files`).
@@ -22,11 +26,11 @@ from penstock.storage.log.unflushed_files import UnflushedFiles
 
 
 class Durability:
-    """Owns `flushed` and `last_stable`; `flush_mark` is the position where `flushed` lies, for readers."""
+    """Owns `flushed`; `reading_mark` is the position of the end up to which most readers read now."""
 
     __slots__ = (
-        "_condition", "_directory", "_files", "_flushing", "_producers", "_segments", "_tail", "_unflushed",
-        "flush_mark", "flushed", "last_stable",
+        "_commit", "_condition", "_directory", "_files", "_flushing", "_producers", "_segments", "_tail",
+        "_unflushed", "flushed", "reading_mark",
     )  # fmt: skip
 
     def __init__(
@@ -40,6 +44,7 @@ class Durability:
         condition: LogCondition,
     ) -> None:
         self._files = context.files
+        self._commit = context.commit
         self._directory = identity.directory
         self._segments = segments
         self._tail = tail
@@ -50,9 +55,26 @@ class Durability:
 
     def begin_at_end(self) -> None:
         """Everything that is there is on disk: after recovery, or when all of it was forgotten."""
-        self.flush_mark = self._flushing = self._tail.end_mark
+        self.reading_mark = self._flushing = self._tail.end_mark
         self.flushed = self._tail.log_end
-        self.last_stable = self._stable_end()
+
+    @property
+    def settled(self) -> int:
+        """End of what producers may have been told is stored. Retention, deletion and compaction keep below it."""
+        return self.flushed if self._commit.waits_for_sync else self._tail.log_end
+
+    @property
+    def last_stable(self) -> int:
+        """The stable end of what is settled."""
+        return max(self._producers.transactions.stable_end(self.settled), self._segments.log_start)
+
+    def stable_end(self, below: int) -> int:
+        """As `storage.interface.Log.stable_end`."""
+        transactions = self._producers.transactions
+        if transactions.is_idle:
+            return below
+        transactions.forget_ended(below)
+        return max(transactions.stable_end(below), self._segments.log_start)
 
     def flush_targets(self) -> tuple[int, list[File]]:
         mark = self._tail.end_mark  # before the files: a file is pinned before the end rises
@@ -62,21 +84,24 @@ class Durability:
     def flush_completed(self, end: int) -> None:
         if self._condition.state is LogState.OFFLINE:
             return
-        self.made_visible(end)
+        if end > self.flushed:
+            self.flushed = end
+        if end > self.reading_mark[0]:
+            # Where the new end lies is known if nothing was written since the round began, or since now.
+            for mark in (self._tail.end_mark, self._flushing):
+                if mark[0] == end:
+                    self.reading_mark = mark
+                    break
+            else:
+                self.reading_mark = (end, -1, -1)
         self._unflushed.flushed(end, all_of_it=end >= self._tail.log_end)
 
-    def made_visible(self, end: int) -> None:
-        if end <= self.flushed or self._condition.state is LogState.OFFLINE:
-            return
-        # Where the new end lies is known if nothing was written since the round began, or since now.
-        for mark in (self._tail.end_mark, self._flushing):
-            if mark[0] == end:
-                self.flush_mark = mark
-                break
-        else:
-            self.flush_mark = (end, -1, -1)
-        self.flushed = end
-        self.last_stable = end if self._producers.transactions.is_idle else self._stable_end()
+    def note_written(self) -> None:
+        self.reading_mark = self._tail.end_mark
+
+    def let_go(self) -> None:
+        if self._condition.state is not LogState.OFFLINE:
+            self._unflushed.flushed(self._tail.log_end, all_of_it=True)
 
     def flush_failed(self, error: OSError) -> None:
         """Waits for the disk, once: the failure is recorded beside the log."""
@@ -90,11 +115,3 @@ class Durability:
         """Everything was synced outside a round."""
         self._unflushed.abandon()
         self.flushed = self._tail.log_end
-        self.last_stable = self._stable_end()
-
-    def log_start_rose(self) -> None:
-        """Deleting the beginning of an open transaction does not decide it, but nothing below the start is read."""
-        self.last_stable = max(self.last_stable, self._segments.log_start)
-
-    def _stable_end(self) -> int:
-        return max(self._producers.transactions.stable_end(self.flushed), self._segments.log_start)

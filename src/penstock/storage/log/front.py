@@ -51,25 +51,21 @@ class LogFront:
     def delete_records(self, before: int, *, saved: bool) -> None:
         """Raise the log start. Waits for the disk unless it was `saved`."""
         self._condition.check_not_offline()
-        flushed = self._durability.flushed
-        if before > flushed:
-            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {before} is above the visible end, {flushed}")
+        end = self._durability.settled
+        if before > end:
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {before} is above the visible end, {end}")
         if before > self._segments.log_start:
             if not saved:
                 self.save_log_start(before)
             self._segments.log_start = before
-            self._rose()
+            self._epochs.cut_front(before)
 
     def drop(self, count: int, log_start: int) -> list[Path]:
         """Forget the oldest segments, after `save`; returns the files to remove."""
         dropped = self._segments.drop_front(count, log_start)
-        self._rose()
+        self._epochs.cut_front(self._segments.log_start)
         paths: list[Path] = []
         for segment in dropped:
             self._cache.forget(segment.path)
             paths += (segment.path, *layout.derived_paths(self._identity.directory, segment.base_offset))
         return paths
-
-    def _rose(self) -> None:
-        self._durability.log_start_rose()
-        self._epochs.cut_front(self._segments.log_start)

@@ -1,14 +1,14 @@
 """One partition's records on disk: append at the end, read anywhere, roll, flush, checkpoint, forget the front.
 
     log_start ≤ … sealed segments … ≤ active segment: … flushed … log_end
-                                                       visible    written, not yet synced
+                                                       on disk    written, not yet synced
 
 A log is put together from parts, each the owner of its state; this file builds them and passes calls on:
 
     segments        `segment_list`      the tuple of segments, the log start
     tail            `tail`              the active file, log end, rolling
     appender        `admission.appender` rules, producers, epochs; shared with logs in memory
-    durability      `durability`        flushed, last stable, what flush rounds ask
+    durability      `durability`        flushed, what flush rounds ask and are told
     reader          `reader`            slices by offset; `time_lookup`, `aborted_lookup` search
     front           `front`             raising the log start
     recovery point  `recovery_point`    checkpoints
@@ -72,7 +72,8 @@ class DiskLog:
     __slots__ = (
         "_aborted", "_appender", "_condition", "_config", "_damage", "_durability", "_epochs", "_front", "_producers",
         "_recovery_point", "_segments", "_tail", "_times", "_unflushed", "append", "append_trusted", "context",
-        "flush_completed", "flush_failed", "flush_targets", "identity", "made_visible", "partition", "read", "topic",
+        "flush_completed", "flush_failed", "flush_targets", "identity", "let_go", "note_written", "partition", "read",
+        "stable_end", "topic",
     )  # fmt: skip
 
     def __init__(
@@ -118,7 +119,9 @@ class DiskLog:
         self.flush_targets = self._durability.flush_targets
         self.flush_completed = self._durability.flush_completed
         self.flush_failed = self._durability.flush_failed
-        self.made_visible = self._durability.made_visible
+        self.note_written = self._durability.note_written
+        self.let_go = self._durability.let_go
+        self.stable_end = self._durability.stable_end
         if recovered.log_end < recovered.log_start:  # a process was killed while it forgot everything below
             self._segments.restart_at(recovered.log_start)
             self._begin_at(recovered.log_start)
@@ -146,7 +149,13 @@ class DiskLog:
 
     @property
     def last_stable(self) -> int:
+        """The stable end of what is settled, for compaction."""
         return self._durability.last_stable
+
+    @property
+    def settled(self) -> int:
+        """End of what producers may have been told is stored, for retention."""
+        return self._durability.settled
 
     @property
     def flushed(self) -> int:
@@ -220,7 +229,7 @@ class DiskLog:
         return self._producers.expire(now_ms)
 
     def epoch_end(self, leader_epoch: int) -> tuple[int, int]:
-        return self._epochs.end_of(leader_epoch, self._durability.flushed)
+        return self._epochs.end_of(leader_epoch, self._tail.log_end)
 
     def epoch_at(self, offset: int) -> int:
         return self._epochs.at(offset)
@@ -277,10 +286,10 @@ class DiskLog:
     def restart_at(self, offset: int) -> None:
         """Forget everything and go on at `offset`. Waits for the disk.
 
-        The log start is durable, and everything is flushed. Recovery points go first: without them nothing is known of
-        the producers from before, whose markers may lie in batches that this log never saw.
+        The log start is durable, and no flush round holds files of this log. Recovery points go first: without them
+        nothing is known of the producers from before, whose markers may lie in batches that this log never saw.
         """
-        assert self.flushed == self.log_end <= offset
+        assert self.log_end <= offset
         files, directory = self.context.files, self.identity.directory
         names = files.list_names(directory) if files.exists(directory) else []
         for name in names:

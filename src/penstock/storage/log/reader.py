@@ -97,12 +97,12 @@ class LogReader:
         """Where the last batch below offset `end` ends in the segment; -1 if finding that takes a search.
 
         Known for sealed segments that are read to their end and, which is the case of every reader that has caught
-        up, for the flushed end of the active one.
+        up, for the visible end of the active one.
         """
         if segment is not segments[-1] and end >= segment.end_offset:
             return segment.size
-        flushed, base_offset, position = self._durability.flush_mark
-        return position if flushed == end and base_offset == segment.base_offset else -1
+        mark_end, base_offset, position = self._durability.reading_mark
+        return position if mark_end == end and base_offset == segment.base_offset else -1
 
     def _read_segment(self, segment: Segment, offset: int, limits: ReadLimits) -> ReadSlice | None:
         file = self._cache.acquire(segment.path)

@@ -37,7 +37,7 @@ def count_expired(
     config: LogConfig,
     *,
     log_start: int,
-    flushed: int,
+    settled: int,
     now_ms: int,
     written_ms: Callable[[AnySegment], int] | None = None,
 ) -> int:
@@ -51,7 +51,7 @@ def count_expired(
     count = 0
     for segment in segments:
         active = segment is segments[-1]
-        if segment.end_offset > flushed or (active and segment.size == 0):
+        if segment.end_offset > settled or (active and segment.size == 0):
             break
         below_start = segment.end_offset <= log_start and not active
         # Compaction may have left nothing of a segment: it must not keep those after it.
@@ -113,7 +113,7 @@ def plan_retention(log: DiskLog, now_ms: int) -> RetentionPlan | None:
         segments,
         log.config,
         log_start=log.log_start,
-        flushed=log.flushed,
+        settled=log.settled,
         now_ms=now_ms,
         written_ms=lambda segment: log.files.modified_ms(segment.path),
     )

@@ -54,7 +54,7 @@ class MemoryLog:
 
     __slots__ = (
         "_appender", "_condition", "_config", "_epochs", "_producers", "_tail", "append", "append_trusted",
-        "first_dirty", "flushed", "last_stable", "log_start", "partition", "topic",
+        "first_dirty", "flushed", "log_start", "partition", "topic",
     )  # fmt: skip
 
     def __init__(
@@ -69,7 +69,7 @@ class MemoryLog:
         """`mark` asks for `show_all` to be called soon: what was appended becomes visible then."""
         self.topic = topic
         self.partition = partition
-        self.log_start = self.last_stable = self.flushed = 0
+        self.log_start = self.flushed = 0
         self.first_dirty = 0  # compaction has compared everything below
         self._config = LiveConfig(config)
         self._condition = LogCondition()
@@ -117,7 +117,7 @@ class MemoryLog:
         self._appender.begin_epoch(leader_epoch)
 
     def epoch_end(self, leader_epoch: int) -> tuple[int, int]:
-        return self._epochs.end_of(leader_epoch, self.flushed)
+        return self._epochs.end_of(leader_epoch, self.log_end)
 
     def epoch_at(self, offset: int) -> int:
         return self._epochs.at(offset)
@@ -154,12 +154,23 @@ class MemoryLog:
         self._producers.forget_all()
         self._epochs.cut_front(offset)
         self._tail.clear()
-        self._tail.log_end = self.log_start = self.flushed = self.last_stable = self.first_dirty = offset
+        self._tail.log_end = self.log_start = self.flushed = self.first_dirty = offset
 
     def show_all(self) -> None:
         """Do what a flush does: everything appended is visible."""
         self.flushed = self._tail.log_end
-        self.last_stable = max(self._producers.transactions.stable_end(self.flushed), self.log_start)
+
+    @property
+    def last_stable(self) -> int:
+        """The stable end of what is flushed, for compaction."""
+        return max(self._producers.transactions.stable_end(self.flushed), self.log_start)
+
+    def stable_end(self, below: int) -> int:
+        transactions = self._producers.transactions
+        if transactions.is_idle:
+            return below
+        transactions.forget_ended(below)
+        return max(transactions.stable_end(below), self.log_start)
 
     # --- read ------------------------------------------------------------------------------------------
 
@@ -221,7 +232,7 @@ class MemoryLog:
         """Forget expired segments, and producers; returns how many segments."""
         self._producers.expire(now_ms)
         segments = self.segments
-        count = count_expired(segments, self.config, log_start=self.log_start, flushed=self.flushed, now_ms=now_ms)
+        count = count_expired(segments, self.config, log_start=self.log_start, settled=self.flushed, now_ms=now_ms)
         if count:
             if count == len(segments):
                 self._tail.roll()
@@ -230,7 +241,6 @@ class MemoryLog:
 
     def _drop_front(self, count: int, log_start: int) -> None:
         self.log_start = max(self.log_start, log_start)
-        self.last_stable = max(self.last_stable, self.log_start)
         self._epochs.cut_front(self.log_start)
         self._tail.drop_front(count)
 

@@ -366,7 +366,7 @@ def test_by_hand_the_transaction_that_was_looked_at_is_aborted_or_none() -> None
             )
             await settle()
             assert [marker.is_commit for marker in world.log(A).markers] == [False]
-            assert world.log(A).last_stable == world.log(A).flushed
+            assert world.log(A).stable_end(world.log(A).flushed) == world.log(A).flushed
             with pytest.raises(KafkaError) as refused:
                 await world.transactions.abort(looked_at)
             assert refused.value.code is ErrorCode.INVALID_TXN_STATE

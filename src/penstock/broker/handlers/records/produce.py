@@ -5,11 +5,13 @@ Behaviour:
   waits for the flush that covers it. Waits of several requests overlap.
 - Where a topic requires a look at the records (compaction, `validation: records`, a `compression.type` of its own) and
   that would hold up others, a worker process does it. The connection's next request waits until this one is answered.
-- acks=0 gets no answer, and on an error a closed connection, which is all that such a client can notice.
+- acks=1 is answered when this node has stored the batch, acks=all when readers see it. acks=0 gets no answer, and on
+  an error a closed connection, which is all that such a client can notice.
 - A duplicate of an idempotent producer's batch is answered with its first offsets, after its first flush.
 
 Differs from Kafka:
-- acks=1 and acks=all are the same on one node: acknowledged means on disk.
+- On one node acks=1 and acks=all are the same moment: acknowledged means on disk, unless `storage.flush` is interval
+  or os.
 - Records are decoded only where a topic requires it; docs/compatibility.md lists what follows from that.
 
 Version notes:
@@ -71,7 +73,7 @@ def handle(broker: Broker, request: AnyRequest) -> Reply:
     body = decode(request.frame, request.body_start, request.version)
     if body.acks not in (-1, 0, 1):
         return Reply.now([encode_response(_refuse_all(body, ErrorCode.INVALID_REQUIRED_ACKS), request.version)])
-    produce = _Produce(broker, request, body.transactional_id)
+    produce = _Produce(broker, request, body.transactional_id, body.acks)
     try:
         for data in body.partitions:
             produce.admit(data, body.transactional_id)
@@ -86,9 +88,9 @@ def handle(broker: Broker, request: AnyRequest) -> Reply:
         repeated = RepeatedProduce.of(request.frame, request.version, body)
         if repeated is not None:
             channel.repeat_path = RepeatPath(
-                broker, produce.plain_partition, repeated, request.client_id, body.transactional_id
+                broker, produce.plain_partition, repeated, request.client_id, body.transactional_id, body.acks
             )
-    return produce.when_visible()
+    return produce.when_acknowledged()
 
 
 class _Part:
@@ -116,15 +118,16 @@ class _Produce:
     """One request between its arrival and its answer."""
 
     __slots__ = (
-        "_broker", "_budget", "_client_id", "_errors_left", "_failure", "_has_transactional", "_parts", "_reply",
-        "_results", "_transactional_id", "_version", "_waiting", "_written", "unchecked",
+        "_acks", "_broker", "_budget", "_client_id", "_errors_left", "_failure", "_has_transactional", "_parts",
+        "_reply", "_results", "_transactional_id", "_version", "_waiting", "_written", "unchecked",
     )  # fmt: skip
 
-    def __init__(self, broker: Broker, request: AnyRequest, transactional_id: str | None) -> None:
+    def __init__(self, broker: Broker, request: AnyRequest, transactional_id: str | None, acks: int) -> None:
         self._broker = broker
         self._version = request.version
         self._client_id = request.client_id
         self._transactional_id = transactional_id
+        self._acks = acks
         self._has_transactional = False
         self._failure: ErrorCode | None = None  # of the coordinator
         self._budget = LoopBudget()
@@ -270,7 +273,7 @@ class _Produce:
     async def _answer_checked(self, answered: bool) -> Buffers | None:
         # A client that leaves meanwhile has produced all the same, as it has where nothing is to be checked.
         await asyncio.shield(asyncio.ensure_future(self._check_and_append()))
-        return await self.when_visible().wait() if answered else self.unanswered()
+        return await self.when_acknowledged().wait() if answered else self.unanswered()
 
     async def _check_and_append(self) -> None:
         if self._has_transactional and self._transactional_id is not None:
@@ -343,16 +346,17 @@ class _Produce:
         """The body for acks=0: silence, or None, a closed connection, if anything went wrong."""
         return SILENCE if all(result.error == 0 for result in self._results) else None
 
-    def when_visible(self) -> Reply:
+    def when_acknowledged(self) -> Reply:
         self._waiting += len(self._written)
         for index, partition, last_offset in self._written:
-            partition.when_visible(last_offset, partial(self._visible, index))
+            wait = partition.when_stored if self._acks == 1 else partition.when_visible
+            wait(last_offset, partial(self._acknowledged, index))
         if not self._waiting:
             return Reply.now(self._body())
         self._reply = Reply()
         return self._reply
 
-    def _visible(self, index: int, code: ErrorCode) -> None:
+    def _acknowledged(self, index: int, code: ErrorCode) -> None:
         if code is not ErrorCode.NONE:
             self._fail(index, code)
         self._one_less()
