@@ -77,7 +77,7 @@ class Conversation:
         dispatcher = Dispatcher(broker)
         if self._flags & LOADED:
             dispatcher._loaded = EVERY_VERSION.copy()
-        gate = Gate(dispatcher, broker.metrics)
+        gate = Gate(dispatcher, broker.metrics, broker.access)
         listener = WatchedListener(broker, gate, self.asked)
         enforce_quotas(broker.quotas, gate, listener)
         self._scratch = listener.scratch
@@ -203,7 +203,9 @@ class WatchedService:
         self._asked = asked
 
     def connected(self, stream: Stream) -> Channel:
-        return WatchedChannel(self._service.connected(stream), self._asked)
+        channel = self._service.connected(stream)
+        assert channel is not None
+        return WatchedChannel(channel, self._asked)
 
     def answered(self, api_key: int, seconds: float) -> None:
         self._service.answered(api_key, seconds)

@@ -10,6 +10,13 @@ from dataclasses import dataclass, field
 
 from penstock.broker.fetch.sessions import FetchSessions
 from penstock.broker.groups.coordinator import GroupCoordinator
+from penstock.broker.operations.config_changes import ConfigChanges
+from penstock.broker.operations.config_descriptions import ConfigDescriptions
+from penstock.broker.operations.groups import GroupOperations
+from penstock.broker.operations.offsets import OffsetOperations
+from penstock.broker.operations.operations import Operations
+from penstock.broker.operations.records import RecordOperations
+from penstock.broker.operations.topics import TopicOperations
 from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.records.worker import RecordWorker
 from penstock.broker.request import AnyRequest
@@ -24,6 +31,7 @@ from penstock.net.endpoint import Endpoint
 from penstock.net.flow_control import FlowControl
 from penstock.observability.metrics import BrokerMetrics
 from penstock.runtime.clock import Clock
+from penstock.security.access import Access
 from penstock.storage.interface import LogEngine
 
 
@@ -46,8 +54,22 @@ class Broker:
     metrics: BrokerMetrics
     flow: FlowControl
     record_worker: RecordWorker = field(default_factory=RecordWorker)
+    access: Access = field(default_factory=Access)
     parked: set[Callable[[], None]] = field(default_factory=set)
     """Requests that wait for data, each by the call that answers it with what there is: used when the node stops."""
+
+    operations: Operations = field(init=False)
+
+    def __post_init__(self) -> None:
+        access, controller = self.access, self.controller
+        self.operations = Operations(
+            topics=TopicOperations(self.topics, controller.topics, access),
+            config_changes=ConfigChanges(controller.configs, self.node_id, access),
+            config_descriptions=ConfigDescriptions(controller.configs, self.topics, self.settings, access),
+            groups=GroupOperations(self.groups, access),
+            offsets=OffsetOperations(self.groups, access),
+            records=RecordOperations(self.partitions, access),
+        )
 
     def endpoint(self, request: AnyRequest) -> Endpoint:
         """The address this client is told to use: the one it came in on, unless another is advertised."""

@@ -28,7 +28,7 @@ class KafkaChannel:
         self._stream = stream
         self._on_closed: dict[Callable[[int], None], None] = {}
         self.session = session
-        """Replaced when more is known about the client; a request keeps the one it began with."""
+        """Replaced with `renew` when more is known about the client; a request keeps the one it began with."""
         self.repeat_path: RepeatPath | None = None
         """The short way for a Produce request like the last one, if there is one. Set by the handler of Produce."""
 
@@ -48,6 +48,11 @@ class KafkaChannel:
             if reply is not None:
                 return reply
         return gate.serve(frame, self)
+
+    def renew(self, session: Session) -> None:
+        """Go on with another session: what was remembered under the old one is void."""
+        self.session = session
+        self.repeat_path = None
 
     def mute(self, seconds: float) -> None:
         """Take no further request of the client for a while."""

@@ -2,10 +2,12 @@
 
 Implements `net.service.Service`. The chain is the same for every API:
 
-    frame > header > session > throttle, while quotas are set > dispatcher > handler
+    frame > header > authenticated session > throttle, while quotas are set > dispatcher > handler, which authorizes
 """
 
 from __future__ import annotations
+
+import logging
 
 from penstock.broker.channel import KafkaChannel
 from penstock.broker.dispatcher import Dispatcher, refuse_version
@@ -18,7 +20,12 @@ from penstock.net.service import Stream
 from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.apis import APIS
 from penstock.protocol.kafka.headers import body_start, read_request_header
+from penstock.protocol.kafka.primitives import MalformedRequest
+from penstock.security.access import Access
+from penstock.security.authenticator import AuthenticationFailed
 from penstock.security.session import Session
+
+log = logging.getLogger(__name__)
 
 LISTENER = "PLAINTEXT"
 
@@ -26,15 +33,21 @@ LISTENER = "PLAINTEXT"
 class Gate:
     """One for a listener."""
 
-    def __init__(self, dispatcher: Dispatcher, metrics: BrokerMetrics) -> None:
+    def __init__(self, dispatcher: Dispatcher, metrics: BrokerMetrics, access: Access) -> None:
         self._dispatcher = dispatcher
         self._metrics = metrics
+        self._access = access
         self.throttle: Throttle | None = None
         """Set while there are quotas: without them requests pay nothing for the possibility."""
 
-    def connected(self, stream: Stream) -> KafkaChannel:
+    def connected(self, stream: Stream) -> KafkaChannel | None:
         peer = stream.peer
-        return KafkaChannel(self, stream, Session(listener=LISTENER, host=peer.host, port=peer.port))
+        try:
+            session = self._access.authenticate(Session(listener=LISTENER, host=peer.host, port=peer.port))
+        except AuthenticationFailed as failure:
+            log.warning("refused %s: %s", peer.host, failure)
+            return None
+        return KafkaChannel(self, stream, session)
 
     def serve(self, frame: memoryview, channel: KafkaChannel) -> Reply:
         header = read_request_header(frame)
@@ -42,12 +55,20 @@ class Gate:
         if api is None or not api.accepts(header.version):
             return refuse_version(header, api)
         if header.client_id != channel.session.client_id:
-            channel.session = channel.session.with_client_id(header.client_id)
+            channel.renew(channel.session.with_client_id(header.client_id))
+        if not channel.session.authenticated:
+            self._admit(channel.session, api.name)
         start = body_start(frame, header, api)
         request: AnyRequest = Request(api, header.version, header.correlation_id, channel, frame, start)
         if self.throttle is None:
             return self._dispatcher.dispatch(request)
         return self.throttle.serve(request, self._dispatcher.dispatch)
+
+    def _admit(self, session: Session, api: str) -> None:
+        try:
+            self._access.admit(session, api)
+        except AuthenticationFailed as failure:
+            raise MalformedRequest(f"{api} before the client has logged in: {failure}") from None
 
     def answered(self, api_key: int, seconds: float) -> None:
         self._metrics.requests.observe(api_key, seconds)

@@ -81,7 +81,7 @@ class Connection(ReadingGate):
         self._transport.set_write_buffer_limits(0)  # tells of every answer that waits, and when the client has taken it
         if self._shared.on_open(self):
             self._channel = self._shared.service.connected(self)
-        else:
+        if self._channel is None:
             self._closing = True
             self._transport.abort()
 

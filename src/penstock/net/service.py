@@ -36,6 +36,8 @@ class Channel(Protocol):
 class Service(Protocol):
     """Serves the requests of all connections of a listener."""
 
-    def connected(self, stream: Stream) -> Channel: ...
+    def connected(self, stream: Stream) -> Channel | None:
+        """None if the client is not let in: the connection is closed."""
+        ...
 
     def answered(self, api_key: int, seconds: float) -> None: ...

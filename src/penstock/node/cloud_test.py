@@ -58,7 +58,7 @@ async def _serve(options: RegistryOptions, advertised_url: str | None) -> int:
 
             from penstock.topology.registry.api import PREFIX, registry_app
 
-            return [Mount(PREFIX, registry_app(service))]
+            return [Mount(PREFIX, registry_app(service, node.access))]
 
         node = Node(root_settings(options, advertised_url), parts=[routes])
         node.metrics.add_probe(RegistryProbe(service))

@@ -19,6 +19,7 @@ from penstock.node.signals import asked_to_stop
 from penstock.node.web_server import WebServer, bind
 from penstock.observability.metrics import BrokerMetrics
 from penstock.runtime.files import CALLS
+from penstock.security.access import Access
 from penstock.storage.data_directory import DataDirectoryError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ async def _serve(settings: EdgeSettings) -> int:
         def build() -> FastAPI:
             from penstock.edge.http.api import edge_app
 
-            return edge_app(store, application)
+            return edge_app(store, application, Access())
 
         server = WebServer(listening, build)
         stack.push_async_callback(server.stop)

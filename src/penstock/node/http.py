@@ -14,10 +14,14 @@ from dataclasses import asdict
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from penstock.model.errors import KafkaError
+from penstock.net.http.session_gate import SessionGate, denied, session_of
 from penstock.node.web_server import WebServer
 from penstock.observability.exposition import CONTENT_TYPE, ClientSample, LagSample, LogSample, pages
 from penstock.observability.health import Health
 from penstock.observability.metrics import BrokerMetrics
+from penstock.security.access import Access
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -40,6 +44,7 @@ class HttpServer:
         self,
         listening: socket.socket,
         *,
+        access: Access,
         metrics: BrokerMetrics,
         health: Health,
         logs: Callable[[], Iterable[LogSample]] = tuple,
@@ -47,6 +52,7 @@ class HttpServer:
         clients: Callable[[], Iterable[ClientSample]] = tuple,
         parts: Iterable[HttpPart] = (),
     ) -> None:
+        self._access = access
         self._metrics = metrics
         self._health = health
         self._logs = logs
@@ -74,19 +80,24 @@ class HttpServer:
             Route("/metrics", self._page),
             *(route for part in self._parts for route in part()),
         ]
-        return Starlette(routes=routes, exception_handlers={HTTPException: _problem})
+        app = Starlette(routes=routes, exception_handlers={HTTPException: _problem, KafkaError: denied})
+        app.add_middleware(SessionGate, access=self._access)
+        return app
 
     async def _live(self, _: Request) -> Response:
         return _json(HTTPStatus.OK, {"status": "live"})
 
-    async def _ready(self, _: Request) -> Response:
+    async def _ready(self, request: Request) -> Response:
+        """The status for everybody, the details for sessions that may describe the cluster."""
         report = self._health.report()
         status = HTTPStatus.OK if report.ready else HTTPStatus.SERVICE_UNAVAILABLE
-        return _json(status, {"status": "ready" if report.ready else "not ready", **asdict(report)})
+        details = asdict(report) if self._access.allows_cluster(session_of(request), Operation.DESCRIBE) else {}
+        return _json(status, {"status": "ready" if report.ready else "not ready", **details})
 
-    async def _page(self, _: Request) -> Response:
+    async def _page(self, request: Request) -> Response:
         from starlette.responses import StreamingResponse
 
+        self._access.check_cluster(session_of(request), Operation.DESCRIBE)
         return StreamingResponse(self._pieces(), media_type=CONTENT_TYPE)
 
     async def _pieces(self) -> AsyncIterator[bytes]:

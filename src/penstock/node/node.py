@@ -55,6 +55,7 @@ from penstock.runtime.clock import SystemClock
 from penstock.runtime.files import CALLS
 from penstock.runtime.periodic import Periodic
 from penstock.runtime.plugins import UnknownImplementation
+from penstock.security.access import Access
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
@@ -77,6 +78,8 @@ class Node:
         self._parts = tuple(parts)
         self.health = Health()
         self.metrics = BrokerMetrics({api.key: api.name for api in APIS.values()}, settings.node.data_dir, CALLS)
+        self.access = Access()
+        """The gate of all doors: who asks, and what a session may do."""
         self._stack = AsyncExitStack()
         self.topology: TopologyClient | None = None
         """None: it stands alone."""
@@ -237,6 +240,7 @@ class Node:
             metrics=self.metrics,
             flow=FlowControl(settings.limits.queued_bytes_total_max),
             record_worker=record_worker,
+            access=self.access,
         )
 
     def _take_ports(self) -> tuple[NetworkServer, socket.socket | None, socket.socket | None]:
@@ -274,7 +278,7 @@ class Node:
 
     async def _open_kafka_door(self, broker: Broker, kafka_server: NetworkServer, outbox: Outbox) -> None:
         """Closing it goes the other way round: nothing new, waiting requests answered, the last answers sent."""
-        gate = Gate(Dispatcher(broker), self.metrics)
+        gate = Gate(Dispatcher(broker), self.metrics, broker.access)
         listener = self._listener = Listener(listener_options(self.settings), gate, broker.flow, self.metrics, outbox)
         enforce_quotas(broker.quotas, gate, listener)
         connect_listener_probe(listener, self.metrics)
@@ -303,6 +307,7 @@ class Node:
             return None
         http = HttpServer(
             http_socket,
+            access=broker.access,
             metrics=self.metrics,
             health=self.health,
             logs=lambda: log_samples(broker),
@@ -310,7 +315,7 @@ class Node:
             clients=broker.telemetry.samples,
             parts=[
                 self.pipe.routes(),
-                *([] if push is None else [PushHttp(push.subscriptions).routes]),
+                *([] if push is None else [PushHttp(push.subscriptions, broker.access).routes]),
                 *wanted_endpoints(broker),
                 *admin_api(broker, None if push is None else push.subscriptions, lambda: self.kafka_port),
                 *self._parts,

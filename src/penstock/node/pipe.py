@@ -31,6 +31,7 @@ class PipePart:
 
     def __init__(self, broker: Broker, health: Health, topology: TopologySource | None = None) -> None:
         settings = broker.settings.pipe
+        self._access = broker.access
         try:
             connect: Connect = load_implementation("penstock.pipe", settings.type, CONNECTORS, "pipe.type")
             if settings.parent_url is not None:
@@ -52,7 +53,7 @@ class PipePart:
         self.pipe.refreshes.listeners.append(refresh_all)
 
     def routes(self) -> Callable[[], Iterable[BaseRoute]]:
-        return pipe_routes(self.server, self.pipe)
+        return pipe_routes(self.server, self.pipe, self._access)
 
     def start(self) -> None:
         self.pipe.start()

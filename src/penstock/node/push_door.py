@@ -18,9 +18,12 @@ from penstock.broker.delivery.subscriptions import Subscriptions
 from penstock.broker.push.server import PushDoor, bind
 from penstock.config.settings import Settings
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.net.http.session_gate import session_of
 from penstock.node.errors import StartError
 from penstock.observability.metrics import BrokerMetrics
 from penstock.observability.timings import histogram
+from penstock.security.access import Access
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 _STATUS = {
     ErrorCode.GROUP_ID_NOT_FOUND: HTTPStatus.NOT_FOUND,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: HTTPStatus.NOT_FOUND,
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: HTTPStatus.FORBIDDEN,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: HTTPStatus.FORBIDDEN,
 }
 
 
@@ -100,8 +105,9 @@ class _Latency:
 class PushHttp:
     """Routes of the HTTP door."""
 
-    def __init__(self, subscriptions: Subscriptions) -> None:
+    def __init__(self, subscriptions: Subscriptions, access: Access) -> None:
         self._subscriptions = subscriptions
+        self._access = access
 
     def routes(self) -> Iterable[BaseRoute]:
         from starlette.routing import Route
@@ -111,9 +117,13 @@ class PushHttp:
             Route("/push/subscriptions/{name}/reset", self._reset, methods=["POST"]),
         ]
 
-    async def _list(self, _: Request) -> Response:
+    async def _list(self, request: Request) -> Response:
+        session, access = session_of(request), self._access
+        may_see_all = access.allows_cluster(session, Operation.DESCRIBE)
         rows = []
         for row in self._subscriptions.all():
+            if not may_see_all and not access.allows_group(session, Operation.DESCRIBE, row.name):
+                continue
             live = self._subscriptions.live(row.name)
             rows.append(
                 {
@@ -129,7 +139,10 @@ class PushHttp:
 
     async def _reset(self, request: Request) -> Response:
         name = request.path_params["name"]
+        session = session_of(request)
         try:
+            self._access.check_group(session, Operation.READ, name)
+            self._access.check_topic(session, Operation.READ, self._subscriptions.find(name).topic)
             refresh = await self._subscriptions.reset(name)
         except KafkaError as error:
             status = _STATUS.get(error.code, HTTPStatus.CONFLICT)

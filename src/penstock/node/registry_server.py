@@ -14,6 +14,7 @@ from penstock.node.errors import StartError
 from penstock.node.signals import asked_to_stop
 from penstock.node.web_server import WebServer, bind
 from penstock.runtime.clock import SystemClock
+from penstock.security.access import Access
 from penstock.storage.data_directory import DataDirectoryError
 from penstock.topology.registry.service import RegistryService
 from penstock.topology.registry.store import RegistryStore
@@ -48,7 +49,7 @@ async def _serve(options: RegistryOptions) -> int:
         def application() -> Starlette:
             from penstock.topology.registry.site import registry_site
 
-            return registry_site(service)
+            return registry_site(service, Access())
 
         server = WebServer(listening, application)
         stack.push_async_callback(server.stop)

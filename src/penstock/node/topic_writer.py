@@ -19,6 +19,8 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_TOPIC_ID
 from penstock.model.murmur2 import partition_of
 from penstock.model.topic_name import INTERNAL_NAMES, check_topic_name
+from penstock.security.resources import Operation
+from penstock.security.session import Session
 
 RECORD_OVERHEAD_BYTES = 24
 
@@ -29,9 +31,11 @@ Placed = tuple[int | None, NewRecord]
 class TopicWriter:
     """One request's way into one topic, which is created with the first message."""
 
-    def __init__(self, broker: Broker, name: str) -> None:
-        """KafkaError if nobody may write there."""
+    def __init__(self, broker: Broker, session: Session, name: str) -> None:
+        """KafkaError if the session may not write there, or nobody may."""
+        broker.access.check_topic(session, Operation.WRITE, name)
         self._broker = broker
+        self._session = session
         self._topic = planned_topic(broker, name)
         self._turn = count()
         self._loop = asyncio.get_running_loop()
@@ -63,7 +67,7 @@ class TopicWriter:
     async def write(self, records: Sequence[Placed]) -> None:
         """Returns when all of them are on disk. KafkaError if one is not; those before it are."""
         if self._topic.topic_id == NO_TOPIC_ID:
-            self._topic = await self._broker.controller.topics.auto_create(self._topic.name)
+            self._topic = await self._broker.operations.topics.auto_create(self._session, self._topic.name)
         left = len(records)
         done = self._loop.create_future()
 

@@ -18,13 +18,17 @@ UNKNOWN_SOFTWARE = "unknown"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """`host` and `port` are the client's; `listener` names the door it came through."""
+    """`host` and `port` are the client's; `listener` names the door it came through.
+
+    `authenticated`: the client has nothing more to prove, so that requests are not looked at for it.
+    """
 
     listener: str
     host: str
     port: int = 0
     principal: Principal = ANONYMOUS
     client_id: str | None = None
+    authenticated: bool = False
     software_name: str = UNKNOWN_SOFTWARE
     software_version: str = UNKNOWN_SOFTWARE
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.node.web_server import WebServer, bind
+from penstock.security.access import Access
 from penstock.storage.data_directory import DataDirectoryError, DirectoryLocked
 from penstock.testing.clock import ManualClock
 from penstock.topology.registry.hierarchy import Changes
@@ -72,7 +73,7 @@ def test_a_damaged_file_and_one_of_the_future_are_refused(tmp_path: Path) -> Non
 
 
 async def ready_status(service: RegistryService) -> int:
-    server = WebServer(bind("127.0.0.1", 0), lambda: registry_site(service))
+    server = WebServer(bind("127.0.0.1", 0), lambda: registry_site(service, Access()))
     await server.start()
     url = f"http://127.0.0.1:{server.port}/health"
     assert (await asyncio.to_thread(ask, f"{url}/live")).status == 200

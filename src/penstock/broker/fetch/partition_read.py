@@ -12,6 +12,8 @@ from penstock.model.ids import NO_EPOCH
 from penstock.protocol.kafka.fetch import FetchedPartition, FetchPartition, FetchRequest
 from penstock.protocol.kafka.primitives import Buffer, Sendable
 from penstock.protocol.kafka.topic_key import TopicKey
+from penstock.security.resources import Operation
+from penstock.security.session import Session
 from penstock.storage.interface import ReadSlice
 
 Found = tuple[FetchedPartition, int, bool]
@@ -99,10 +101,13 @@ def distinct(items: list[FetchPartition]) -> list[FetchPartition]:
 class FetchTargets:
     """Finds the partitions of one request, again each time it is looked at."""
 
-    __slots__ = ("_broker", "_names", "_request", "parked")
+    __slots__ = ("_broker", "_names", "_request", "_session", "parked")
 
-    def __init__(self, broker: Broker, request: FetchRequest, names: dict[TopicKey, str] | None) -> None:
+    def __init__(
+        self, broker: Broker, session: Session, request: FetchRequest, names: dict[TopicKey, str] | None
+    ) -> None:
         self._broker = broker
+        self._session = session
         self._request = request
         self._names = names
         """What a session's topics were called when they were last seen."""
@@ -110,13 +115,19 @@ class FetchTargets:
         """The request has been looked at before: what does not exist now did so then."""
 
     def find(self, items: Iterable[FetchPartition]) -> list[FetchTarget]:
-        """In the order of the request, but, as in Kafka, what did not exist when the request came is last."""
+        """Targets in the order of the request, except that, as in Kafka, topics that did not exist then come last.
+
+        Rights are checked each time: a right that is taken away ends a session's reading with its next look.
+        """
         targets = [self._find(item) for item in items]
         if any(target.missing for target in targets):
             targets.sort(key=lambda target: target.missing)
         return targets
 
     def _find(self, item: FetchPartition) -> FetchTarget:
+        access, by_name = self._broker.access, isinstance(item.topic, str)
+        if isinstance(item.topic, str) and not access.allows_topic(self._session, Operation.READ, item.topic):
+            return FetchTarget(item, None, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         try:
             partition = self._broker.partitions.find(item.topic, item.partition)
         except KafkaError as error:
@@ -124,6 +135,8 @@ class FetchTargets:
         if self._names is not None:
             self._names[item.topic] = partition.topic
         try:
+            if not by_name:
+                access.check_topic(self._session, Operation.READ, partition.topic)
             if self._request.replica_id >= 0:
                 raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)  # no other node has a replica
             if partition.failed:

@@ -1,1 +1,1 @@
-"""Use cases that several doors share. They take plain values, and know nothing of requests and answers."""
+"""Use cases that several doors share: they take a session and plain values, authorize, and act."""

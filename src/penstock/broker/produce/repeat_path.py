@@ -1,16 +1,16 @@
 """The short way of a Produce request that is like the one before it on its connection.
 
-One batch for a partition that nobody has to look into: the batch is checked and appended, and the answer waits for
-the flush. Of a transaction these are all batches but the first in each partition: what the coordinator has to write and
-to wait for is done then, which it is asked each time. Everything else goes the long way (`handlers.produce`), and so
-does a batch that is not as it should be: the long way finds the same and says what it is.
+Only parsing is cut short: the request before was parsed, found its partition and was authorized, and this one has the
+same bytes but for its batch. Checking, appending, counting and refusing are the functions of the long way
+(`handlers.records.produce`), which takes every request that is not quite the same: another session, other rules of the
+authorizer, other configs of the topic, a batch that is not as it should be, records that have to be looked at, the
+first batch of a transaction in a partition.
 """
 
 from __future__ import annotations
 
-from time import perf_counter
-
 from penstock.broker.broker import Broker
+from penstock.broker.produce.append import append_batch
 from penstock.broker.produce.refusal import named_records, refuse
 from penstock.broker.produce.transactional import is_unknown_start
 from penstock.broker.records.checks import LoopBudget
@@ -31,28 +31,32 @@ from penstock.net.reply import Reply
 from penstock.protocol.kafka.apis import PRODUCE
 from penstock.protocol.kafka.produce import encode_response
 from penstock.protocol.kafka.repeated_produce import RepeatedProduce
+from penstock.security.session import Session
 from penstock.storage.interface import Appended
 
 ZSTD_VERSION = 7
 
 
 class RepeatPath:
-    """Kept with a connection until a request of another kind to Produce comes."""
+    """The parsed form of the last Produce request of a channel, until a different one comes."""
 
-    __slots__ = ("_broker", "_client_id", "_config", "_partition", "_repeated", "_transactional_id", "_wait")
+    __slots__ = (
+        "_access_version", "_broker", "_config", "_partition", "_repeated", "_session", "_transactional_id", "_wait",
+    )  # fmt: skip
 
     def __init__(
         self,
         broker: Broker,
         partition: Partition,
         repeated: RepeatedProduce,
-        client_id: str | None,
+        session: Session,
         transactional_id: str | None,
         acks: int,
     ) -> None:
         self._broker = broker
         self._transactional_id = transactional_id
-        self._client_id = client_id
+        self._session = session
+        self._access_version = broker.access.version
         self._partition = partition
         self._config = partition.config
         self._wait = partition.when_stored if acks == 1 else partition.when_visible
@@ -62,10 +66,11 @@ class RepeatPath:
         """The reply; None if the request has to go the long way."""
         batch = self._repeated.batch_in(frame)
         partition = self._partition
+        broker = self._broker
         if batch is None or partition.deleted or partition.config is not self._config:
             return None
-        broker = self._broker
-        started = perf_counter()
+        if broker.access.version != self._access_version:  # the right to write may be gone
+            return None
         try:
             header = check_batch(batch)
             if header.attributes & LOG_APPEND_TIME_BIT:
@@ -77,18 +82,14 @@ class RepeatPath:
         except KafkaError:
             return None
         try:
-            appended = partition.append(batch, header, broker.clock.now_ms())
+            appended = append_batch(broker, partition, batch, header, broker.clock.now_ms())
         except KafkaError as error:
             topic, index = self._repeated.topic, partition.index
             named = named_records(error, batch, header, LoopBudget(), RECORD_ERRORS_MAX)
-            result = refuse(broker, self._client_id, topic, index, error, partition, named)
+            result = refuse(broker, self._session.client_id, topic, index, error, partition, named)
             refusal = Reply.now([encode_response([result], self._repeated.version)])
             refusal.header, refusal.api_key = self._repeated.response_header(frame), PRODUCE
             return refusal
-        if not appended.duplicate:
-            size = len(batch)
-            broker.metrics.appended(perf_counter() - started, size)
-            broker.metrics.produced(header.record_count, size)
         reply = _AcknowledgedReply(self._repeated, partition, appended)
         reply.header, reply.api_key = self._repeated.response_header(frame), PRODUCE
         self._wait(appended.last_offset, reply.acknowledged)

@@ -25,6 +25,9 @@ from penstock.protocol.push.frames import NO_ID, Frame, FrameSplitter, FrameType
 from penstock.protocol.push.messages import NO_SEQUENCE, Disconnect, Error, Heartbeat, Publish, decode, encode
 from penstock.protocol.push.states import Side, State, step
 from penstock.runtime.turns import STEP_NS
+from penstock.security.authenticator import AuthenticationFailed
+from penstock.security.resources import Operation
+from penstock.security.session import Session
 
 if TYPE_CHECKING:
     from penstock.broker.push.server import PushDoor
@@ -45,6 +48,7 @@ _LATER: Final = frozenset(
         FrameType.UNSUBSCRIBE,
     )
 )
+LISTENER: Final = "PUSH"
 _Publishes = list[tuple[int, Publish, int]]
 
 
@@ -53,14 +57,14 @@ class PushConnection(asyncio.Protocol):
 
     __slots__ = (
         "_busy", "_door", "_frame_since", "_full_since", "_is_resting", "_outgoing", "_outgoing_bytes", "_queue",
-        "_reading_paused", "_splitter", "_task", "_transport", "_unanswered", "connection_id", "host", "is_full",
-        "last_received", "last_sent", "memberships", "state",
+        "_reading_paused", "_splitter", "_task", "_transport", "_unanswered", "connection_id", "is_full",
+        "last_received", "last_sent", "memberships", "session", "state",
     )  # fmt: skip
 
     def __init__(self, door: PushDoor, connection_id: int) -> None:
         self._door = door
         self.connection_id = connection_id
-        self.host = ""
+        self.session = Session(listener=LISTENER, host="")
         self.state = State.OPEN
         self.memberships: dict[str, tuple[LiveSubscription, Member]] = {}
         self.last_received = self.last_sent = 0.0
@@ -83,12 +87,18 @@ class PushConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
-        self.host = str(peer[0]) if isinstance(peer, tuple) else ""
+        if isinstance(peer, tuple):
+            self.session = Session(listener=LISTENER, host=str(peer[0]), port=int(peer[1]))
         self._transport.set_write_buffer_limits(UNSENT_BYTES_MAX)
         self.last_received = self.last_sent = self._door.now()
         reason = self._door.opened(self)
         if reason is not None:
             self.fail(reason, ErrorCode.POLICY_VIOLATION)
+            return
+        try:
+            self.session = self._door.access.authenticate(self.session)
+        except AuthenticationFailed as failure:
+            self.fail(str(failure), ErrorCode.SASL_AUTHENTICATION_FAILED)
 
     def data_received(self, data: bytes) -> None:
         if self.state is State.CLOSING:
@@ -193,7 +203,7 @@ class PushConnection(asyncio.Protocol):
         """Say why, and close: nothing more is read, and nothing is sent after it."""
         if self.state is State.CLOSING:
             return
-        log.info("push client %s: %s", self.host, reason)
+        log.info("push client %s: %s", self.session.host, reason)
         self._door.broken()
         self._end(encode(Error(code, reason), NO_ID))
 
@@ -246,6 +256,8 @@ class PushConnection(asyncio.Protocol):
                 if following is State.CLOSING:
                     decode(frame)  # first: whose last frame is none is told so and closed, which needs another state
                 self.state = following
+                if not self.session.authenticated:
+                    self._door.access.admit(self.session, frame.type.name)
                 if frame.type is FrameType.PUBLISH:
                     self._publish(frame, publishes)
                 else:
@@ -257,6 +269,10 @@ class PushConnection(asyncio.Protocol):
         except MalformedFrame as problem:
             self._append(publishes)
             self.fail(str(problem))
+            return
+        except AuthenticationFailed as failure:
+            self._append(publishes)
+            self.fail(str(failure), ErrorCode.SASL_AUTHENTICATION_FAILED)
             return
         self._append(publishes)
         self._adjust_reading()
@@ -271,7 +287,7 @@ class PushConnection(asyncio.Protocol):
 
     def _append(self, publishes: _Publishes) -> _Publishes:
         if publishes:
-            self._door.publisher.publish(publishes, self)
+            self._door.publisher.publish(publishes, self.session, self)
         return []
 
     def _publish(self, frame: Frame, publishes: _Publishes) -> None:
@@ -297,7 +313,7 @@ class PushConnection(asyncio.Protocol):
     async def _publish_first(self, message_id: int, message: Publish) -> None:
         """The first of a client: it needs a producer id, which is made durable first."""
         producer_id = await self._door.producers.ensure(message.client_id, message.epoch)
-        self._door.publisher.publish([(message_id, message, producer_id)], self)
+        self._door.publisher.publish([(message_id, message, producer_id)], self.session, self)
 
     def _serve(self, frame: Frame) -> None:
         if frame.type in _LATER:
@@ -325,6 +341,7 @@ class PushConnection(asyncio.Protocol):
             return
         live, member = membership
         try:
+            self._door.access.check_group(self.session, Operation.READ, ack.subscription)
             live.acknowledge(member, ack.ranges)
         except KafkaError as error:
             self.refuse(frame.message_id, error)
@@ -340,7 +357,7 @@ class PushConnection(asyncio.Protocol):
         except KafkaError as error:
             self.refuse(message_id, error)
         except Exception:
-            log.exception("a request of push client %s failed", self.host)
+            log.exception("a request of push client %s failed", self.session.host)
             self.refuse(message_id, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the broker's log says more"))
         finally:
             self._busy = False

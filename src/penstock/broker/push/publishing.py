@@ -19,6 +19,8 @@ from penstock.model.batch_builder import NewRecord, build_batch, record_size
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.murmur2 import partition_of
 from penstock.protocol.push.messages import NO_PARTITION, NO_SEQUENCE, Publish, PublishAck, encode
+from penstock.security.resources import Operation
+from penstock.security.session import Session
 
 SEQUENCE_MASK: Final = 0x7FFFFFFF
 _BEHIND: Final = 1 << 30
@@ -50,25 +52,26 @@ class Publisher:
         self.published = 0
         self.duplicates = 0
 
-    def publish(self, messages: list[tuple[int, Publish, int]], answers: Answers) -> None:
+    def publish(self, messages: list[tuple[int, Publish, int]], session: Session, answers: Answers) -> None:
         """Messages of a connection, each with its id and the producer id of its client (-1 without a sequence)."""
         runs: dict[tuple[str, int, int], _Run] = {}
         for message_id, message, producer_id in messages:
             try:
                 if message.sequence == NO_SEQUENCE:
-                    self._publish_any(message_id, message, answers)
+                    self._publish_any(message_id, message, session, answers)
                     continue
                 place = (message.topic, message.partition, producer_id)
                 run = runs.get(place)
                 if run is None:
-                    run = runs[place] = _Run(self, self._writable(*place[:2]), producer_id, answers)
+                    run = runs[place] = _Run(self, self._writable(session, *place[:2]), producer_id, answers)
                 run.add(message_id, message)
             except KafkaError as error:
                 answers.refuse(message_id, error)
         for run in runs.values():
             run.append()
 
-    def _writable(self, topic: str, index: int) -> Partition:
+    def _writable(self, session: Session, topic: str, index: int) -> Partition:
+        self._broker.access.check_topic(session, Operation.WRITE, topic)
         if topic not in self._broker.topics:
             text = f"there is no topic {topic!r}; create it, for instance with `penstock push create-topic {topic}`"
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
@@ -84,14 +87,14 @@ class Publisher:
             raise read_only(topic, self._broker.topics.parent)
         return partition
 
-    def _publish_any(self, message_id: int, message: Publish, answers: Answers) -> None:
+    def _publish_any(self, message_id: int, message: Publish, session: Session, answers: Answers) -> None:
         """Without a sequence: gathered with what others publish in this turn of the loop."""
         index = message.partition
         if index == NO_PARTITION:
             topic = self._broker.topics.get(message.topic)
             count = 1 if topic is None else topic.partition_count
             index = next(self._turns) % count if message.key is None else partition_of(message.key, count)
-        partition = self._writable(message.topic, index)
+        partition = self._writable(session, message.topic, index)
         gatherer = self._gatherers.get(partition)
         if gatherer is None:
             if len(self._gatherers) > 1000:

@@ -14,6 +14,8 @@ from penstock.model.counted import counted
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.push import messages as m
 from penstock.protocol.push.frames import FrameType
+from penstock.security.resources import Operation
+from penstock.security.session import Session
 
 if TYPE_CHECKING:
     from penstock.broker.push.connection import PushConnection
@@ -29,35 +31,42 @@ class Requests:
 
     async def serve(self, connection: PushConnection, message_id: int, request: m.Payload) -> None:
         """KafkaError refuses the request, and nothing has changed."""
+        access, session = self._broker.access, connection.session
         if isinstance(request, m.Subscribe):
             await self._subscribe(connection, message_id, request)
             return
         if isinstance(request, m.CreateTopic):
-            answer: m.Payload = await self._create_topic(request)
+            answer: m.Payload = await self._create_topic(connection.session, request)
         elif isinstance(request, m.CreateSubscription):
+            self._check_read(connection, request.name, request.topic)
             created = await self._subscriptions.create(
                 request.name, request.topic, request.start, by_key=request.delivery is m.Delivery.KEY
             )
             answer = m.CreateSubscriptionAck(created)
         elif isinstance(request, m.DeleteSubscription):
+            access.check_group(session, Operation.DELETE, request.name)
             self._leave(connection, request.name)
             await self._subscriptions.delete(request.name)
             answer = m.PlainAck(FrameType.DELETE_SUBSCRIPTION)
         elif isinstance(request, m.Unsubscribe):
+            access.check_group(session, Operation.READ, request.name)
             if not self._leave(connection, request.name):
                 raise _not_in(request.name)
             answer = m.PlainAck(FrameType.UNSUBSCRIBE)
         elif isinstance(request, m.CommitOffset):
+            access.check_group(session, Operation.READ, request.subscription)
             await self._commit_offset(connection, request)
             answer = m.PlainAck(FrameType.COMMIT_OFFSET)
         elif isinstance(request, m.Reset):
             if request.refresh_id != m.ASKED_REFRESH or request.topics:
                 text = "a client asks for a refresh with RESET of refresh id 0 and no topics"
                 raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+            self._check_read(connection, request.subscription, self._topic_of(request.subscription))
             await self._subscriptions.reset(request.subscription)
             answer = m.PlainAck(FrameType.RESET)
         else:
             assert isinstance(request, m.Ready)
+            access.check_group(session, Operation.READ, request.subscription)
             membership = connection.memberships.get(request.subscription)
             if membership is None:
                 raise _not_in(request.subscription)
@@ -65,13 +74,24 @@ class Requests:
             answer = m.PlainAck(FrameType.READY)
         connection.send(m.encode(answer, message_id))
 
-    async def _create_topic(self, request: m.CreateTopic) -> m.CreateTopicAck:
+    def _check_read(self, connection: PushConnection, group: str, topic: str) -> None:
+        """A subscription is a group that reads a topic, and needs the rights of one."""
+        self._broker.access.check_group(connection.session, Operation.READ, group)
+        self._broker.access.check_topic(connection.session, Operation.READ, topic)
+
+    def _topic_of(self, subscription: str) -> str:
+        return self._subscriptions.find(subscription).topic
+
+    async def _create_topic(self, session: Session, request: m.CreateTopic) -> m.CreateTopicAck:
         """With 0 partitions the topic is only asked for."""
+        operations = self._broker.operations.topics
         known = self._broker.topics.get(request.topic)
+        if known is not None or request.partitions == 0:
+            known = operations.find(session, request.topic)
         if known is None and request.partitions > 0:
             configs = self._subscriptions.configs_of_dead_letters(request.topic)
-            (made,) = await self._broker.controller.topics.create(
-                [NewTopic(name=request.topic, partition_count=request.partitions, configs=configs)]
+            (made,) = await operations.create(
+                session, [NewTopic(name=request.topic, partition_count=request.partitions, configs=configs)]
             )
             if isinstance(made, Topic):
                 return m.CreateTopicAck(made.partition_count, True)
@@ -102,6 +122,8 @@ class Requests:
                 ErrorCode.POLICY_VIOLATION,
                 f"a connection can be a member of at most {counted(most, 'subscription')}; open another connection",
             )
+        connection.session = connection.session.with_client_id(request.client_id or None)
+        self._check_read(connection, name, request.topic if not request.subscription else self._topic_of(name))
         if not request.subscription:
             by_key = request.delivery is m.Delivery.KEY
             await self._subscriptions.create(name, request.topic, request.start, by_key=by_key)
@@ -110,7 +132,7 @@ class Requests:
         member = Member(
             f"{request.client_id or 'push'}-{connection.connection_id}",
             client_id=request.client_id,
-            host=connection.host,
+            host=connection.session.host,
             credit=credit,
             messages_per_frame=per_frame,
             is_paused=connection.is_full,

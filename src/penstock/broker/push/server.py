@@ -41,6 +41,7 @@ class PushDoor:
         self.publisher = Publisher(broker, loop.call_soon)
         self.requests = Requests(broker, self.subscriptions, self.settings)
         self.outbox = outbox
+        self.access = broker.access
         self.now: Callable[[], float] = loop.time
         self.linger_seconds = 5.0
         """How long a client may take to read why it was closed."""

@@ -15,12 +15,12 @@ that a path does not have is refused; probes (/health, /metrics) alone accept an
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated, Any, Protocol
 
-from fastapi import Depends, FastAPI, Query
+from fastapi import Depends, FastAPI, Query, Request, params
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -40,7 +40,11 @@ from penstock.edge.http.shown import message_json, page_json, shown_time
 from penstock.edge.index import Moment
 from penstock.edge.reading import Reader
 from penstock.edge.store import Store
+from penstock.model.errors import KafkaError
 from penstock.net.http.server import WebApplication, documented
+from penstock.net.http.session_gate import SessionGate, denied, on_cluster, session_of
+from penstock.security.access import Access
+from penstock.security.resources import Operation
 
 LIMIT_DEFAULT = 100
 LIMIT_MAX = 1_000
@@ -75,21 +79,32 @@ class Told(Protocol):
     def metrics(self) -> bytes: ...
 
 
-def edge_app(store: Store, told: Told) -> FastAPI:
+def edge_app(store: Store, told: Told, access: Access) -> FastAPI:
     app = WebApplication(
         title="Penstock edge",
         version=__version__,
         description="A copy of a topic that answers while the broker is away.",
     )
     add_handlers(app)
-    _add_messages(app, Reader(store))
-    _add_figures(app, store, told)
+    app.add_exception_handler(KafkaError, denied)
+    app.add_middleware(SessionGate, access=access)
+    _add_messages(app, Reader(store), [*CHECKED, Depends(_on_topic(access, store.state.topic))])
+    _add_figures(app, store, told, access)
     return app
 
 
-def _add_messages(app: FastAPI, reader: Reader) -> None:
+def _on_topic(access: Access, topic: str) -> Callable[[Request], Awaitable[None]]:
+    """A dependency: the route needs the right to read the topic whose copy this is."""
+
+    async def check(request: Request) -> None:
+        access.check_topic(session_of(request), Operation.READ, topic)
+
+    return check
+
+
+def _add_messages(app: FastAPI, reader: Reader, checks: Sequence[params.Depends]) -> None:
     @app.get(
-        "/messages", response_model=MessagesBody, responses=MESSAGES_PROBLEMS, tags=["messages"], dependencies=CHECKED
+        "/messages", response_model=MessagesBody, responses=MESSAGES_PROBLEMS, tags=["messages"], dependencies=checks
     )
     async def messages(
         offset: Offset = None,
@@ -110,7 +125,7 @@ def _add_messages(app: FastAPI, reader: Reader) -> None:
         response_model=MessageBody,
         responses=LATEST_PROBLEMS,
         tags=["messages"],
-        dependencies=CHECKED,
+        dependencies=checks,
     )
     async def latest(key: Key = None) -> Response:
         """The last message of a key, in the order of its source; without a key, the message stored last."""
@@ -169,12 +184,17 @@ def _milliseconds(name: str, text: str | None) -> int | None:
         ) from None
 
 
-def _add_figures(app: FastAPI, store: Store, told: Told) -> None:
-    @app.get("/stats", tags=["figures"], dependencies=CHECKED)
+def _add_figures(app: FastAPI, store: Store, told: Told, access: Access) -> None:
+    to_see = Depends(on_cluster(access, Operation.DESCRIBE))
+
+    def may_see(request: Request) -> bool:
+        return access.allows_cluster(session_of(request), Operation.DESCRIBE)
+
+    @app.get("/stats", tags=["figures"], dependencies=[*CHECKED, to_see])
     async def stats() -> StatsBody:
         return told.stats()
 
-    @app.get("/segments", tags=["figures"], dependencies=CHECKED)
+    @app.get("/segments", tags=["figures"], dependencies=[*CHECKED, to_see])
     async def segments() -> SegmentsBody:
         data = store.active.data
         found = data.segments
@@ -193,23 +213,28 @@ def _add_figures(app: FastAPI, store: Store, told: Told) -> None:
         return SegmentsBody(generation=store.active.identity.number, segments=bodies)
 
     @app.get("/health", tags=["figures"], responses=_unready())
-    async def health(response: Response) -> HealthBody:
-        return _with_status(told.health(), response)
+    async def health(request: Request, response: Response) -> HealthBody:
+        return _shown_health(told.health(), may_see(request), response)
 
     @app.get("/health/ready", tags=["figures"], responses=_unready())
-    async def ready(response: Response) -> HealthBody:
-        return _with_status(told.health(), response)
+    async def ready(request: Request, response: Response) -> HealthBody:
+        return _shown_health(told.health(), may_see(request), response)
 
     @app.get("/health/live", tags=["figures"])
     async def live() -> dict[str, str]:
         return {"status": "live"}
 
-    @app.post("/refresh", status_code=HTTPStatus.ACCEPTED, tags=["data"], dependencies=CHECKED)
+    @app.post(
+        "/refresh",
+        status_code=HTTPStatus.ACCEPTED,
+        tags=["data"],
+        dependencies=[*CHECKED, Depends(on_cluster(access, Operation.ALTER))],
+    )
     async def refresh() -> RefreshAskedBody:
         """Ask the broker to send all data again, into a new generation; the old one answers until that is complete."""
         return RefreshAskedBody(status="asked", detail=told.ask_refresh())
 
-    @app.get("/metrics", tags=["figures"], response_class=Response)
+    @app.get("/metrics", tags=["figures"], response_class=Response, dependencies=[to_see])
     async def metrics() -> Response:
         return Response(told.metrics(), media_type=METRICS_TYPE)
 
@@ -218,7 +243,10 @@ def _unready() -> dict[int | str, dict[str, Any]]:
     return {503: {"description": "Not ready", "model": HealthBody}}
 
 
-def _with_status(body: HealthBody, response: Response) -> HealthBody:
+def _shown_health(body: HealthBody, with_details: bool, response: Response) -> HealthBody:
+    """The status for everybody, the details for sessions that may describe the cluster."""
     if not body.ready:
         response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
-    return body
+    if with_details:
+        return body
+    return body.model_copy(update={"broker": "", "feed": "", "last_message": None, "problems": []})

@@ -19,8 +19,9 @@ from penstock.model.errors import ErrorCode
 from penstock.net.endpoint import is_every_address
 from penstock.node.rest.bodies import Answer
 from penstock.node.rest.documented import NOT_FOUND
-from penstock.node.rest.parameters import BrokerId
+from penstock.node.rest.parameters import Asking, BrokerId
 from penstock.node.rest.problems import not_found
+from penstock.security.resources import Operation
 
 
 class FeatureBody(Answer):
@@ -71,9 +72,10 @@ class ClusterRoutes:
         router.get("/brokers")(self.list_brokers)
         router.get("/brokers/{broker}", responses=NOT_FOUND)(self.describe_broker)
 
-    async def describe_cluster(self) -> ClusterBody:
+    async def describe_cluster(self, session: Asking) -> ClusterBody:
         """The cluster as a whole."""
         broker = self._broker
+        broker.access.check_cluster(session, Operation.DESCRIBE)
         return ClusterBody(
             cluster_id=broker.cluster_id,
             controller=broker.node_id,

@@ -10,15 +10,14 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from penstock.broker.broker import Broker
-from penstock.broker.operations.config_targets import alter_incrementally
-from penstock.broker.operations.described_configs import described_configs
 from penstock.cluster.controller.config_changes import ResourceType
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.node.rest.cluster import check_broker
 from penstock.node.rest.config_bodies import ConfigChangesBody, ConfigsBody
 from penstock.node.rest.documented import FORBIDDEN, NOT_FOUND
-from penstock.node.rest.parameters import BrokerId, TopicName
+from penstock.node.rest.parameters import Asking, BrokerId, TopicName
 from penstock.node.rest.topics import existing_topic
+from penstock.security.session import Session
 
 _READ_ONLY = "what is read_only is set in the settings of the node, which it reads when it starts"
 
@@ -34,42 +33,44 @@ class ConfigRoutes:
         router.get("/cluster/configs")(self.cluster_configs)
         router.patch("/cluster/configs")(self.change_cluster_configs)
 
-    async def topic_configs(self, topic: TopicName) -> ConfigsBody:
+    async def topic_configs(self, session: Asking, topic: TopicName) -> ConfigsBody:
         """Every config of a topic, with its value and the source of the value."""
-        existing_topic(self._broker, topic)
-        return self._described(ResourceType.TOPIC, topic)
+        existing_topic(self._broker, session, topic)
+        return self._described(session, ResourceType.TOPIC, topic)
 
-    async def change_topic_configs(self, topic: TopicName, body: ConfigChangesBody) -> ConfigsBody:
+    async def change_topic_configs(self, session: Asking, topic: TopicName, body: ConfigChangesBody) -> ConfigsBody:
         """Change configs of a topic. The change is durable and in effect when this is answered."""
-        existing_topic(self._broker, topic)
-        return await self._changed(ResourceType.TOPIC, topic, body)
+        existing_topic(self._broker, session, topic)
+        return await self._changed(session, ResourceType.TOPIC, topic, body)
 
-    async def broker_configs(self, broker: BrokerId) -> ConfigsBody:
+    async def broker_configs(self, session: Asking, broker: BrokerId) -> ConfigsBody:
         """Every config of a broker; read-only ones come from its settings."""
         check_broker(self._broker, broker)
-        return self._described(ResourceType.BROKER, str(broker))
+        return self._described(session, ResourceType.BROKER, str(broker))
 
-    async def change_broker_configs(self, broker: BrokerId, body: ConfigChangesBody) -> ConfigsBody:
+    async def change_broker_configs(self, session: Asking, broker: BrokerId, body: ConfigChangesBody) -> ConfigsBody:
         """Change the defaults of topic configs of one broker. Its other configs are read-only settings."""
         check_broker(self._broker, broker)
-        return await self._changed(ResourceType.BROKER, str(broker), body)
+        return await self._changed(session, ResourceType.BROKER, str(broker), body)
 
-    async def cluster_configs(self) -> ConfigsBody:
+    async def cluster_configs(self, session: Asking) -> ConfigsBody:
         """Configs that were set for all brokers."""
-        return self._described(ResourceType.BROKER, "")
+        return self._described(session, ResourceType.BROKER, "")
 
-    async def change_cluster_configs(self, body: ConfigChangesBody) -> ConfigsBody:
+    async def change_cluster_configs(self, session: Asking, body: ConfigChangesBody) -> ConfigsBody:
         """Change the defaults of topic configs of all brokers. Configs of a single broker take precedence."""
-        return await self._changed(ResourceType.BROKER, "", body)
+        return await self._changed(session, ResourceType.BROKER, "", body)
 
-    def _described(self, kind: ResourceType, name: str) -> ConfigsBody:
-        return ConfigsBody.of(described_configs(self._broker, kind, name))
+    def _described(self, session: Session, kind: ResourceType, name: str) -> ConfigsBody:
+        return ConfigsBody.of(self._broker.operations.config_descriptions.of_resource(session, kind, name))
 
-    async def _changed(self, kind: ResourceType, name: str, body: ConfigChangesBody) -> ConfigsBody:
+    async def _changed(self, session: Session, kind: ResourceType, name: str, body: ConfigChangesBody) -> ConfigsBody:
         try:
-            await alter_incrementally(self._broker, (kind, name), body.changes(), validate_only=body.validate_only)
+            await self._broker.operations.config_changes.alter_incrementally(
+                session, (kind, name), body.changes(), validate_only=body.validate_only
+            )
         except KafkaError as error:
             if kind is ResourceType.BROKER and error.code is ErrorCode.INVALID_REQUEST and error.message:
                 raise KafkaError(error.code, f"{error.message}; {_READ_ONLY}") from error
             raise
-        return self._described(kind, name)
+        return self._described(session, kind, name)

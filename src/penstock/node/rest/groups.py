@@ -21,9 +21,11 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.node.rest.documented import CONFLICT, NOT_FOUND
 from penstock.node.rest.group_bodies import GroupBody, GroupDetailsBody, GroupsBody, MemberBody, SubscriptionBody
 from penstock.node.rest.paging import first_names, name_after, to_cursor
-from penstock.node.rest.parameters import LIMIT, Cursor, GroupName, Limit
+from penstock.node.rest.parameters import LIMIT, Asking, Cursor, GroupName, Limit
 from penstock.node.rest.problems import not_found
 from penstock.runtime.turns import Turns
+from penstock.security.resources import Operation
+from penstock.security.session import Session
 from penstock.storage.metadata.subscriptions import SubscriptionRow
 
 States = Annotated[list[GroupState] | None, Query(description="Only in one of these states.")]
@@ -34,20 +36,24 @@ class KnownGroups:
 
     def __init__(self, broker: Broker, subscriptions: Subscriptions | None) -> None:
         self._groups = broker.groups
+        self._operations = broker.operations.groups
+        self._access = broker.access
         self.subscriptions = subscriptions
 
-    def names(self, states: list[GroupState] | None) -> Iterator[str]:
-        """Some may come twice."""
-        for group in self._groups.all_groups():
+    def names(self, session: Session, states: list[GroupState] | None) -> Iterator[str]:
+        """Names of groups that the session may describe; some may come twice."""
+        for group in self._operations.visible(session):
             if not states or group.state in states:
                 yield group.group_id
         for row in () if self.subscriptions is None else self.subscriptions.all():
+            if not self._access.allows_group(session, Operation.DESCRIBE, row.name):
+                continue
             if not states or self.state(self._groups.find(row.name)) in states:
                 yield row.name
 
-    def get(self, name: str) -> tuple[CoordinatedGroup | None, SubscriptionRow | None]:
+    def get(self, session: Session, name: str) -> tuple[CoordinatedGroup | None, SubscriptionRow | None]:
         """GROUP_ID_NOT_FOUND if it is neither."""
-        group, row = self._groups.find(name), self.row(name)
+        group, row = self._operations.find(session, name), self.row(name)
         if group is None and row is None:
             raise not_found(ErrorCode.GROUP_ID_NOT_FOUND, f"there is no group {name[:249]}")
         return group, row
@@ -76,22 +82,24 @@ class GroupRoutes:
             self.delete_group
         )
 
-    async def list_groups(self, limit: Limit = LIMIT, cursor: Cursor = None, state: States = None) -> GroupsBody:
+    async def list_groups(
+        self, session: Asking, limit: Limit = LIMIT, cursor: Cursor = None, state: States = None
+    ) -> GroupsBody:
         """Groups by name, with their lag."""
-        names = await first_names(self._known.names(state), name_after(cursor), limit + 1)
+        names = await first_names(self._known.names(session, state), name_after(cursor), limit + 1)
         bodies, turns = [], Turns()
         for name in names[:limit]:
             try:
-                bodies.append(self._body(name, *self._known.get(name)))
+                bodies.append(self._body(name, *self._known.get(session, name)))
             except KafkaError as error:
                 if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:  # deleted meanwhile
                     raise
             await turns.pause()
         return GroupsBody(groups=bodies, next_cursor=to_cursor(names[limit - 1]) if len(names) > limit else None)
 
-    async def describe_group(self, group: GroupName) -> GroupDetailsBody:
+    async def describe_group(self, session: Asking, group: GroupName) -> GroupDetailsBody:
         """State and members of a group; GET …/offsets shows its position in each partition."""
-        found, row = self._known.get(group)
+        found, row = self._known.get(session, group)
         described = None if found is None else found.describe()
         return GroupDetailsBody(
             **self._body(group, found, row).model_dump(),
@@ -112,15 +120,16 @@ class GroupRoutes:
             ],
         )
 
-    async def delete_group(self, group: GroupName) -> None:
+    async def delete_group(self, session: Asking, group: GroupName) -> None:
         """Delete a group without members, its offsets, and its push subscription if it has one."""
-        found, row = self._known.get(group)
+        found, row = self._known.get(session, group)
         if row is not None and self._known.subscriptions is not None:
             if found is not None:
                 found.check_delete()
+            self._broker.access.check_group(session, Operation.DELETE, group)
             await self._known.subscriptions.delete(group)
         else:
-            await self._broker.groups.delete_group(group)
+            await self._broker.operations.groups.delete(session, group)
 
     def _body(self, name: str, group: CoordinatedGroup | None, row: SubscriptionRow | None) -> GroupBody:
         protocol_type = (group.protocol_type if group is not None else None) or "consumer"

@@ -17,12 +17,13 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.murmur2 import partition_of
 from penstock.node.rest.documented import FORBIDDEN, NOT_FOUND, Responses, created
 from penstock.node.rest.message_bodies import MessageBody, MessagesBody, NewMessageBody, StoredBody
-from penstock.node.rest.parameters import OFFSET_MAX, Moment, PartitionIndex, TopicName, milliseconds
+from penstock.node.rest.parameters import OFFSET_MAX, Asking, Moment, PartitionIndex, TopicName, milliseconds
 from penstock.node.rest.part import PREFIX
 from penstock.node.rest.peek import Wanted, peek
 from penstock.node.rest.problems import invalid
 from penstock.node.rest.topics import check_partition, existing_topic
 from penstock.node.topic_writer import TopicWriter
+from penstock.security.resources import Operation
 from penstock.storage.interface import Scan
 
 Offset = Annotated[
@@ -68,6 +69,7 @@ class MessageRoutes:
 
     async def peek_messages(
         self,
+        session: Asking,
         topic: TopicName,
         partition: PartitionIndex,
         offset: Offset = None,
@@ -77,7 +79,7 @@ class MessageRoutes:
         isolation: Isolation = "read_committed",
     ) -> Response:
         """Read messages without a group; nothing is committed."""
-        found = existing_topic(self._broker, topic)
+        found = existing_topic(self._broker, session, topic, Operation.READ)
         check_partition(found, partition)
         if sum(each is not None for each in (offset, time, last)) > 1:
             raise invalid("offset, time and last exclude each other; give one of them")
@@ -107,16 +109,18 @@ class MessageRoutes:
 
         return Response(await self._broker.record_worker.look_up(read), media_type="application/json")
 
-    async def produce_message(self, topic: TopicName, body: NewMessageBody, response: Response) -> StoredBody:
+    async def produce_message(
+        self, session: Asking, topic: TopicName, body: NewMessageBody, response: Response
+    ) -> StoredBody:
         """Store one message. It is on disk and visible to readers when this is answered."""
-        found = existing_topic(self._broker, topic)
+        found = existing_topic(self._broker, session, topic, Operation.WRITE)
         record = body.record()
         partition = body.partition
         if partition is None:
             turn = next(self._turn) % found.partition_count
             partition = turn if record.key is None else partition_of(record.key, found.partition_count)
         check_partition(found, partition)
-        writer = TopicWriter(self._broker, topic)
+        writer = TopicWriter(self._broker, session, topic)
         writer.check([(partition, record)])
         await writer.write([(partition, record)])
         offset, _ = writer.offsets[partition]

@@ -12,6 +12,7 @@ from penstock.broker.broker import Broker
 from penstock.broker.delivery.core.position import is_position_text
 from penstock.broker.delivery.subscriptions import Subscriptions
 from penstock.broker.groups.claim import NO_MEMBER
+from penstock.broker.groups.offsets.group_offsets import Table
 from penstock.broker.groups.offsets.records import CommittedOffset, OffsetChange
 from penstock.broker.records.offset_lookup import offset_or_end
 from penstock.cluster.partition import OffsetSpec, Partition
@@ -21,10 +22,12 @@ from penstock.node.rest.documented import CONFLICT, NOT_FOUND
 from penstock.node.rest.group_bodies import CommittedBody, MovedBody, OffsetsBody, ResetAnswer, ResetBody
 from penstock.node.rest.groups import KnownGroups
 from penstock.node.rest.paging import place_after, to_cursor
-from penstock.node.rest.parameters import LIMIT, Cursor, GroupName, Limit, milliseconds
+from penstock.node.rest.parameters import LIMIT, Asking, Cursor, GroupName, Limit, milliseconds
 from penstock.node.rest.problems import invalid, not_found
 from penstock.node.rest.topics import check_partition, existing_topic
 from penstock.runtime.turns import Turns
+from penstock.security.resources import Operation
+from penstock.security.session import Session
 
 Place = tuple[str, int]
 
@@ -37,11 +40,13 @@ class OffsetRoutes:
         router.get("", responses=NOT_FOUND)(self.list_offsets)
         router.post("/reset", responses=NOT_FOUND | CONFLICT)(self.reset_offsets)
 
-    async def list_offsets(self, group: GroupName, limit: Limit = LIMIT, cursor: Cursor = None) -> OffsetsBody:
+    async def list_offsets(
+        self, session: Asking, group: GroupName, limit: Limit = LIMIT, cursor: Cursor = None
+    ) -> OffsetsBody:
         """Committed offsets that are on disk, by topic and partition."""
-        self._known.get(group)
+        self._known.get(session, group)
         after = place_after(cursor)
-        committed = self._broker.groups.committed(group)
+        committed = self._committed(session, group)
         places = sorted((topic, index) for topic, indexes in committed.items() for index in indexes)
         wanted = [place for place in places if after is None or place > after]
         bodies, turns = [], Turns()
@@ -50,6 +55,12 @@ class OffsetRoutes:
             await turns.pause()
         more = len(wanted) > limit
         return OffsetsBody(group=group, offsets=bodies, next_cursor=to_cursor(*wanted[limit - 1]) if more else None)
+
+    def _committed(self, session: Session, group: str) -> Table:
+        """What the group has committed, in topics that the session may describe."""
+        operations = self._broker.operations.offsets
+        committed = operations.committed(session, group)
+        return {name: offsets for name, offsets in committed.items() if operations.describable(session, name)}
 
     def _body(self, group: str, topic: str, index: int, found: CommittedOffset) -> CommittedBody:
         try:
@@ -70,36 +81,36 @@ class OffsetRoutes:
             pending=self._broker.groups.is_pending(group, topic, index),
         )
 
-    async def reset_offsets(self, group: GroupName, body: ResetBody) -> ResetAnswer:
+    async def reset_offsets(self, session: Asking, group: GroupName, body: ResetBody) -> ResetAnswer:
         """Move committed offsets, durably. With `topics`, a missing group is created."""
         if self._known.subscriptions is not None:
             await self._known.subscriptions.settled(group)
-        places = self._places(group, body)
+        places = self._places(session, group, body)
         self._check_unused(group)
-        committed = self._broker.groups.committed(group)
+        committed = self._committed(session, group)
         moves, turns = [], Turns()
         for topic, index in places:
             before = committed.get(topic, {}).get(index)
             moves.append(await self._move(topic, index, None if before is None else before.offset, body))
             await turns.pause()
         if not body.dry_run:
-            await self._commit(group, moves)
+            await self._commit(session, group, moves)
         return ResetAnswer(group=group, dry_run=body.dry_run, offsets=moves)
 
-    def _places(self, group: str, body: ResetBody) -> list[Place]:
+    def _places(self, session: Session, group: str, body: ResetBody) -> list[Place]:
         if body.topics is not None:
-            return sorted(self._named(body))
-        self._known.get(group)
-        committed = self._broker.groups.committed(group)
+            return sorted(self._named(session, body))
+        self._known.get(session, group)
+        committed = self._committed(session, group)
         places = [(topic, index) for topic, indexes in committed.items() for index in indexes]
         if not places:
             raise not_found(ErrorCode.GROUP_ID_NOT_FOUND, f"group {group[:249]} has no offsets: name topics")
         return sorted(place for place in places if self._exists(*place))
 
-    def _named(self, body: ResetBody) -> set[Place]:
+    def _named(self, session: Session, body: ResetBody) -> set[Place]:
         named: set[Place] = set()
         for wanted in body.topics or ():
-            topic = existing_topic(self._broker, wanted.topic)
+            topic = existing_topic(self._broker, session, wanted.topic)
             indexes = range(topic.partition_count) if wanted.partitions is None else wanted.partitions
             for index in indexes:
                 check_partition(topic, index)
@@ -142,15 +153,15 @@ class OffsetRoutes:
             wanted = OffsetSpec.LATEST if body.time is None else milliseconds(body.time)
         return await offset_or_end(partition, wanted, self._broker.record_worker, committed_only=False)
 
-    async def _commit(self, group: str, moves: list[MovedBody]) -> None:
+    async def _commit(self, session: Session, group: str, moves: list[MovedBody]) -> None:
         now_ms, changes = self._broker.clock.now_ms(), []
         for move in moves:
-            topic = existing_topic(self._broker, move.topic)
+            topic = existing_topic(self._broker, session, move.topic, Operation.READ)
             offset = CommittedOffset(move.after, NO_EPOCH, "", now_ms, topic_id=topic.topic_id)
             changes.append(OffsetChange(move.topic, move.partition, offset))
         await self._broker.groups.prepare()
         try:
-            await self._broker.groups.commit(group, NO_MEMBER, changes)
+            await self._broker.operations.offsets.commit(session, group, NO_MEMBER, changes)
         except KafkaError as error:
             raise _in_use(group, error) from error
 

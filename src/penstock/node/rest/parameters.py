@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 from typing import Annotated
 from urllib.parse import unquote
 
-from fastapi import Path, Query, Request
+from fastapi import Depends, Path, Query, Request
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from penstock.net.http.parameters import unknown_parameter
+from penstock.net.http.session_gate import session_of
 from penstock.node.rest.problems import invalid
+from penstock.security.session import Session
 
 MILLISECONDS_MAX = 253_402_300_799_999  # the last of the year 9999
 OFFSET_MAX = (1 << 63) - 1
@@ -23,6 +25,13 @@ def _decoded(value: object) -> object:
     """Paths come as they were sent. ValueError where they are not UTF-8."""
     return unquote(value, errors="strict") if isinstance(value, str) else value
 
+
+def _asking(request: Request) -> Session:
+    return session_of(request)
+
+
+Asking = Annotated[Session, Depends(_asking)]
+"""The session that asks. It is not in the query: the gate of the port has made it."""
 
 TopicName = Annotated[
     str,

@@ -34,6 +34,7 @@ class Meaning(NamedTuple):
     remedy: str
 
 
+_ASK: Final = "ask the administrator of the node for the right"
 _MEANINGS: Final = {
     _E.UNKNOWN_TOPIC_OR_PARTITION: Meaning(
         _S.NOT_FOUND, "there is no such topic or partition", "GET /api/v1/topics lists the topics"
@@ -58,6 +59,12 @@ _MEANINGS: Final = {
     _E.INVALID_PRODUCER_EPOCH: Meaning(_S.CONFLICT, "its producer went on", "look at it again before you abort it"),
     _E.POLICY_VIOLATION: Meaning(
         _S.FORBIDDEN, "the settings of this node do not allow it", "see `limits` in the settings of the node"
+    ),
+    _E.TOPIC_AUTHORIZATION_FAILED: Meaning(_S.FORBIDDEN, "you may not do that to this topic", _ASK),
+    _E.GROUP_AUTHORIZATION_FAILED: Meaning(_S.FORBIDDEN, "you may not do that to this group", _ASK),
+    _E.CLUSTER_AUTHORIZATION_FAILED: Meaning(_S.FORBIDDEN, "you may not do that to the cluster", _ASK),
+    _E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Meaning(
+        _S.FORBIDDEN, "you may not do that to this transactional id", _ASK
     ),
     _E.MESSAGE_TOO_LARGE: Meaning(
         _S.REQUEST_ENTITY_TOO_LARGE, "the message is too large", "raise max.message.bytes of the topic, or send less"

@@ -26,7 +26,7 @@ from penstock.model.topic_name import check_topic_name
 from penstock.node.rest.bodies import config_text
 from penstock.node.rest.documented import CONFLICT, FORBIDDEN, NOT_FOUND, Responses, created
 from penstock.node.rest.paging import index_after, name_after, to_cursor
-from penstock.node.rest.parameters import LIMIT, Cursor, Limit, PartitionIndex, TopicName
+from penstock.node.rest.parameters import LIMIT, Asking, Cursor, Limit, PartitionIndex, TopicName
 from penstock.node.rest.part import PREFIX
 from penstock.node.rest.problems import not_found
 from penstock.node.rest.topic_bodies import (
@@ -39,6 +39,8 @@ from penstock.node.rest.topic_bodies import (
     TopicsBody,
 )
 from penstock.runtime.turns import Turns
+from penstock.security.resources import Operation
+from penstock.security.session import Session
 
 _AT_ONCE = 1_000
 _NAMED = {"topic": "$response.body#/name"}
@@ -52,8 +54,9 @@ _CREATED: Responses = {
 }
 
 
-def existing_topic(broker: Broker, name: str) -> Topic:
-    topic = broker.topics.get(name)
+def existing_topic(broker: Broker, session: Session, name: str, operation: Operation = Operation.DESCRIBE) -> Topic:
+    """The topic, for what the session wants to do to it."""
+    topic = broker.operations.topics.find(session, name, operation)
     if topic is None:
         raise not_found(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name[:249]}")
     return topic
@@ -83,6 +86,7 @@ class TopicRoutes:
 
     async def list_topics(
         self,
+        session: Asking,
         limit: Limit = LIMIT,
         cursor: Cursor = None,
         internal: Annotated[bool, Query(description="The broker's own, too.")] = False,
@@ -94,10 +98,9 @@ class TopicRoutes:
         found: list[Topic] = []
         turns = Turns()
         while len(found) <= limit and (some := list(islice(names, _AT_ONCE))):
-            for name in some:
-                topic = self._broker.topics.get(name)
-                if topic is not None and contains in name and (internal or not topic.internal):
-                    found.append(topic)
+            topics = [topic for name in some if contains in name and (topic := self._broker.topics.get(name))]
+            wanted = (topic for topic in topics if internal or not topic.internal)
+            found += self._broker.operations.topics.visible(session, wanted)
             await turns.pause()
         more = len(found) > limit
         found = found[:limit]
@@ -105,7 +108,7 @@ class TopicRoutes:
             topics=[TopicBody.of(topic) for topic in found], next_cursor=to_cursor(found[-1].name) if more else None
         )
 
-    async def create_topic(self, body: NewTopicBody, response: Response) -> TopicBody:
+    async def create_topic(self, session: Asking, body: NewTopicBody, response: Response) -> TopicBody:
         """Create a topic. When this is answered, the topic is durable and visible to all clients."""
         new = NewTopic(
             name=body.name,
@@ -113,7 +116,7 @@ class TopicRoutes:
             replication_factor=DEFAULT if body.replication_factor is None else body.replication_factor,
             configs=[(name, config_text(value)) for name, value in body.configs.items()],
         )
-        (result,) = await self._broker.controller.topics.create([new], validate_only=body.validate_only)
+        (result,) = await self._broker.operations.topics.create(session, [new], validate_only=body.validate_only)
         if isinstance(result, KafkaError):
             raise result
         if body.validate_only:
@@ -122,23 +125,25 @@ class TopicRoutes:
             response.headers["Location"] = f"{PREFIX}/topics/{result.name}"
         return TopicBody.of(result)
 
-    async def describe_topic(self, topic: TopicName) -> TopicDetailsBody:
+    async def describe_topic(self, session: Asking, topic: TopicName) -> TopicDetailsBody:
         """A topic, its configs and its problems."""
-        found = existing_topic(self._broker, topic)
+        found = existing_topic(self._broker, session, topic)
         rows = () if self._subscriptions is None else self._subscriptions.all()
         names = sorted(row.name for row in rows if row.topic == found.name)
         return TopicDetailsBody.described(found, self._broker.partitions.offline_in(found), names)
 
-    async def delete_topic(self, topic: TopicName) -> None:
+    async def delete_topic(self, session: Asking, topic: TopicName) -> None:
         """Delete a topic and its messages. Requests that wait for it are answered at once."""
-        found = existing_topic(self._broker, topic)
-        (result,) = await self._broker.controller.topics.delete([found.topic_id])
-        if isinstance(result, KafkaError):
-            raise result
+        found = existing_topic(self._broker, session, topic)
+        (refusal,) = await self._broker.operations.topics.delete(session, [found])
+        if refusal is not None:
+            raise refusal
 
-    async def list_partitions(self, topic: TopicName, limit: Limit = LIMIT, cursor: Cursor = None) -> PartitionsBody:
+    async def list_partitions(
+        self, session: Asking, topic: TopicName, limit: Limit = LIMIT, cursor: Cursor = None
+    ) -> PartitionsBody:
         """Start, end and size on disk of each partition."""
-        found = existing_topic(self._broker, topic)
+        found = existing_topic(self._broker, session, topic)
         first = index_after(cursor) + 1
         indexes = range(first, min(first + limit, found.partition_count))
         bodies, turns = [], Turns()
@@ -148,17 +153,17 @@ class TopicRoutes:
         more = bool(indexes) and indexes[-1] + 1 < found.partition_count
         return PartitionsBody(topic=found.name, partitions=bodies, next_cursor=to_cursor(indexes[-1]) if more else None)
 
-    async def add_partitions(self, topic: TopicName, body: MorePartitionsBody) -> TopicBody:
+    async def add_partitions(self, session: Asking, topic: TopicName, body: MorePartitionsBody) -> TopicBody:
         """Add partitions. Messages stay where they are, so a key may go to another partition from now on."""
         check_topic_name(topic)
-        existing_topic(self._broker, topic)
-        grown = await self._broker.controller.topics.create_partitions(
-            topic, body.count, validate_only=body.validate_only
+        existing_topic(self._broker, session, topic)
+        grown = await self._broker.operations.topics.create_partitions(
+            session, topic, body.count, validate_only=body.validate_only
         )
         return TopicBody.of(grown)
 
-    async def describe_partition(self, topic: TopicName, partition: PartitionIndex) -> PartitionBody:
+    async def describe_partition(self, session: Asking, topic: TopicName, partition: PartitionIndex) -> PartitionBody:
         """Start, end and size on disk of one partition."""
-        found = existing_topic(self._broker, topic)
+        found = existing_topic(self._broker, session, topic)
         check_partition(found, partition)
         return PartitionBody.of(self._broker, found, partition)

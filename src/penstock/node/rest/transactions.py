@@ -23,10 +23,12 @@ from penstock.model.topic_partition import TopicPartition
 from penstock.node.rest.bodies import Answer, NextCursor, Question
 from penstock.node.rest.documented import CONFLICT, NOT_FOUND
 from penstock.node.rest.paging import first_names, name_after, to_cursor
-from penstock.node.rest.parameters import INDEX_MAX, LIMIT, OFFSET_MAX, Cursor, Limit, TransactionalId
+from penstock.node.rest.parameters import INDEX_MAX, LIMIT, OFFSET_MAX, Asking, Cursor, Limit, TransactionalId
 from penstock.node.rest.problems import not_found
 from penstock.node.rest.topics import check_partition, existing_topic
 from penstock.runtime.turns import Turns
+from penstock.security.resources import Operation
+from penstock.security.session import Session
 
 StateName = Literal[
     "Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead", "PrepareEpochFence"
@@ -89,6 +91,7 @@ class TransactionRoutes:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._transactions = broker.transactions
+        self._access = broker.access
         self.router = router = APIRouter(tags=["transactions"])
         router.get("/transactions")(self.list_transactions)
         router.get("/transactions/{transactional_id}", responses=NOT_FOUND)(self.describe_transaction)
@@ -99,12 +102,17 @@ class TransactionRoutes:
         )(self.abort_hanging)
 
     async def list_transactions(
-        self, limit: Limit = LIMIT, cursor: Cursor = None, state: States = None, open_for_ms: OpenFor = 0
+        self,
+        session: Asking,
+        limit: Limit = LIMIT,
+        cursor: Cursor = None,
+        state: States = None,
+        open_for_ms: OpenFor = 0,
     ) -> TransactionsBody:
         """Transactional ids, with the state of each."""
         if self._transactions.is_loading:
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        names = await first_names(self._names(state, open_for_ms), name_after(cursor), limit + 1)
+        names = await first_names(self._names(session, state, open_for_ms), name_after(cursor), limit + 1)
         found = []
         for name in names[:limit]:
             try:
@@ -115,19 +123,25 @@ class TransactionRoutes:
             transactions=found, next_cursor=to_cursor(names[limit - 1]) if len(names) > limit else None
         )
 
-    def _names(self, states: list[StateName] | None, open_for_ms: int) -> Iterator[str]:
+    def _names(self, session: Session, states: list[StateName] | None, open_for_ms: int) -> Iterator[str]:
         for value in self._transactions.all_transactions():
+            if not self._access.allows_transactional_id(session, Operation.DESCRIBE, value.transactional_id):
+                continue
             if states and value.state.shown_name not in states:
                 continue
             if not open_for_ms or (self._open_for_ms(value) or 0) >= open_for_ms:
                 yield value.transactional_id
 
-    async def describe_transaction(self, transactional_id: TransactionalId) -> TransactionBody:
+    async def describe_transaction(self, session: Asking, transactional_id: TransactionalId) -> TransactionBody:
         """State, producer and partitions of a transactional id."""
+        self._access.check_transactional_id(session, Operation.DESCRIBE, transactional_id)
         return self._body(self._find(transactional_id))
 
-    async def abort_transaction(self, transactional_id: TransactionalId, body: AbortBody) -> TransactionBody:
+    async def abort_transaction(
+        self, session: Asking, transactional_id: TransactionalId, body: AbortBody
+    ) -> TransactionBody:
         """Abort the open transaction and fence its producer. The decision is on disk when this is answered."""
+        self._access.check_transactional_id(session, Operation.WRITE, transactional_id)
         value = self._find(transactional_id)
         if value.identity != (body.producer_id, body.producer_epoch) or value.state is not TransactionState.ONGOING:
             raise KafkaError(
@@ -137,13 +151,15 @@ class TransactionRoutes:
             )
         return self._body(await self._transactions.abort(value))
 
-    async def list_hanging(self, limit: Limit = LIMIT) -> HangingsBody:
+    async def list_hanging(self, session: Asking, limit: Limit = LIMIT) -> HangingsBody:
         """Transactions that no coordinator knows; they hold back readers of committed messages until aborted."""
         if not self._transactions.knows_all:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         found: list[HangingBody] = []
         turns = Turns()
         for partition, each in self._transactions.hanging:
+            if not self._access.allows_topic(session, Operation.READ, partition.topic):
+                continue
             if len(found) == limit:
                 return HangingsBody(transactions=found, truncated=True)
             found.append(
@@ -159,9 +175,10 @@ class TransactionRoutes:
             await turns.pause()
         return HangingsBody(transactions=found, truncated=False)
 
-    async def abort_hanging(self, body: AbortHangingBody) -> None:
+    async def abort_hanging(self, session: Asking, body: AbortHangingBody) -> None:
         """Abort a transaction that no coordinator knows. Others are refused, so that no transaction ends in part."""
-        topic = existing_topic(self._broker, body.topic)
+        self._access.check_cluster(session, Operation.ALTER)
+        topic = existing_topic(self._broker, session, body.topic)
         check_partition(topic, body.partition)
         place = TopicPartition(body.topic, body.partition)
         try:

@@ -22,14 +22,17 @@ from penstock.bulk.problems import BulkError, Missing
 from penstock.model.batch_builder import NewRecord
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.net.http.server import WebApplication, add_problems, documented, problem
+from penstock.node.rest.parameters import Asking
 from penstock.node.test_endpoints.bodies import InjectBody, LoadBody, StatsBody, WrittenBody, written_body
 from penstock.node.test_endpoints.sqlite_load import load
 from penstock.node.test_endpoints.stats import stats
 from penstock.node.topic_writer import TopicWriter
+from penstock.security.resources import Operation
 
 PREFIX = "/test"
 BODY_BYTES_MAX = 16 << 20
 PROBLEMS = documented(HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.SERVICE_UNAVAILABLE)
+_FORBIDDEN = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 _NOT_FOUND = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,)
 _UNAVAILABLE = (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.THROTTLING_QUOTA_EXCEEDED)
 
@@ -45,11 +48,11 @@ def application(broker: Broker) -> FastAPI:
     add_problems(app, body_bytes_max=BODY_BYTES_MAX, what_there_is="see /test/docs for what there is")
 
     @app.post("/load-from-sqlite", responses=PROBLEMS)
-    async def load_from_sqlite(body: LoadBody) -> WrittenBody:
-        return await load(broker, body)
+    async def load_from_sqlite(session: Asking, body: LoadBody) -> WrittenBody:
+        return await load(broker, session, body)
 
     @app.post("/inject-messages", responses=PROBLEMS)
-    async def inject_messages(body: InjectBody) -> WrittenBody:
+    async def inject_messages(session: Asking, body: InjectBody) -> WrittenBody:
         records = [
             (
                 message.partition,
@@ -62,13 +65,14 @@ def application(broker: Broker) -> FastAPI:
             )
             for message in body.messages
         ]
-        writer = TopicWriter(broker, body.topic)
+        writer = TopicWriter(broker, session, body.topic)
         writer.check(records)
         await writer.write(records)
         return written_body(body.topic, writer)
 
     @app.get("/stats")
-    async def broker_stats() -> StatsBody:
+    async def broker_stats(session: Asking) -> StatsBody:
+        broker.access.check_cluster(session, Operation.DESCRIBE)
         return await stats(broker)
 
     return app
@@ -78,6 +82,8 @@ async def _refused(request: Request, error: Exception) -> Response:
     status = HTTPStatus.BAD_REQUEST
     if isinstance(error, Missing) or (isinstance(error, KafkaError) and error.code in _NOT_FOUND):
         status = HTTPStatus.NOT_FOUND
+    elif isinstance(error, KafkaError) and error.code in _FORBIDDEN:
+        status = HTTPStatus.FORBIDDEN
     elif isinstance(error, KafkaError) and error.code in _UNAVAILABLE:
         status = HTTPStatus.SERVICE_UNAVAILABLE
     return problem(status, str(error), request.url.path)

@@ -18,11 +18,12 @@ from penstock.bulk.rows import PieceLimits, Row
 from penstock.bulk.sqlite_source import SqliteSource
 from penstock.node.test_endpoints.bodies import LoadBody, WrittenBody, written_body
 from penstock.node.topic_writer import Placed, TopicWriter
+from penstock.security.session import Session
 
 PIECE = PieceLimits(rows=1_000, size_bytes=1 << 20)
 
 
-async def load(broker: Broker, body: LoadBody) -> WrittenBody:
+async def load(broker: Broker, session: Session, body: LoadBody) -> WrittenBody:
     """BulkError or KafkaError for what cannot be done."""
     path = await asyncio.to_thread(allowed_file, broker.settings.http.test_data_dir, body.file)
     with ThreadPoolExecutor(1, "test-load") as thread:  # one: it is SQLite's wish
@@ -30,7 +31,7 @@ async def load(broker: Broker, body: LoadBody) -> WrittenBody:
         pieces = _Pieces(path, body)
         try:
             await run(pieces.open)
-            writer = TopicWriter(broker, body.topic)
+            writer = TopicWriter(broker, session, body.topic)
             while piece := await run(pieces.next):
                 writer.check(piece)
             await run(pieces.open)

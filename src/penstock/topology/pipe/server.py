@@ -16,6 +16,8 @@ from penstock.cluster.partition import Partition
 from penstock.cluster.topics import TopicChange
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.runtime.turns import Turns
+from penstock.security.resources import Operation
+from penstock.security.session import Session
 from penstock.topology.pipe.reading import PullReader
 from penstock.topology.pipe.wire import PullAnswer, Pulled, PullRequest, Status, Wanted
 
@@ -60,12 +62,12 @@ class PipeServer:
 
     # --- topics ------------------------------------------------------------------------------------------------------
 
-    async def topics(self) -> dict[str, Any]:
-        """Everything but internal topics, as JSON has it."""
+    async def topics(self, session: Session) -> dict[str, Any]:
+        """Everything but internal topics, and topics that the session may not read, as JSON has it."""
         broker, turns = self._broker, Turns()
         version, listed = self.topics_version, []
         for topic in tuple(broker.topics.all()):
-            if topic.internal:
+            if topic.internal or not broker.access.allows_topic(session, Operation.READ, topic.name):
                 continue
             partitions: list[dict[str, Any]] = []
             for index in range(topic.partition_count):
@@ -88,13 +90,13 @@ class PipeServer:
 
     # --- records -----------------------------------------------------------------------------------------------------
 
-    async def pull(self, request: PullRequest) -> PullAnswer:
+    async def pull(self, session: Session, request: PullRequest) -> PullAnswer:
         """Waits for news. TooManyPulls if it would be one too many."""
         if self.pull_count >= self._settings.pulls_max:
             raise TooManyPulls(f"{self.pull_count} pulls are waiting, the limit")
         self.pull_count += 1
         try:
-            answer = await _Pull(self._broker, self, request).answer()
+            answer = await _Pull(self._broker, self, session, request).answer()
         finally:
             self.pull_count -= 1
         self.sent_bytes += sum(len(pulled.records) for pulled in answer.partitions)
@@ -110,8 +112,9 @@ class PipeServer:
 class _Pull:
     """One request between its arrival and its answer."""
 
-    def __init__(self, broker: Broker, server: PipeServer, request: PullRequest) -> None:
+    def __init__(self, broker: Broker, server: PipeServer, session: Session, request: PullRequest) -> None:
         self._broker = broker
+        self._session = session
         self._server = server
         self._request = request
         bytes_max = min(request.bytes_max, broker.settings.pipe.answer_bytes_max)
@@ -166,7 +169,9 @@ class _Pull:
     def _find(self, wanted: Wanted) -> Partition | Status:
         """The partition, or why there is none."""
         try:
-            return self._broker.partitions.find(wanted.topic, wanted.partition)
+            partition = self._broker.partitions.find(wanted.topic, wanted.partition)
+            self._broker.access.check_topic(self._session, Operation.READ, partition.topic)
+            return partition
         except KafkaError as error:
             return Status.UNAVAILABLE if error.code is ErrorCode.KAFKA_STORAGE_ERROR else Status.UNKNOWN
 

@@ -14,6 +14,9 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from penstock.model.errors import KafkaError
+from penstock.net.http.session_gate import session_in, session_of
+from penstock.security.access import Access
+from penstock.security.resources import Operation
 from penstock.topology.pipe.pipe import Pipe
 from penstock.topology.pipe.server import PipeServer, TooManyPulls
 from penstock.topology.pipe.wire import REQUEST_BYTES_MAX, WireError, decode_request, encode_answer
@@ -28,19 +31,21 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 
-def pipe_routes(server: PipeServer, pipe: Pipe) -> Callable[[], Iterable[BaseRoute]]:
+def pipe_routes(server: PipeServer, pipe: Pipe, access: Access) -> Callable[[], Iterable[BaseRoute]]:
     """For `HttpServer(parts=…)`: called where the web stack may be loaded."""
 
     def build() -> Iterable[BaseRoute]:
         from starlette.routing import Route
 
-        async def topics(_: Request) -> Response:
-            return _json(HTTPStatus.OK, await server.topics())
+        async def topics(request: Request) -> Response:
+            return _json(HTTPStatus.OK, await server.topics(session_of(request)))
 
-        async def status(_: Request) -> Response:
+        async def status(request: Request) -> Response:
+            access.check_cluster(session_of(request), Operation.DESCRIBE)
             return _json(HTTPStatus.OK, pipe.status())
 
         async def reset(request: Request) -> Response:
+            access.check_cluster(session_of(request), Operation.ALTER)
             name = request.query_params.get("topic")
             try:
                 return _json(HTTPStatus.OK, {"reset": await pipe.reset(name)})
@@ -80,7 +85,7 @@ class Records:
         except WireError as error:
             await _refuse(send, HTTPStatus.BAD_REQUEST, str(error))
             return
-        pulling = asyncio.ensure_future(self._server.pull(request))
+        pulling = asyncio.ensure_future(self._server.pull(session_in(scope), request))
         leaving = asyncio.ensure_future(_left(receive))
         try:
             await asyncio.wait((pulling, leaving), return_when=asyncio.FIRST_COMPLETED)

@@ -15,10 +15,14 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import APIRouter, FastAPI, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Request, Response
 
 from penstock import __version__
+from penstock.model.errors import KafkaError
 from penstock.net.http.server import PROBLEM_TYPE, WebApplication
+from penstock.net.http.session_gate import denied, on_cluster
+from penstock.security.access import Access
+from penstock.security.resources import Operation
 from penstock.topology.model import Topology
 from penstock.topology.registry.bodies import (
     NODE_ID_PATTERN,
@@ -48,7 +52,7 @@ CONFLICT = _problems(HTTPStatus.CONFLICT)
 NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "As it was."}}
 
 
-def registry_app(service: RegistryService) -> FastAPI:
+def registry_app(service: RegistryService, access: Access) -> FastAPI:
     """To be mounted at PREFIX."""
     app = WebApplication(
         title="Penstock registry",
@@ -57,22 +61,35 @@ def registry_app(service: RegistryService) -> FastAPI:
         responses=_problems(HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.SERVICE_UNAVAILABLE),
     )
     add_handlers(app)
-    app.include_router(_Routes(service).router)
+    app.add_exception_handler(KafkaError, denied)
+    app.include_router(_Routes(service, access).router)
     return app
 
 
 class _Routes:
     """The handlers; each is a method, so that FastAPI sees its types."""
 
-    def __init__(self, service: RegistryService) -> None:
+    def __init__(self, service: RegistryService, access: Access) -> None:
         self._service = service
+        by_node = [Depends(on_cluster(access, Operation.CLUSTER_ACTION))]
+        to_see = [Depends(on_cluster(access, Operation.DESCRIBE))]
+        to_change = [Depends(on_cluster(access, Operation.ALTER))]
         self.router = router = APIRouter()
-        router.post("/nodes", responses=CONFLICT, tags=["nodes"])(self.register)
-        router.get("/nodes/{nodeId}/topology", responses=UNKNOWN | CONFLICT | NOT_MODIFIED, tags=["nodes"])(self.poll)
-        router.get("/nodes", tags=["people"])(self.nodes)
-        router.get("/nodes/{nodeId}", responses=UNKNOWN, tags=["people"])(self.node)
-        router.put("/nodes/{nodeId}/parent", responses=UNKNOWN | CONFLICT, tags=["people"])(self.set_parent)
-        router.delete("/nodes/{nodeId}", status_code=204, responses=UNKNOWN, tags=["people"])(self.remove)
+        router.post("/nodes", dependencies=by_node, responses=CONFLICT, tags=["nodes"])(self.register)
+        router.get(
+            "/nodes/{nodeId}/topology",
+            dependencies=by_node,
+            responses=UNKNOWN | CONFLICT | NOT_MODIFIED,
+            tags=["nodes"],
+        )(self.poll)
+        router.get("/nodes", dependencies=to_see, tags=["people"])(self.nodes)
+        router.get("/nodes/{nodeId}", dependencies=to_see, responses=UNKNOWN, tags=["people"])(self.node)
+        router.put("/nodes/{nodeId}/parent", dependencies=to_change, responses=UNKNOWN | CONFLICT, tags=["people"])(
+            self.set_parent
+        )
+        router.delete("/nodes/{nodeId}", dependencies=to_change, status_code=204, responses=UNKNOWN, tags=["people"])(
+            self.remove
+        )
 
     async def register(self, body: RegistrationBody, request: Request, response: Response) -> TopologyBody:
         """A node says who it is, when it starts and after a 404."""

@@ -14,44 +14,51 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
+from penstock.model.errors import KafkaError
 from penstock.net.http.server import problem
+from penstock.net.http.session_gate import SessionGate, denied, session_of
 from penstock.observability.exposition import CONTENT_TYPE
+from penstock.security.access import Access
+from penstock.security.resources import Operation
 from penstock.topology.registry.api import PREFIX, registry_app
 from penstock.topology.registry.probe import RegistryProbe
 from penstock.topology.registry.service import RegistryService
 
 
-def registry_site(service: RegistryService) -> Starlette:
+def registry_site(service: RegistryService, access: Access) -> Starlette:
     metrics = CollectorRegistry(auto_describe=False)
     metrics.register(_Families(RegistryProbe(service)))
 
-    async def health(_: Request) -> Response:
+    async def health(request: Request) -> Response:
+        """The status for everybody, the details for sessions that may describe the cluster."""
         members = service.hierarchy.members.values()
-        body = {
-            "status": "ready" if service.problem is None else "not ready",
-            "problems": {"disk": service.problem} if service.problem is not None else {},
-            "nodes": len(members),
-            "live": sum(member.live for member in members),
-        }
+        body: dict[str, object] = {"status": "ready" if service.problem is None else "not ready"}
+        if access.allows_cluster(session_of(request), Operation.DESCRIBE):
+            body["problems"] = {"disk": service.problem} if service.problem is not None else {}
+            body["nodes"] = len(members)
+            body["live"] = sum(member.live for member in members)
         status = HTTPStatus.OK if service.problem is None else HTTPStatus.SERVICE_UNAVAILABLE
         return Response(json.dumps(body) + "\n", status_code=status, media_type="application/json")
 
     async def live(_: Request) -> Response:
         return Response('{"status": "live"}\n', media_type="application/json")
 
-    async def page(_: Request) -> Response:
+    async def page(request: Request) -> Response:
+        access.check_cluster(session_of(request), Operation.DESCRIBE)
         return Response(generate_latest(metrics), media_type=CONTENT_TYPE)
 
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/health", health),
             Route("/health/ready", health),
             Route("/health/live", live),
             Route("/metrics", page),
-            Mount(PREFIX, registry_app(service)),
+            Mount(PREFIX, registry_app(service, access)),
         ],
-        exception_handlers={HTTPException: _not_here},
+        exception_handlers={HTTPException: _not_here, KafkaError: denied},
     )
+    app.add_middleware(SessionGate, access=access)
+    return app
 
 
 async def _not_here(request: Request, error: Exception) -> Response:

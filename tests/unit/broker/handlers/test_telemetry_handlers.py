@@ -134,7 +134,7 @@ def test_clients_are_forgotten_with_their_connection(node: AdminBroker) -> None:
 
 
 def test_there_is_a_limit_to_subscriptions(node: AdminBroker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.broker.operations.config_targets.CLIENT_METRICS_SUBSCRIPTIONS_MAX", 1)
+    monkeypatch.setattr("penstock.broker.operations.config_changes.CLIENT_METRICS_SUBSCRIPTIONS_MAX", 1)
     subscribe(node, "one", metrics="a")
     subscribe(node, "one", metrics="b")
     resource = {"resource_type": CLIENT_METRICS, "resource_name": "two", "configs": []}

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -36,6 +37,7 @@ def handle(broker: Broker, request: AlterReplicaLogDirs) -> AlterReplicaLogDirsR
         for topic in directory.topics:
             if topic.partitions:
                 targets.setdefault(topic.name, {}).update(dict.fromkeys(topic.partitions, directory.path))
+    allowed = broker.access.allows_cluster(request.session, Operation.ALTER)
     reply = request.reply
     return reply.AlterReplicaLogDirsResponse(
         results=[
@@ -43,7 +45,10 @@ def handle(broker: Broker, request: AlterReplicaLogDirs) -> AlterReplicaLogDirsR
                 topic_name=name,
                 partitions=[
                     reply.AlterReplicaLogDirPartitionResult(
-                        partition_index=index, error_code=_result(broker, name, index, path)
+                        partition_index=index,
+                        error_code=_result(broker, name, index, path)
+                        if allowed
+                        else ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
                     )
                     for index, path in partitions.items()
                 ],

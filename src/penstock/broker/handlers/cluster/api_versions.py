@@ -44,7 +44,7 @@ def handle(broker: Broker, request: ApiVersions) -> bytes | ApiVersionsResponse:
         name, version = request.body.client_software_name, request.body.client_software_version
         if not (_SOFTWARE.fullmatch(name) and _SOFTWARE.fullmatch(version)):
             return request.reply.ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=())
-        request.channel.session = request.session.with_software(name, version)
+        request.channel.renew(request.session.with_software(name, version))
     wanted = (request.version, broker.telemetry.is_advertised)
     body = _encoded.get(wanted)
     if body is None:

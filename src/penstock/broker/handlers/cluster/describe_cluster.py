@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.broker.answers.authorized_operations import CLUSTER_OPERATIONS
+from penstock.broker.answers.authorized_operations import cluster_operations
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
 from penstock.protocol.kafka.topic_metadata import NOT_ASKED
@@ -59,7 +59,7 @@ def handle(broker: Broker, request: DescribeCluster) -> DescribeClusterResponse:
                 is_fenced=False,
             )
         ],
-        cluster_authorized_operations=CLUSTER_OPERATIONS if asked else NOT_ASKED,
+        cluster_authorized_operations=cluster_operations(broker.access, request.session) if asked else NOT_ASKED,
     )
 
 

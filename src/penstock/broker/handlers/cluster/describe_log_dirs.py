@@ -26,6 +26,7 @@ from penstock.config.settings import MEMORY
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.primitives import INT16, INT64, write_count, write_string
 from penstock.runtime.turns import Turns
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -40,6 +41,9 @@ UNKNOWN_BYTES = -1
 
 async def handle(broker: Broker, request: DescribeLogDirs) -> bytes:
     flexible = request.is_flexible
+    if not broker.access.allows_cluster(request.session, Operation.DESCRIBE):
+        code = INT16.pack(ErrorCode.CLUSTER_AUTHORIZATION_FAILED) if request.version >= 3 else b""
+        return array_answer(request, [], before=code)
     topics = [topic async for topic in _topics(broker, request, flexible)]
     total, usable = await _volume(broker)
     pieces = [INT16.pack(ErrorCode.NONE), write_string(str(broker.settings.node.data_dir.absolute()), flexible)]

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
 from penstock.model.ids import NO_TOPIC_ID
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -38,6 +39,10 @@ CLUSTER_METADATA: Final = "__cluster_metadata"
 
 
 def handle(broker: Broker, request: DescribeQuorum) -> DescribeQuorumResponse:
+    if not broker.access.allows_cluster(request.session, Operation.DESCRIBE):
+        return request.reply.DescribeQuorumResponse(
+            error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, error_message="", topics=[], nodes=[]
+        )
     asked = [(topic.topic_name, [each.partition_index for each in topic.partitions]) for topic in request.body.topics]
     known = asked == [(CLUSTER_METADATA, [0])]
     endpoint = broker.endpoint(request)

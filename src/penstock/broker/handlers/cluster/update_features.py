@@ -19,6 +19,7 @@ from penstock.broker.features import FEATURES
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
 from penstock.protocol.kafka.versioned import field
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -36,6 +37,8 @@ UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 
 def handle(broker: Broker, request: UpdateFeatures) -> UpdateFeaturesResponse:
     updates = request.body.feature_updates
+    if not broker.access.allows_cluster(request.session, Operation.ALTER):
+        return _answer(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None, ())
     for update in updates:
         problem = _problem(broker, update)
         if problem is not None:

@@ -22,6 +22,7 @@ from penstock.broker.quotas.entity import Entity as QuotaEntity
 from penstock.broker.quotas.entity import make_entity
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -40,8 +41,9 @@ async def handle(broker: Broker, request: AlterClientQuotas) -> AlterClientQuota
     alterations = [_alteration(entry) for entry in request.body.entries]
     results: dict[QuotaEntity, KafkaError | None]
     try:
+        broker.access.check_cluster(request.session, Operation.ALTER_CONFIGS)
         results = await broker.quotas.alter(alterations, validate_only=request.body.validate_only)
-    except KafkaError as error:  # the store: none of them was changed
+    except KafkaError as error:  # a missing right, or the store: none of them was changed
         results = {alteration.entity: error for alteration in alterations}
     return request.reply.AlterClientQuotasResponse(
         entries=[_result(request, entity, error) for entity, error in results.items()]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from penstock.broker.operations.config_targets import alter, answer_each
+from penstock.broker.answers.config_answers import answer_each
 from penstock.broker.request import Request
 from penstock.cluster.controller.config_changes import KeyLookup, replaced_configs
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 async def handle(broker: Broker, request: AlterConfigs) -> AlterConfigsResponse:
     async def replace(resource: AlterConfigsResource) -> None:
         configs = [(item.name, item.value) for item in resource.configs]
-        await alter(
-            broker,
+        await broker.operations.config_changes.alter(
+            request.session,
             (resource.resource_type, resource.resource_name),
             {name for name, _ in configs},
             functools.partial(_updated, configs),

@@ -23,6 +23,7 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import encode
 from penstock.protocol.kafka.primitives import INT16, write_string
 from penstock.runtime.turns import Turns
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 async def handle(broker: Broker, request: DescribeClientQuotas) -> bytes | DescribeClientQuotasResponse:
     components = [Component(item.entity_type, item.match_type, item.match) for item in request.body.components]
     try:
+        broker.access.check_cluster(request.session, Operation.DESCRIBE_CONFIGS)
         entities = broker.quotas.matching(components, strict=request.body.strict)
     except KafkaError as error:
         return request.reply.DescribeClientQuotasResponse(

@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from penstock.broker.answers.array_answer import array_answer
-from penstock.broker.operations.described_configs import described_configs
 from penstock.broker.request import Request
 from penstock.config.config_layers import DescribedConfig
 from penstock.model.errors import ErrorCode, KafkaError
@@ -52,7 +51,9 @@ def _result(broker: Broker, request: DescribeConfigs, resource: DescribeConfigsR
     code, message = ErrorCode.NONE, ""
     configs: Sequence[DescribedConfig] = ()
     try:
-        configs = described_configs(broker, resource.resource_type, resource.resource_name)
+        configs = broker.operations.config_descriptions.of_resource(
+            request.session, resource.resource_type, resource.resource_name
+        )
     except KafkaError as error:
         code, message = error.code, error.message or ""
     keys = resource.configuration_keys

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.broker.operations.config_targets import alter_incrementally, answer_each
+from penstock.broker.answers.config_answers import answer_each
 from penstock.broker.request import Request
 from penstock.cluster.controller.config_changes import ConfigChange
 
@@ -37,6 +37,8 @@ async def handle(broker: Broker, request: IncrementalAlterConfigs) -> Incrementa
     async def change(resource: AlterConfigsResource) -> None:
         changes = [ConfigChange(item.name, item.config_operation, item.value) for item in resource.configs]
         which = resource.resource_type, resource.resource_name
-        await alter_incrementally(broker, which, changes, validate_only=request.body.validate_only)
+        await broker.operations.config_changes.alter_incrementally(
+            request.session, which, changes, validate_only=request.body.validate_only
+        )
 
     return request.reply.IncrementalAlterConfigsResponse(responses=await answer_each(request, change))

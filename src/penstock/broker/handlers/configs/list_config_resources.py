@@ -18,6 +18,7 @@ from penstock.broker.request import Request
 from penstock.cluster.controller.config_changes import ResourceType
 from penstock.cluster.controller.configs_frontend import CLIENT_METRICS, GROUP
 from penstock.model.errors import ErrorCode
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -39,6 +40,10 @@ LISTED = (
 
 
 def handle(broker: Broker, request: ListConfigResources) -> ListConfigResourcesResponse:
+    if not broker.access.allows_cluster(request.session, Operation.DESCRIBE_CONFIGS):
+        return request.reply.ListConfigResourcesResponse(
+            error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, config_resources=()
+        )
     wanted = [ResourceType.CLIENT_METRICS]
     if request.version >= 1:
         asked = {ResourceType(kind) for kind in request.body.resource_types}

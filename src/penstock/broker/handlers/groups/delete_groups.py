@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 async def handle(broker: Broker, request: DeleteGroups) -> DeleteGroupsResponse:
     names = list(dict.fromkeys(request.body.groups_names))
-    codes = await asyncio.gather(*(_delete(broker, name) for name in names))
+    codes = await asyncio.gather(*(_delete(broker, request, name) for name in names))
     results = [
         request.reply.DeletableGroupResult(group_id=name, error_code=code)
         for name, code in zip(names, codes, strict=True)
@@ -34,9 +34,9 @@ async def handle(broker: Broker, request: DeleteGroups) -> DeleteGroupsResponse:
     return request.reply.DeleteGroupsResponse(results=results)
 
 
-async def _delete(broker: Broker, group_id: str) -> ErrorCode:
+async def _delete(broker: Broker, request: DeleteGroups, group_id: str) -> ErrorCode:
     try:
-        await broker.groups.delete_group(group_id)
+        await broker.operations.groups.delete(request.session, group_id)
     except KafkaError as error:
         return error.code
     return ErrorCode.NONE

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from penstock.broker.answers.authorized_operations import group_operations
 from penstock.broker.broker import Broker
 from penstock.broker.groups.description import GroupDescription
 from penstock.broker.groups.group_state import GroupState
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
     DescribeGroups = Request[DescribeGroupsRequest, DescribeGroupsBuilders]
 
-# Bits of the ACL operations a group knows: read 3, delete 6, describe 8, describe configs 10, alter configs 11.
-GROUP_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
 NOT_ASKED = -(1 << 31)
 
 
@@ -43,18 +42,18 @@ def handle(broker: Broker, request: DescribeGroups) -> DescribeGroupsResponse:
 
 def _describe(broker: Broker, request: DescribeGroups, group_id: str) -> DescribedGroup:
     try:
-        group = broker.groups.find(group_id)
+        group = broker.operations.groups.find(request.session, group_id)
     except KafkaError as error:
-        return _empty(request, group_id, error=error.code, state="")
+        return _empty(broker, request, group_id, error=error.code, state="")
     if group is not None:
-        return _found(request, group.describe())
+        return _found(broker, request, group.describe())
     if request.version >= 6:
         message = f"Group {group_id} not found."
-        return _empty(request, group_id, error=ErrorCode.GROUP_ID_NOT_FOUND, message=message)
-    return _empty(request, group_id)
+        return _empty(broker, request, group_id, error=ErrorCode.GROUP_ID_NOT_FOUND, message=message)
+    return _empty(broker, request, group_id)
 
 
-def _found(request: DescribeGroups, group: GroupDescription) -> DescribedGroup:
+def _found(broker: Broker, request: DescribeGroups, group: GroupDescription) -> DescribedGroup:
     is_stable = group.state is GroupState.STABLE
     members = [
         request.reply.DescribedGroupMember(
@@ -74,11 +73,12 @@ def _found(request: DescribeGroups, group: GroupDescription) -> DescribedGroup:
         protocol_type=group.protocol_type or "",
         protocol_data=(group.protocol_name or "") if is_stable else "",
         members=members,
-        authorized_operations=_operations(request),
+        authorized_operations=_operations(broker, request, group.group_id),
     )
 
 
 def _empty(
+    broker: Broker,
     request: DescribeGroups,
     group_id: str,
     *,
@@ -95,9 +95,11 @@ def _empty(
         protocol_type="",
         protocol_data="",
         members=(),
-        authorized_operations=NOT_ASKED if message is not None else _operations(request),
+        authorized_operations=NOT_ASKED if message is not None else _operations(broker, request, group_id),
     )
 
 
-def _operations(request: DescribeGroups) -> int:
-    return GROUP_OPERATIONS if field(request.body, "include_authorized_operations", False) else NOT_ASKED
+def _operations(broker: Broker, request: DescribeGroups, group_id: str) -> int:
+    if not field(request.body, "include_authorized_operations", False):
+        return NOT_ASKED
+    return group_operations(broker.access, request.session, group_id)

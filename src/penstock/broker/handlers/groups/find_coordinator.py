@@ -13,13 +13,14 @@ Version notes:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from penstock.broker.broker import Broker
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.net.endpoint import Endpoint
 from penstock.protocol.kafka.versioned import field
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.find_coordinator import FindCoordinatorBuilders, FindCoordinatorResponse
@@ -42,21 +43,47 @@ async def handle(broker: Broker, request: FindCoordinator) -> FindCoordinatorRes
             await (broker.groups if key_type == GROUP else broker.transactions).prepare()
         except KafkaError as error:
             code, message = ErrorCode.COORDINATOR_NOT_AVAILABLE, str(error)
-    is_found = code is ErrorCode.NONE
-    endpoint = broker.endpoint(request) if is_found else NOWHERE
-    node_id = broker.node_id if is_found else -1
     if request.version < 4:
+        place = _place(broker, request, code, key_type, request.body.key)
         return request.reply.FindCoordinatorResponse(
-            error_code=code,
+            error_code=place.code,
             error_message=message or "NONE",  # what Kafka says here, and only here
-            node_id=node_id,
-            host=endpoint.host,
-            port=endpoint.port,
+            node_id=place.node_id,
+            host=place.endpoint.host,
+            port=place.endpoint.port,
         )
-    coordinators = [
-        request.reply.Coordinator(
-            key=key, error_code=code, error_message=message, node_id=node_id, host=endpoint.host, port=endpoint.port
+    coordinators = []
+    for key in request.body.coordinator_keys:
+        place = _place(broker, request, code, key_type, key)
+        coordinators.append(
+            request.reply.Coordinator(
+                key=key,
+                error_code=place.code,
+                error_message=message,
+                node_id=place.node_id,
+                host=place.endpoint.host,
+                port=place.endpoint.port,
+            )
         )
-        for key in request.body.coordinator_keys
-    ]
     return request.reply.FindCoordinatorResponse(coordinators=coordinators)
+
+
+class _Place(NamedTuple):
+    """The coordinator of one key, or the error."""
+
+    code: ErrorCode
+    node_id: int
+    endpoint: Endpoint
+
+
+def _place(broker: Broker, request: FindCoordinator, code: ErrorCode, key_type: int, key: str) -> _Place:
+    try:
+        if code is not ErrorCode.NONE:
+            raise KafkaError(code)
+        if key_type == GROUP:
+            broker.access.check_group(request.session, Operation.DESCRIBE, key)
+        else:
+            broker.access.check_transactional_id(request.session, Operation.DESCRIBE, key)
+    except KafkaError as error:
+        return _Place(error.code, -1, NOWHERE)
+    return _Place(ErrorCode.NONE, broker.node_id, broker.endpoint(request))

@@ -18,6 +18,7 @@ from penstock.broker.groups.claim import Identity
 from penstock.broker.request import Request
 from penstock.model.errors import KafkaError
 from penstock.protocol.kafka.versioned import field
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.heartbeat import HeartbeatBuilders, HeartbeatResponse
@@ -30,6 +31,7 @@ def handle(broker: Broker, request: Heartbeat) -> HeartbeatResponse:
     body = request.body
     who = Identity(body.member_id, field(body, "group_instance_id"))
     try:
+        broker.access.check_group(request.session, Operation.READ, request.body.group_id)
         code = broker.groups.classic.heartbeat(body.group_id, who, body.generation_id)
     except KafkaError as error:
         code = error.code

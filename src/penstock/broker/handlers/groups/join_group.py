@@ -25,6 +25,7 @@ from penstock.broker.request import Request
 from penstock.model.errors import KafkaError
 from penstock.protocol.kafka.messages import milliseconds
 from penstock.protocol.kafka.versioned import field
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.join_group import JoinGroupBuilders, JoinGroupResponse
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 async def handle(broker: Broker, request: JoinGroup) -> JoinGroupResponse:
     try:
+        broker.access.check_group(request.session, Operation.READ, request.body.group_id)
         answer = await broker.groups.classic.join(request.body.group_id, _request(request))
     except KafkaError as error:
         answer = JoinAnswer(error=error.code)

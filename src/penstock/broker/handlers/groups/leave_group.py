@@ -18,6 +18,7 @@ from penstock.broker.broker import Broker
 from penstock.broker.groups.claim import Identity
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.leave_group import LeaveGroupBuilders, LeaveGroupResponse
@@ -33,6 +34,7 @@ async def handle(broker: Broker, request: LeaveGroup) -> LeaveGroupResponse:
     else:
         leaving = [Identity(item.member_id, item.group_instance_id) for item in request.body.members]
     try:
+        broker.access.check_group(request.session, Operation.READ, request.body.group_id)
         codes = await broker.groups.classic.leave(request.body.group_id, leaving)
     except KafkaError as error:
         if error.code is not ErrorCode.UNKNOWN_MEMBER_ID:

@@ -41,7 +41,7 @@ def handle(broker: Broker, request: ListGroups) -> ListGroupsResponse:
                     group_state=group.state.value,
                     group_type=group.group_type.value,
                 )
-                for group in broker.groups.all_groups()
+                for group in broker.operations.groups.visible(request.session)
                 if (not states or group.state.value.lower() in states)
                 and (not types or group.group_type.value in types)
             ]

@@ -26,6 +26,7 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP, TopicId
 from penstock.protocol.kafka.messages import milliseconds
 from penstock.protocol.kafka.versioned import field
+from penstock.security.resources import Operation
 
 Key = str | TopicId | None
 
@@ -50,9 +51,18 @@ async def handle(broker: Broker, request: OffsetCommit) -> OffsetCommitResponse:
     missing = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     rows: Rows = {}
     known: Known = []
+    may_commit = broker.access.allows_group(request.session, Operation.READ, request.body.group_id)
     for wanted in request.body.topics:
         key: Key = wanted.topic_id if by_id else wanted.name
         topic = broker.topics.get_by_id(wanted.topic_id) if by_id else broker.topics.get(wanted.name)
+        refusal = ErrorCode.NONE if may_commit else ErrorCode.GROUP_AUTHORIZATION_FAILED
+        name = topic.name if topic is not None else None if by_id else wanted.name
+        if may_commit and name is not None and not broker.operations.offsets.readable(request.session, name):
+            refusal = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        if refusal is not ErrorCode.NONE:
+            for item in wanted.partitions:
+                _add(request, rows, key, item.partition_index, refusal)
+            continue
         count = 0 if topic is None else topic.partition_count
         existing = [item for item in wanted.partitions if 0 <= item.partition_index < count]
         unknown = missing if topic is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -34,14 +34,17 @@ async def handle(broker: Broker, request: OffsetDelete) -> OffsetDeleteResponse:
     for wanted in request.body.topics:
         topic = broker.topics.get(wanted.name)
         count = 0 if topic is None else topic.partition_count
+        readable = broker.operations.offsets.readable(request.session, wanted.name)
         for item in wanted.partitions:
             index = item.partition_index
-            if 0 <= index < count:
+            if not readable:
+                codes[wanted.name, index] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            elif 0 <= index < count:
                 existing.append((wanted.name, index))
             else:
                 codes[wanted.name, index] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     try:
-        codes |= await broker.groups.delete_offsets(request.body.group_id, existing)
+        codes |= await broker.operations.offsets.delete(request.session, request.body.group_id, existing)
     except KafkaError as error:
         return reply.OffsetDeleteResponse(error_code=error.code, topics=())
     topics: dict[str, list[OffsetDeleteResponsePartition]] = {}

@@ -65,7 +65,7 @@ def _fetch(
     broker: Broker, request: OffsetFetch, body: OffsetFetchRequest | OffsetFetchRequestGroup
 ) -> tuple[ErrorCode, list[Entity]]:
     try:
-        committed = broker.groups.committed(body.group_id)
+        committed = broker.operations.offsets.committed(request.session, body.group_id)
     except KafkaError as error:
         return error.code, []
     is_unstable = _unstable(broker, request, body.group_id)
@@ -82,6 +82,8 @@ def _fetch(
             code = ErrorCode.UNKNOWN_TOPIC_ID if topic is None else ErrorCode.NONE
             offsets = {} if topic is None else committed.get(topic.name, {})
         name = wanted.name if request.version < 10 else "" if topic is None else topic.name
+        if name and not broker.operations.offsets.describable(request.session, name):
+            code, offsets = ErrorCode.TOPIC_AUTHORIZATION_FAILED, {}
         unstable = {index for index in wanted.partition_indexes if is_unstable(name, index)}
         topics.append(_topic(request, wanted, topic, wanted.partition_indexes, offsets, code, unstable))
     return ErrorCode.NONE, topics
@@ -101,6 +103,8 @@ def _everything(
 ) -> list[Entity]:
     topics = []
     for name, offsets in committed.items():
+        if not broker.operations.offsets.describable(request.session, name):
+            continue
         topic = broker.topics.get(name)
         if topic is not None or request.version < 10:  # without a topic there is no id to say
             unstable = {index for index in offsets if is_unstable(name, index)}

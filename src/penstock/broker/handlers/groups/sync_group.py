@@ -20,6 +20,7 @@ from penstock.broker.groups.classic.exchange import SyncAnswer, SyncRequest
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.versioned import field
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.sync_group import SyncGroupBuilders, SyncGroupResponse
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 async def handle(broker: Broker, request: SyncGroup) -> SyncGroupResponse:
     try:
+        broker.access.check_group(request.session, Operation.READ, request.body.group_id)
         answer = await _sync(broker, request)
     except KafkaError as error:
         answer = SyncAnswer(error=error.code)

@@ -20,6 +20,7 @@ from penstock.broker.request import Request
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import INTERNAL_NAMES
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -55,6 +56,7 @@ async def _result(
 ) -> DeleteRecordsPartitionResult:
     code, low_watermark = ErrorCode.NONE, NO_OFFSET
     try:
+        broker.access.check_topic(request.session, Operation.DELETE, topic)
         if topic in INTERNAL_NAMES:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
         low_watermark = await _delete(broker.partitions.get(topic, index), offset)

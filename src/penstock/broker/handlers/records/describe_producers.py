@@ -17,6 +17,7 @@ from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import check_topic_name
 from penstock.runtime.turns import Turns
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -45,6 +46,7 @@ async def handle(broker: Broker, request: DescribeProducers) -> DescribeProducer
 def _partition(broker: Broker, request: DescribeProducers, topic: str, index: int) -> PartitionResponse:
     code, message, producers = ErrorCode.NONE, None, []
     try:
+        broker.access.check_topic(request.session, Operation.READ, topic)
         check_topic_name(topic)
         if topic not in broker.topics:
             message = "This server does not host this topic-partition."

@@ -60,7 +60,7 @@ def handle(broker: Broker, request: AnyRequest) -> Reply:
         refused = refuse_isolation(broker, body, version, session)
         if refused is not None:
             return Reply.now(refused)
-    return _Fetch(broker, body, version, session, meter).start()
+    return _Fetch(broker, request, body, session, meter).start()
 
 
 class _Fetch:
@@ -92,20 +92,20 @@ class _Fetch:
     def __init__(
         self,
         broker: Broker,
+        asked: AnyRequest,
         request: FetchRequest,
-        version: int,
         session: FetchSession | None,
         meter: FetchMeter | None,
     ) -> None:
         self._broker = broker
         self._meter = meter
         self._request = request
-        self._version = version
+        self._version = asked.version
         self._session = session
         self._full = session is None or request.session_epoch == 0
         self._wanted = distinct(request.partitions) if session is None else session.wanted()
         names = session.names if session is not None and session.by_id else None
-        self._finder = FetchTargets(broker, request, names)
+        self._finder = FetchTargets(broker, asked.session, request, names)
         self._targets: list[FetchTarget] = []
         self._answers: list[FetchedPartition] = []
         self._reply: Reply | None = None

@@ -26,6 +26,7 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.fetch import ISOLATION_LEVELS
 from penstock.protocol.kafka.versioned import field
 from penstock.runtime.turns import Turns
+from penstock.security.resources import Operation
 from penstock.storage.interface import TimestampOffset
 
 if TYPE_CHECKING:
@@ -106,7 +107,9 @@ async def _find(
             raise KafkaError(ErrorCode.INVALID_REQUEST)
         if item.timestamp < 0 and request.version < _FIRST_VERSION.get(item.timestamp, 1 << 15):
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
-        partition = broker.partitions.get(topic, item.partition_index)
+        partition = broker.operations.records.partition(
+            request.session, Operation.DESCRIBE, topic, item.partition_index
+        )
         if partition.failed:
             raise KafkaError(partition.failure)
         partition.check_epoch(field(item, "current_leader_epoch", -1))

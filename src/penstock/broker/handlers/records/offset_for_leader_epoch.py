@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from penstock.broker.broker import Broker
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.offset_for_leader_epoch import (
@@ -52,7 +53,8 @@ def _end_of_epoch(
 ) -> EpochEndOffset:
     code, epoch, end = ErrorCode.NONE, -1, -1
     try:
-        partition = broker.partitions.get(topic, item.partition)
+        records = broker.operations.records
+        partition = records.partition(request.session, Operation.DESCRIBE, topic, item.partition)
         if partition.failed:
             raise KafkaError(partition.failure)
         partition.check_epoch(item.current_leader_epoch)

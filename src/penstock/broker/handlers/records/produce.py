@@ -22,9 +22,9 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from time import perf_counter
 
 from penstock.broker.broker import Broker
+from penstock.broker.produce.append import append_batch
 from penstock.broker.produce.refusal import named_records, refuse
 from penstock.broker.produce.repeat_path import ZSTD_VERSION, RepeatPath
 from penstock.broker.produce.transactional import ADDING_VERSION, is_unknown_start, join_transaction
@@ -58,6 +58,7 @@ from penstock.protocol.kafka.produce import (
     encode_response,
 )
 from penstock.protocol.kafka.repeated_produce import RepeatedProduce
+from penstock.security.resources import Operation
 from penstock.storage.interface import LogConfig
 
 UNUSUAL_BITS = TRANSACTIONAL_BIT | LOG_APPEND_TIME_BIT
@@ -84,11 +85,11 @@ def handle(broker: Broker, request: AnyRequest) -> Reply:
     produce.append()
     if body.acks == 0:
         return Reply.now(produce.unanswered())
-    if produce.plain_partition is not None:
+    if produce.plain_partition is not None and request.session.authenticated:
         repeated = RepeatedProduce.of(request.frame, request.version, body)
         if repeated is not None:
             channel.repeat_path = RepeatPath(
-                broker, produce.plain_partition, repeated, request.client_id, body.transactional_id, body.acks
+                broker, produce.plain_partition, repeated, request.session, body.transactional_id, body.acks
             )
     return produce.when_acknowledged()
 
@@ -118,14 +119,14 @@ class _Produce:
     """One request between its arrival and its answer."""
 
     __slots__ = (
-        "_acks", "_broker", "_budget", "_client_id", "_errors_left", "_failure", "_has_transactional", "_parts",
-        "_reply", "_results", "_transactional_id", "_version", "_waiting", "_written", "unchecked",
+        "_acks", "_broker", "_budget", "_errors_left", "_failure", "_has_transactional", "_parts", "_reply",
+        "_results", "_session", "_transactional_id", "_version", "_waiting", "_written", "unchecked",
     )  # fmt: skip
 
     def __init__(self, broker: Broker, request: AnyRequest, transactional_id: str | None, acks: int) -> None:
         self._broker = broker
         self._version = request.version
-        self._client_id = request.client_id
+        self._session = request.session
         self._transactional_id = transactional_id
         self._acks = acks
         self._has_transactional = False
@@ -156,7 +157,7 @@ class _Produce:
         part = _Part(data)
         self._parts.append(part)
         try:
-            part.partition = self._broker.partitions.find(data.topic, data.partition)
+            part.partition = self._find(data)
             self._check_header(part, transactional_id)
         except KafkaError as error:
             unknown_codec = error.code is ErrorCode.UNKNOWN_SERVER_ERROR
@@ -172,6 +173,16 @@ class _Produce:
             else:
                 part.check = check
                 self.unchecked.append(part)
+
+    def _find(self, data: PartitionData) -> Partition:
+        """The partition to write to; a session without the right is not told whether it exists."""
+        access = self._broker.access
+        if isinstance(data.topic, str):
+            access.check_topic(self._session, Operation.WRITE, data.topic)
+        partition = self._broker.partitions.find(data.topic, data.partition)
+        if not isinstance(data.topic, str):
+            access.check_topic(self._session, Operation.WRITE, partition.topic)
+        return partition
 
     def _check_header(self, part: _Part, transactional_id: str | None) -> None:
         records = part.data.records
@@ -192,6 +203,8 @@ class _Produce:
         if part.header.is_transactional:
             if transactional_id is None:
                 raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+            if not self._has_transactional:
+                self._broker.access.check_transactional_id(self._session, Operation.WRITE, transactional_id)
             self._has_transactional = True
         if part.header.is_log_append_time:
             part.partition.check_stamped(part.header, self._broker.clock.now_ms())
@@ -312,17 +325,13 @@ class _Produce:
         data, partition, batch = part.data, part.partition, part.batch
         if partition.deleted:  # since it was found
             raise KafkaError(partition.failure)
-        started = perf_counter()
-        appended = partition.append(batch, part.header, now_ms)
+        appended = append_batch(self._broker, partition, batch, part.header, now_ms)
         self._written.append((len(self._results), partition, appended.last_offset))
         self._results.append(
             PartitionResult(
                 data.topic, data.partition, 0, appended.base_offset, appended.append_time_ms, partition.log_start
             )
         )
-        if not appended.duplicate:
-            self._broker.metrics.appended(perf_counter() - started, len(batch))
-            self._broker.metrics.produced(part.header.record_count, len(batch))
 
     def _refuse(self, part: _Part, error: KafkaError) -> None:
         data = part.data
@@ -331,12 +340,13 @@ class _Produce:
             named = named_records(error, part.batch, part.header, self._budget, self._errors_left)
             self._errors_left -= len(named)
         partition = getattr(part, "partition", None)
-        self._results.append(refuse(self._broker, self._client_id, data.topic, data.partition, error, partition, named))
+        client_id = self._session.client_id
+        self._results.append(refuse(self._broker, client_id, data.topic, data.partition, error, partition, named))
 
     def refuse_all(self, request: ProduceRequest, error: KafkaError) -> Reply:
         """One batch makes the whole request fail, and nothing of it is stored."""
         data = self._parts[-1].data
-        result = refuse(self._broker, self._client_id, data.topic, data.partition, error, None)
+        result = refuse(self._broker, self._session.client_id, data.topic, data.partition, error, None)
         self._results = [result._replace(topic=each.topic, partition=each.partition) for each in request.partitions]
         return Reply.now([encode_response(self._results, self._version)]) if request.acks else Reply.close()
 

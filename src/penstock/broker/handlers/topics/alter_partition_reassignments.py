@@ -19,6 +19,7 @@ from penstock.cluster.controller.new_topic import check_assignment
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import milliseconds
 from penstock.protocol.kafka.versioned import field
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 
 
 def handle(broker: Broker, request: AlterPartitionReassignments) -> AlterPartitionReassignmentsResponse:
+    if not broker.access.allows_cluster(request.session, Operation.ALTER):
+        return request.reply.AlterPartitionReassignmentsResponse(
+            error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, error_message=None, responses=()
+        )
     timed_out = milliseconds(request.body.timeout) <= 0
     return request.reply.AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=field(request.body, "allow_replication_factor_change", True),

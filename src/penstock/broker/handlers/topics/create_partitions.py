@@ -57,7 +57,8 @@ async def _grow(
     if milliseconds(request.body.timeout) <= 0:
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     assignments = topic.assignments
-    await broker.controller.topics.create_partitions(
+    await broker.operations.topics.create_partitions(
+        request.session,
         topic.name,
         topic.count,
         None if assignments is None else [item.broker_ids for item in assignments],

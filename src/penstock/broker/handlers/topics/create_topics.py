@@ -26,6 +26,7 @@ from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import encode, milliseconds
 from penstock.runtime.turns import Turns
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -50,7 +51,9 @@ async def handle(broker: Broker, request: CreateTopics) -> bytes:
         else:
             wanted.append(_new_topic(topic))
     admit = mutation_quota(broker, request, strict_from=6)
-    created = await broker.controller.topics.create(wanted, validate_only=request.body.validate_only, admit=admit)
+    created = await broker.operations.topics.create(
+        request.session, wanted, validate_only=request.body.validate_only, admit=admit
+    )
     results.update((new.name, result) for new, result in zip(wanted, created, strict=True))
     encoded = []
     turns = Turns()
@@ -82,8 +85,10 @@ def _result(broker: Broker, request: CreateTopics, name: str, result: Topic | Ka
             replication_factor=-1,
             configs=(),
         )
-    configs = []
-    if request.version >= 5:
+    configs, config_code = [], ErrorCode.NONE
+    if request.version >= 5 and not broker.access.allows_topic(request.session, Operation.DESCRIBE_CONFIGS, name):
+        config_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    elif request.version >= 5:
         configs = [
             reply.CreatableTopicConfigs(
                 name=config.name,
@@ -99,6 +104,7 @@ def _result(broker: Broker, request: CreateTopics, name: str, result: Topic | Ka
         topic_id=result.topic_id,
         error_code=ErrorCode.NONE,
         error_message=None,
+        topic_config_error_code=config_code,
         num_partitions=result.partition_count,
         replication_factor=1,
         configs=configs,

@@ -22,6 +22,7 @@ from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import TopicId
 from penstock.protocol.kafka.messages import milliseconds
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -60,9 +61,8 @@ async def handle(broker: Broker, request: DeleteTopics) -> DeleteTopicsResponse:
         except KafkaError as error:
             results[wanted] = error
     admit = mutation_quota(broker, request, strict_from=5)
-    deleted = await broker.controller.topics.delete([topic.topic_id for topic in targets.values()], admit=admit)
-    for wanted, result in zip(targets, deleted, strict=True):
-        results[wanted] = result if isinstance(result, KafkaError) else None
+    deleted = await broker.operations.topics.delete(request.session, list(targets.values()), admit=admit)
+    results.update(zip(targets, deleted, strict=True))
     return request.reply.DeleteTopicsResponse(
         responses=[
             _response(request, wanted, targets.get(wanted) or _twin(broker, wanted, counts), error)
@@ -99,6 +99,8 @@ def _target(
     if milliseconds(request.body.timeout) <= 0:
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     if topic is None:
+        if name is not None:  # whether there is such a topic is not told to a session without the right
+            broker.access.check_cluster_or_topic(request.session, Operation.DELETE, name)
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name is not None else ErrorCode.UNKNOWN_TOPIC_ID
         raise KafkaError(code, _MESSAGES[code])
     return topic

@@ -17,13 +17,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from penstock.broker.answers.authorized_operations import TOPIC_OPERATIONS
+from penstock.broker.answers.authorized_operations import topic_operations
 from penstock.broker.request import Request
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode
 from penstock.model.topic_name import INTERNAL_NAMES, is_topic_name
 from penstock.protocol.kafka.topic_metadata import NOT_ASKED, topic_partitions_writer
 from penstock.runtime.turns import Turns
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -52,16 +53,20 @@ async def handle(broker: Broker, request: DescribeTopicPartitions) -> bytes:
     turns = Turns()
     for name in _names(broker, named, start):
         await turns.pause()
+        if not broker.access.allows_topic(request.session, Operation.DESCRIBE, name):
+            if named:
+                topics.append(_failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED, NOT_ASKED))
+            continue
         topic = broker.topics.get(name)
         if topic is None:
             known = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_topic_name(name) else ErrorCode.INVALID_TOPIC_EXCEPTION
-            topics.append(_failed(name, known))
+            topics.append(_failed(name, known, topic_operations(broker.access, request.session, name)))
             continue
         first = cursor.partition_index if cursor is not None and name == cursor.topic_name else 0
         if room == 0:
             return _answer(topics, (name, first))
         indexes = range(min(first, topic.partition_count), topic.partition_count)[:room]
-        topics.append(_encoded(broker, topic, indexes))
+        topics.append(_encoded(broker, request, topic, indexes))
         room -= len(indexes)
         if indexes.stop < topic.partition_count:
             return _answer(topics, (name, indexes.stop))
@@ -78,7 +83,7 @@ def _answer(topics: list[bytes], next_cursor: tuple[str, int] | None) -> bytes:
     return topic_partitions_writer().describe_topic_partitions(topics, next_cursor)
 
 
-def _encoded(broker: Broker, topic: Topic, indexes: range) -> bytes:
+def _encoded(broker: Broker, request: DescribeTopicPartitions, topic: Topic, indexes: range) -> bytes:
     writer = topic_partitions_writer()
     return writer.topic(
         name=topic.name,
@@ -90,10 +95,10 @@ def _encoded(broker: Broker, topic: Topic, indexes: range) -> bytes:
             leader_epoch=broker.partitions.leader_epoch(topic),
             offline=broker.partitions.offline_in(topic),
         ),
-        operations=TOPIC_OPERATIONS,
+        operations=topic_operations(broker.access, request.session, topic.name),
     )
 
 
-def _failed(name: str, code: ErrorCode, operations: int = TOPIC_OPERATIONS) -> bytes:
+def _failed(name: str, code: ErrorCode, operations: int) -> bytes:
     internal = name in INTERNAL_NAMES
     return topic_partitions_writer().topic(error=code, name=name, internal=internal, operations=operations)

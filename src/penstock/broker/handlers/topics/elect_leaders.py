@@ -18,6 +18,7 @@ from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import milliseconds
 from penstock.protocol.kafka.versioned import field
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -36,7 +37,9 @@ ELECTION_TYPES = (0, 1)
 def handle(broker: Broker, request: ElectLeaders) -> ElectLeadersResponse:
     election_type = field(request.body, "election_type", 0)
     refusal = None
-    if election_type not in ELECTION_TYPES:
+    if not broker.access.allows_cluster(request.session, Operation.ALTER):
+        refusal = KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    elif election_type not in ELECTION_TYPES:
         refusal = KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown election type {election_type}")
     elif milliseconds(request.body.timeout) <= 0:
         refusal = KafkaError(ErrorCode.REQUEST_TIMED_OUT)

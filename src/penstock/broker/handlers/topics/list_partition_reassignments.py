@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -27,4 +28,6 @@ if TYPE_CHECKING:
 
 
 def handle(broker: Broker, request: ListPartitionReassignments) -> ListPartitionReassignmentsResponse:
-    return request.reply.ListPartitionReassignmentsResponse(error_code=ErrorCode.NONE, error_message=None, topics=())
+    allowed = broker.access.allows_cluster(request.session, Operation.DESCRIBE)
+    code = ErrorCode.NONE if allowed else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    return request.reply.ListPartitionReassignmentsResponse(error_code=code, error_message=None, topics=())

@@ -23,7 +23,7 @@ import logging
 from collections.abc import Awaitable, Iterable
 from typing import TYPE_CHECKING
 
-from penstock.broker.answers.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
+from penstock.broker.answers.authorized_operations import cluster_operations, topic_operations
 from penstock.broker.quotas.mutations import mutation_quota
 from penstock.broker.request import Request
 from penstock.cluster.controller.new_topic import NewTopic
@@ -34,6 +34,7 @@ from penstock.observability.repeats import Repeats
 from penstock.protocol.kafka.topic_metadata import NOT_ASKED, BrokerAddress, metadata_writer
 from penstock.protocol.kafka.versioned import field
 from penstock.runtime.turns import Turns
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -52,7 +53,7 @@ TOPICS_AT_ONCE = 64
 def handle(broker: Broker, request: Metadata) -> bytes | Awaitable[bytes]:
     asked = request.body.topics
     if asked is None or (request.version == 0 and not asked):
-        topics: list[Topic | bytes] = list(broker.topics.all())
+        topics: list[Topic | bytes] = [*broker.operations.topics.visible(request.session)]
     elif request.version < 12 and any(topic.name is None or field(topic, "topic_id") is not None for topic in asked):
         return _refused(request, asked, ErrorCode.INVALID_REQUEST)
     elif any(topic.name is None for topic in asked) and not _by_id(asked):
@@ -91,7 +92,8 @@ def _creatable(broker: Broker, request: Metadata, asked: Iterable[MetadataReques
     if not broker.settings.topics.auto_create or not field(request.body, "allow_auto_topic_creation", True):
         return []
     names = (topic.name for topic in asked if field(topic, "topic_id") is None and topic.name is not None)
-    return [name for name in dict.fromkeys(names) if name not in broker.topics and is_topic_name(name)]
+    missing = [name for name in dict.fromkeys(names) if name not in broker.topics and is_topic_name(name)]
+    return [name for name in missing if broker.operations.topics.may_create(request.session, name)]
 
 
 async def _create(broker: Broker, request: Metadata, names: list[str]) -> None:
@@ -123,6 +125,10 @@ def _resolve(broker: Broker, request: Metadata, asked: Iterable[MetadataRequestT
         if by_id and topic_id is None:
             continue
         topic = broker.topics.get_by_id(topic_id) if topic_id is not None else broker.topics.get(wanted.name or "")
+        name = wanted.name if topic is None else topic.name
+        if name is not None and not broker.access.allows_topic(request.session, Operation.DESCRIBE, name):
+            found[topic_id or name] = _failed(broker, request, ErrorCode.TOPIC_AUTHORIZATION_FAILED, wanted)
+            continue
         if topic is not None:
             found[topic.name] = topic
             continue
@@ -132,22 +138,28 @@ def _resolve(broker: Broker, request: Metadata, asked: Iterable[MetadataRequestT
             code = ErrorCode.INVALID_TOPIC_EXCEPTION
         else:
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        found[topic_id or wanted.name] = _failed(request, code, wanted)
+        found[topic_id or wanted.name] = _failed(broker, request, code, wanted)
     return list(found.values())
 
 
-def _failed(request: Metadata, code: ErrorCode, wanted: MetadataRequestTopic) -> bytes:
+def _failed(broker: Broker, request: Metadata, code: ErrorCode, wanted: MetadataRequestTopic) -> bytes:
     topic_id = field(wanted, "topic_id")
     name = wanted.name
     if code is ErrorCode.UNKNOWN_TOPIC_ID:
         name = None
     return metadata_writer(request.version).topic(
-        error=code, name=name, topic_id=topic_id, internal=name in INTERNAL_NAMES, operations=_operations(request)
+        error=code,
+        name=name,
+        topic_id=topic_id,
+        internal=name in INTERNAL_NAMES,
+        operations=_operations(broker, request, name or ""),
     )
 
 
-def _operations(request: Metadata) -> int:
-    return TOPIC_OPERATIONS if field(request.body, "include_topic_authorized_operations", False) else NOT_ASKED
+def _operations(broker: Broker, request: Metadata, name: str) -> int:
+    if not field(request.body, "include_topic_authorized_operations", False):
+        return NOT_ASKED
+    return topic_operations(broker.access, request.session, name)
 
 
 def _answer(broker: Broker, request: Metadata, topics: list[Topic | bytes]) -> bytes | Awaitable[bytes]:
@@ -168,7 +180,7 @@ async def _answer_in_turns(broker: Broker, request: Metadata, topics: list[Topic
 def _encoded(broker: Broker, request: Metadata, topic: Topic | bytes) -> bytes:
     if isinstance(topic, bytes):
         return topic
-    operations = _operations(request)
+    operations = _operations(broker, request, topic.name)
     offline = broker.partitions.offline_in(topic)
     key = ("metadata", request.version, operations)
     known = topic.encodings.get(key) if not offline else None
@@ -202,5 +214,5 @@ def _assemble(broker: Broker, request: Metadata, topics: list[bytes]) -> bytes:
         cluster_id=broker.cluster_id,
         controller_id=broker.node_id,
         topics=topics,
-        cluster_operations=CLUSTER_OPERATIONS if asked else NOT_ASKED,
+        cluster_operations=cluster_operations(broker.access, request.session) if asked else NOT_ASKED,
     )

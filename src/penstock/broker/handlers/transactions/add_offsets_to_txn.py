@@ -20,6 +20,7 @@ from penstock.broker.handlers.transactions.add_partitions_to_txn import FIRST_GE
 from penstock.broker.request import Request
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.add_offsets_to_txn import AddOffsetsToTxnBuilders, AddOffsetsToTxnResponse
@@ -33,6 +34,8 @@ async def handle(broker: Broker, request: AddOffsetsToTxn) -> AddOffsetsToTxnRes
     sender = ProducerIdentity(body.producer_id, body.producer_epoch)
     code = ErrorCode.NONE
     try:
+        broker.access.check_transactional_id(request.session, Operation.WRITE, body.transactional_id)
+        broker.access.check_group(request.session, Operation.READ, body.group_id)
         place = await broker.groups.place_of(body.group_id)
         await broker.transactions.add_partitions(body.transactional_id, sender, [place], FIRST_GENERATION)
     except KafkaError as error:

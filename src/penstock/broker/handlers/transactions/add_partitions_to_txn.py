@@ -31,6 +31,7 @@ from penstock.model.topic_name import INTERNAL_NAMES
 from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.primitives import INT16, INT32, write_string
 from penstock.runtime.turns import Turns
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.add_partitions_to_txn import AddPartitionsToTxnBuilders
@@ -74,6 +75,18 @@ def _wanted(topics: Sequence[AddPartitionsToTxnTopic]) -> Wanted:
     return [(topic.name, topic.partitions) for topic in topics]
 
 
+def _refusal(broker: Broker, request: AddPartitionsToTxn, transactional_id: str) -> ErrorCode:
+    """Clients need a right on the transactional id, and on each topic (`_Existence`); brokers one on the cluster."""
+    try:
+        if request.version >= BROKERS_VERSION:
+            broker.access.check_cluster(request.session, Operation.CLUSTER_ACTION)
+        else:
+            broker.access.check_transactional_id(request.session, Operation.WRITE, transactional_id)
+    except KafkaError as error:
+        return error.code
+    return ErrorCode.NONE
+
+
 async def _add(
     broker: Broker,
     request: AddPartitionsToTxn,
@@ -82,7 +95,10 @@ async def _add(
     wanted: Wanted,
     turns: Turns,
 ) -> CodeOf:
-    existence = _Existence(broker, for_brokers=request.version >= BROKERS_VERSION)
+    refusal = _refusal(broker, request, transactional_id)
+    if refusal is not ErrorCode.NONE:
+        return lambda topic, index: refusal
+    existence = _Existence(broker, request)
     places = await _places(existence, wanted, turns)
     if places is None:
         return existence.code_with_bad_ones
@@ -103,7 +119,10 @@ async def _verify(
     wanted: Wanted,
     turns: Turns,
 ) -> CodeOf:
-    existence = _Existence(broker, for_brokers=request.version >= BROKERS_VERSION)
+    refusal = _refusal(broker, request, transactional_id)
+    if refusal is not ErrorCode.NONE:
+        return lambda topic, index: refusal
+    existence = _Existence(broker, request)
     places = await _places(existence, wanted, turns)
     if places is None:
         return existence.code_with_bad_ones
@@ -132,11 +151,12 @@ async def _places(existence: _Existence, wanted: Wanted, turns: Turns) -> set[To
 
 
 class _Existence:
-    """What speaks against adding a partition, whoever asks; each topic is looked up once."""
+    """Reasons against adding a partition, for any transaction; each topic is looked up once."""
 
-    def __init__(self, broker: Broker, *, for_brokers: bool) -> None:
+    def __init__(self, broker: Broker, request: AddPartitionsToTxn) -> None:
         self._broker = broker
-        self._for_brokers = for_brokers
+        self._session = request.session
+        self._for_brokers = request.version >= BROKERS_VERSION
         self._topics: dict[str, tuple[ErrorCode, int]] = {}
 
     def code(self, topic: str, index: int) -> ErrorCode:
@@ -154,6 +174,9 @@ class _Existence:
 
     def _look_up(self, name: str) -> tuple[ErrorCode, int]:
         if name in INTERNAL_NAMES and not self._for_brokers:
+            return ErrorCode.TOPIC_AUTHORIZATION_FAILED, 0
+        access = self._broker.access
+        if not self._for_brokers and not access.allows_topic(self._session, Operation.WRITE, name):
             return ErrorCode.TOPIC_AUTHORIZATION_FAILED, 0
         topic = self._broker.topics.get(name)
         if topic is not None and topic.mirror:

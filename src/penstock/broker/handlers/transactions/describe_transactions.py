@@ -20,6 +20,7 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.describe_transactions import DescribedTransaction, encode
 from penstock.runtime.turns import Turns
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.describe_transactions import DescribeTransactionsBuilders
@@ -34,26 +35,28 @@ def handle(broker: Broker, request: DescribeTransactions) -> bytes | Awaitable[b
     names = tuple(dict.fromkeys(request.body.transactional_ids))
     if len(names) > IDS_AT_ONCE:
         return _answer_in_turns(broker, request, names)
-    return array_answer(request, [encode(_describe(broker, name)) for name in names])
+    return array_answer(request, [encode(_describe(broker, request, name)) for name in names])
 
 
 async def _answer_in_turns(broker: Broker, request: DescribeTransactions, names: tuple[str, ...]) -> bytes:
     turns = Turns()
     described = []
     for name in names:
-        described.append(encode(_describe(broker, name)))
+        described.append(encode(_describe(broker, request, name)))
         await turns.pause()
     return array_answer(request, described)
 
 
-def _describe(broker: Broker, transactional_id: str) -> DescribedTransaction:
+def _describe(broker: Broker, request: DescribeTransactions, transactional_id: str) -> DescribedTransaction:
     try:
+        broker.access.check_transactional_id(request.session, Operation.DESCRIBE, transactional_id)
         _, value = broker.transactions.find(transactional_id)
     except KafkaError as error:
         is_unknown = error.code is ErrorCode.INVALID_PRODUCER_ID_MAPPING
         return DescribedTransaction(
             ErrorCode.TRANSACTIONAL_ID_NOT_FOUND if is_unknown else error.code, transactional_id
         )
+    may_see = broker.access.allows_topic
     return DescribedTransaction(
         ErrorCode.NONE,
         transactional_id,
@@ -62,7 +65,7 @@ def _describe(broker: Broker, transactional_id: str) -> DescribedTransaction:
         value.start_ms,
         value.producer_id,
         value.epoch,
-        _by_topic(value.partitions),
+        _by_topic(place for place in value.partitions if may_see(request.session, Operation.DESCRIBE, place.topic)),
     )
 
 

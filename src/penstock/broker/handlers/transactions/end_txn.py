@@ -23,6 +23,7 @@ from penstock.broker.handlers.transactions.add_partitions_to_txn import (
 from penstock.broker.request import Request
 from penstock.broker.transactions.transaction import NO_EPOCH, NO_PRODUCER_ID, ProducerIdentity
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.end_txn import EndTxnBuilders, EndTxnResponse
@@ -36,6 +37,7 @@ async def handle(broker: Broker, request: EndTxn) -> EndTxnResponse:
     code = ErrorCode.NONE
     following = ProducerIdentity(NO_PRODUCER_ID, NO_EPOCH)
     try:
+        broker.access.check_transactional_id(request.session, Operation.WRITE, body.transactional_id)
         following = await broker.transactions.end(
             body.transactional_id,
             ProducerIdentity(body.producer_id, body.producer_epoch),

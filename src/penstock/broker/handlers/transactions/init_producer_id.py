@@ -24,6 +24,7 @@ from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import milliseconds
 from penstock.protocol.kafka.versioned import field
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.init_producer_id import InitProducerIdBuilders, InitProducerIdResponse
@@ -38,6 +39,8 @@ async def handle(broker: Broker, request: InitProducerId) -> InitProducerIdRespo
         return _answer(request, ErrorCode.INVALID_REQUEST, -1, -1)
     if body.transactional_id is not None:
         return await _of_transactions(broker, request, body.transactional_id)
+    if not _may_be_idempotent(broker, request):
+        return _answer(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, -1, -1)
     try:
         producer_id = await broker.producer_ids.next()
     except OSError:
@@ -45,10 +48,19 @@ async def handle(broker: Broker, request: InitProducerId) -> InitProducerIdRespo
     return _answer(request, ErrorCode.NONE, producer_id, 0)
 
 
+def _may_be_idempotent(broker: Broker, request: InitProducerId) -> bool:
+    """IdempotentWrite on the cluster, or Write on any topic (KIP-679)."""
+    access, session = broker.access, request.session
+    if access.allows_cluster(session, Operation.IDEMPOTENT_WRITE):
+        return True
+    return any(access.allows_topic(session, Operation.WRITE, topic.name) for topic in broker.topics.all())
+
+
 async def _of_transactions(broker: Broker, request: InitProducerId, transactional_id: str) -> InitProducerIdResponse:
     body = request.body
     offered = ProducerIdentity(field(body, "producer_id", -1), field(body, "producer_epoch", -1))
     try:
+        broker.access.check_transactional_id(request.session, Operation.WRITE, transactional_id)
         given = await broker.transactions.init_producer_id(
             transactional_id,
             milliseconds(body.transaction_timeout),

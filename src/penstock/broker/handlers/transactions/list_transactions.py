@@ -29,6 +29,7 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.primitives import INT16, INT64, write_count, write_string
 from penstock.protocol.kafka.versioned import field
 from penstock.runtime.turns import Turns
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.list_transactions import ListTransactionsBuilders
@@ -53,12 +54,14 @@ async def handle(broker: Broker, request: ListTransactions) -> bytes:
     producers = {value.producer_id for value in everything}
     if not broker.transactions.knows_all and not producers.issuperset(body.producer_id_filters):
         return _answer(request, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    is_wanted = _Filter(broker, request)
+    is_wanted, may_see = _Filter(broker, request), broker.access.allows_transactional_id
     known = set(NAMES.values())
     unknown = [name for name in body.state_filters if name not in known]
     turns = Turns()
     found = []
     for value in everything:
+        if not may_see(request.session, Operation.DESCRIBE, value.transactional_id):
+            continue
         if is_wanted(value) and (pattern is None or await pattern.matches(value.transactional_id)):
             found.append(_encode(value))
         await turns.pause()

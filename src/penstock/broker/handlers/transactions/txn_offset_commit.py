@@ -29,6 +29,7 @@ from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP
 from penstock.protocol.kafka.primitives import INT32
 from penstock.protocol.kafka.versioned import field
 from penstock.runtime.turns import Turns
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.txn_offset_commit import TxnOffsetCommitBuilders
@@ -61,11 +62,14 @@ async def _collect(broker: Broker, request: TxnOffsetCommit, codes: Codes, turns
     now_ms = broker.clock.now_ms()
     for wanted in request.body.topics:
         topic = broker.topics.get(wanted.name)
+        readable = broker.operations.offsets.readable(request.session, wanted.name)
         for item in wanted.partitions:
             place = wanted.name, item.partition_index
             metadata = item.committed_metadata or ""
             code = ErrorCode.NONE
-            if topic is None or not 0 <= item.partition_index < topic.partition_count:
+            if not readable:
+                code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            elif topic is None or not 0 <= item.partition_index < topic.partition_count:
                 code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             elif len(metadata) > broker.settings.groups.offset_metadata_bytes_max:
                 code = ErrorCode.OFFSET_METADATA_TOO_LARGE
@@ -83,6 +87,8 @@ async def _collect(broker: Broker, request: TxnOffsetCommit, codes: Codes, turns
 async def _commit(broker: Broker, request: TxnOffsetCommit, changes: list[OffsetChange]) -> None:
     body: TxnOffsetCommitRequest = request.body
     sender = ProducerIdentity(body.producer_id, body.producer_epoch)
+    broker.access.check_transactional_id(request.session, Operation.WRITE, body.transactional_id)
+    broker.access.check_group(request.session, Operation.READ, body.group_id)
     if not body.group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
     place = await broker.groups.place_of(body.group_id)

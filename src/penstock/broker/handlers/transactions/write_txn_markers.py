@@ -25,6 +25,7 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.primitives import INT64, write_count
 from penstock.runtime.turns import Turns
+from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.write_txn_markers import WriteTxnMarkersBuilders
@@ -37,7 +38,7 @@ MARKERS_AT_ONCE = 1_000
 
 async def handle(broker: Broker, request: WriteTxnMarkers) -> bytes:
     turns = Turns()
-    writing = _Writing(broker)
+    writing = _Writing(broker, allowed=_may_write(broker, request))
     for item in request.body.markers:
         marker = _marker(item)
         for topic in item.topics:
@@ -55,6 +56,12 @@ async def handle(broker: Broker, request: WriteTxnMarkers) -> bytes:
     return bytes(answer + b"\0")
 
 
+def _may_write(broker: Broker, request: WriteTxnMarkers) -> bool:
+    """Markers are written by brokers (ClusterAction), or by administrators who end a hanging transaction (Alter)."""
+    access, session = broker.access, request.session
+    return access.allows_cluster(session, Operation.ALTER) or access.allows_cluster(session, Operation.CLUSTER_ACTION)
+
+
 def _marker(item: WritableTxnMarker) -> Marker:
     return Marker(item.producer_id, item.producer_epoch, item.coordinator_epoch, item.transaction_result)
 
@@ -62,8 +69,9 @@ def _marker(item: WritableTxnMarker) -> Marker:
 class _Writing:
     """The markers of one request on their way to the disk."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, *, allowed: bool) -> None:
         self._broker = broker
+        self._allowed = allowed
         self._codes: dict[tuple[Marker, tuple[str, int]], ErrorCode] = {}
         self.unflushed = 0
         self._all_flushed: asyncio.Future[None] | None = None
@@ -83,6 +91,8 @@ class _Writing:
                 self._all_flushed.set_result(None)
 
         try:
+            if not self._allowed:
+                raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
             self._broker.partitions.get(place.topic, place.partition)
             _check(marker)
             self._broker.transactions.markers.write_one(place, marker, flushed)

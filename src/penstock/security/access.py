@@ -1,0 +1,74 @@
+"""The gate that every request of every door passes: who asks, and whether that session may do it.
+
+The chain is the same everywhere, however a door implements its steps:
+
+    authenticate    a session for the connection or the HTTP request
+    admit           each request: at once if the session is authenticated, else only what leads to that
+    throttle        quotas, where the door has them
+    authorize       each resource, before the act; `check_…` raises Kafka's error, `allows_…` filters lists
+    dispatch        the act
+"""
+
+from __future__ import annotations
+
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.security.authenticator import NO_CREDENTIALS, Anonymous, Authenticator, Credentials
+from penstock.security.authorizer import AllowAll, Authorizer
+from penstock.security.resources import CLUSTER_NAME, Operation, ResourceType
+from penstock.security.session import Session
+
+
+class Access:
+    """One for all doors of a node."""
+
+    __slots__ = ("_authenticator", "_authorizer")
+
+    def __init__(self, authenticator: Authenticator | None = None, authorizer: Authorizer | None = None) -> None:
+        self._authenticator: Authenticator = authenticator or Anonymous()
+        self._authorizer: Authorizer = authorizer or AllowAll()
+
+    def authenticate(self, session: Session, credentials: Credentials = NO_CREDENTIALS) -> Session:
+        return self._authenticator.authenticate(session, credentials)
+
+    def admit(self, session: Session, request: str) -> None:
+        """Raises AuthenticationFailed if the session has to log in before it asks for this."""
+        if not session.authenticated:
+            self._authenticator.admit(session, request)
+
+    @property
+    def version(self) -> int:
+        """Changes with the rules: decisions that were remembered under another version are void."""
+        return self._authorizer.version
+
+    def allows_topic(self, session: Session, operation: Operation, name: str) -> bool:
+        return self._authorizer.allows(session, operation, ResourceType.TOPIC, name)
+
+    def allows_group(self, session: Session, operation: Operation, name: str) -> bool:
+        return self._authorizer.allows(session, operation, ResourceType.GROUP, name)
+
+    def allows_transactional_id(self, session: Session, operation: Operation, name: str) -> bool:
+        return self._authorizer.allows(session, operation, ResourceType.TRANSACTIONAL_ID, name)
+
+    def allows_cluster(self, session: Session, operation: Operation) -> bool:
+        return self._authorizer.allows(session, operation, ResourceType.CLUSTER, CLUSTER_NAME)
+
+    def check_topic(self, session: Session, operation: Operation, name: str) -> None:
+        if not self._authorizer.allows(session, operation, ResourceType.TOPIC, name):
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+    def check_group(self, session: Session, operation: Operation, name: str) -> None:
+        if not self._authorizer.allows(session, operation, ResourceType.GROUP, name):
+            raise KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+
+    def check_transactional_id(self, session: Session, operation: Operation, name: str) -> None:
+        if not self._authorizer.allows(session, operation, ResourceType.TRANSACTIONAL_ID, name):
+            raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+
+    def check_cluster(self, session: Session, operation: Operation) -> None:
+        if not self.allows_cluster(session, operation):
+            raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+
+    def check_cluster_or_topic(self, session: Session, operation: Operation, name: str) -> None:
+        """The right on the cluster gives it on every topic: so Kafka has it for creating and deleting topics."""
+        if not self.allows_cluster(session, operation):
+            self.check_topic(session, operation, name)

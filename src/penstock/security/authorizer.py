@@ -1,0 +1,28 @@
+"""The decision whether a session may do something to a resource."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from penstock.security.resources import Operation, ResourceType
+from penstock.security.session import Session
+
+
+class Authorizer(Protocol):
+    """One for all doors of a node."""
+
+    @property
+    def version(self) -> int:
+        """A number that changes with the rules. Whatever remembers a decision remembers it, too, and asks again."""
+        ...
+
+    def allows(self, session: Session, operation: Operation, kind: ResourceType, name: str) -> bool: ...
+
+
+class AllowAll:
+    """The authorizer of a node without rules."""
+
+    version = 0
+
+    def allows(self, session: Session, operation: Operation, kind: ResourceType, name: str) -> bool:
+        return True

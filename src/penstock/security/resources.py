@@ -1,0 +1,39 @@
+"""Kafka's operations and resource types, by the numbers that its protocol has for them."""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+
+class Operation(enum.IntEnum):
+    """AclOperation."""
+
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DELETE = 6
+    ALTER = 7
+    DESCRIBE = 8
+    CLUSTER_ACTION = 9
+    DESCRIBE_CONFIGS = 10
+    ALTER_CONFIGS = 11
+    IDEMPOTENT_WRITE = 12
+    CREATE_TOKENS = 13
+    DESCRIBE_TOKENS = 14
+    TWO_PHASE_COMMIT = 15
+
+
+class ResourceType(enum.IntEnum):
+    """The kinds of things that a rule can be about."""
+
+    TOPIC = 2
+    GROUP = 3
+    CLUSTER = 4
+    TRANSACTIONAL_ID = 5
+    DELEGATION_TOKEN = 6
+    USER = 7
+
+
+CLUSTER_NAME: Final = "kafka-cluster"
+"""The one name of the resource type CLUSTER."""
