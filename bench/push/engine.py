@@ -48,7 +48,7 @@ class Engine:
     def __init__(self, root: Path, flush: Flush) -> None:
         self._engine = DiskEngine.open(root, StorageSettings(flush=flush))
         partition = PartitionId(uuid.uuid4(), 0)
-        row = TopicRow("bench", partition.topic_id, 1, self._engine.metadata.boot, False, 1)
+        row = TopicRow("bench", partition.topic_id, 1, False, 1)
         self._engine.metadata.topics.create([(row, {})])
         self._engine.declare("bench", partition, LogConfig(segment_bytes=SEGMENT_BYTES), 0)
         self.log: Log = self._engine.log(partition)

@@ -39,7 +39,7 @@ class Bench:
         self._calls: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
         self.told: list[Log] = []
         if TOPIC not in {row.topic_id for row in self.engine.metadata.topics.all()}:
-            self.engine.metadata.topics.create([(TopicRow("t", TOPIC, 1, 0, False, 1), {})])
+            self.engine.metadata.topics.create([(TopicRow("t", TOPIC, 1, False, 1), {})])
         self.engine.declare("t", PARTITION, LogConfig(), 0)
         self.engine.recover()
         self.engine.start(self._flushed, lambda call, *args: self._calls.append((call, args)))

@@ -78,10 +78,7 @@ class World:
 
     async def _build(self) -> Broker:
         self._store.topics.create(
-            [
-                (TopicRow(name, topic_id, 2, self._store.boot, False, 1), configs)
-                for name, (topic_id, configs) in TOPICS.items()
-            ]
+            [(TopicRow(name, topic_id, 2, False, 1), configs) for name, (topic_id, configs) in TOPICS.items()]
         )
         owner = Node.__new__(Node)  # only to build the broker as a node does; it never starts
         owner.settings, owner.metrics = SETTINGS, _metrics

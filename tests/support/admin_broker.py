@@ -56,7 +56,7 @@ class AdminBroker:
         parts: dict[str, Any] = {"settings": self.settings, "topics": self.topics}
         controller = Controller(store=self.store, engine=self.logs, **parts)
         controller.load()
-        self.partitions = PartitionTable(engine=self.logs, topics=self.topics, boot=self.store.boot)
+        self.partitions = PartitionTable(engine=self.logs, topics=self.topics)
         parts |= {"controller": controller, "partitions": self.partitions, "clock": SystemClock()}
         metrics = BrokerMetrics()
         quotas = Quotas(

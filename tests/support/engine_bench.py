@@ -125,7 +125,7 @@ class EngineBench(LogBench):
         )
 
     def create(self, topic: str, topic_id: uuid.UUID, partitions: int = 1, **config: Any) -> None:
-        row = TopicRow(topic, topic_id, partitions, self.engine.metadata.boot, False, 1)
+        row = TopicRow(topic, topic_id, partitions, False, 1)
         self.engine.metadata.topics.create([(row, {})])
         self.declare(topic, topic_id, partitions, **config)
 

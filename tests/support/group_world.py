@@ -212,7 +212,7 @@ class World:
         self.topics = TopicTable()
         self.controller = Controller(store=self.store, engine=self.engine, topics=self.topics, settings=self.settings)
         self.controller.load()
-        self.partitions = PartitionTable(engine=self.engine, topics=self.topics, boot=self.store.boot)
+        self.partitions = PartitionTable(engine=self.engine, topics=self.topics)
         self.engine.start(self.partitions.on_flushed, lambda *_: None)
         self.groups = GroupCoordinator(
             settings=self.settings,

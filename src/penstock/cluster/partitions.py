@@ -15,7 +15,7 @@ from penstock.cluster.role import Leader, Mirror, Role
 from penstock.cluster.topics import Topic, TopicChange, TopicTable
 from penstock.cluster.visibility import ON_DISK, Visibility
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.ids import NO_EPOCH, PartitionId, TopicId
+from penstock.model.ids import PartitionId, TopicId
 from penstock.storage.interface import Log, LogEngine, LogState
 
 Places = list[Partition | None]
@@ -35,11 +35,10 @@ class LogSummary(NamedTuple):
 class PartitionTable:
     """Partitions by topic name or id, and index."""
 
-    def __init__(self, *, engine: LogEngine, topics: TopicTable, boot: int, visibility: Visibility = ON_DISK) -> None:
+    def __init__(self, *, engine: LogEngine, topics: TopicTable, visibility: Visibility = ON_DISK) -> None:
         self._engine = engine
         self._visibility = visibility
         self._topics = topics
-        self._boot = boot
         self._by_name: dict[str, Places] = {}
         self._by_id: dict[int, Places] = {}  # by the integer of the id: a UUID hashes in Python, slowly
         self._offline: set[PartitionId] = set()
@@ -72,10 +71,6 @@ class PartitionTable:
         if not 0 <= index < len(places):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return places[index] or self._open(places, self._topics.get_by_id(topic_id), index)
-
-    def leader_epoch(self, topic: Topic) -> int:
-        """Epochs rise by one at every start of the node. A mirror has none: those in its batches are of the root."""
-        return NO_EPOCH if topic.mirror else self._boot - topic.first_boot
 
     def opened(self) -> Iterator[Partition]:
         """The partitions in use so far."""
@@ -141,7 +136,7 @@ class PartitionTable:
             self._unopened.add(partition_id)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{topic.name}-{index}: {error}") from error
         self._opened(log)
-        role: Role = Mirror() if topic.mirror else Leader(self.leader_epoch(topic))
+        role: Role = Mirror() if topic.mirror else Leader(topic.leader_epochs[index])
         partition = places[index] = Partition(
             topic.name, partition_id, log, role, self._visibility, internal=topic.internal
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from penstock.model.ids import TopicId
@@ -29,12 +29,17 @@ class Topic:
     partition_count: int
     configs: Mapping[str, str]
     internal: bool
-    first_boot: int  # the boot of this node at which the topic was created
+    leader_epochs: tuple[int, ...]  # by partition; NO_EPOCH in a mirror
     mirror: bool = False
     """A copy of a parent's topic, with its id and offsets: only the pipe writes here."""
     diverged: str = ""
     """Why a mirror has stopped to follow its parent, until it is reset."""
     encodings: dict[object, bytes] = field(default_factory=dict, repr=False)
+
+    def grown(self, partition_count: int) -> Topic:
+        """With more partitions. New ones are led in the epoch of the first one."""
+        added = (self.leader_epochs[0],) * (partition_count - self.partition_count)
+        return replace(self, partition_count=partition_count, leader_epochs=self.leader_epochs + added, encodings={})
 
 
 class TopicChange(NamedTuple):

@@ -259,5 +259,5 @@ def take_over(engine: DiskEngine, files: Files, topic: str, config: LogConfig) -
 
 def _create(engine: DiskEngine, identity: GenerationId) -> None:
     """Any thread. Known to the engine's metadata, so that its tools find it."""
-    row = TopicRow(identity.topic, identity.id, 1, engine.metadata.boot, internal=False, replication_factor=1)
+    row = TopicRow(identity.topic, identity.id, 1, internal=False, replication_factor=1)
     engine.metadata.topics.create([(row, {})])

@@ -192,7 +192,6 @@ class Node:
         partitions = PartitionTable(
             engine=storage.engine,
             topics=topics,
-            boot=storage.metadata.boot,
             visibility=visibility_of(settings.storage.flush),
         )
         groups = GroupCoordinator(

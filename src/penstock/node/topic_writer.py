@@ -116,7 +116,9 @@ def planned_topic(broker: Broker, name: str) -> Topic:
             text = f"there is no topic {name}; create it first: penstock topic create {name}"
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
         count = broker.settings.topics.default_partitions
-        return Topic(name=name, topic_id=NO_TOPIC_ID, partition_count=count, configs={}, internal=False, first_boot=0)
+        return Topic(
+            name=name, topic_id=NO_TOPIC_ID, partition_count=count, configs={}, internal=False, leader_epochs=()
+        )
     if topic.mirror:
         raise read_only(name, broker.topics.parent)
     return topic

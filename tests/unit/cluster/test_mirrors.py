@@ -43,7 +43,7 @@ def test_it_follows_partitions_and_configs(node: AdminBroker) -> None:
     grown = node.run(node.controller.mirrors.put(new_mirror(3, segment_bytes="1048576")))
     assert (grown.partition_count, grown.configs) == (3, {"segment.bytes": "1048576"})
     assert node.run(node.controller.mirrors.put(new_mirror(3, segment_bytes="1048576"))) is grown
-    assert node.partitions.leader_epoch(grown) == NO_EPOCH
+    assert grown.leader_epochs == (NO_EPOCH,) * grown.partition_count
 
 
 def test_nobody_else_changes_it(node: AdminBroker) -> None:

@@ -12,14 +12,14 @@ from penstock.storage.interface import LogConfig, LogState
 from tests.support.plain_engine import PlainEngine, opened_log
 
 
-def topic(name: str, partitions: int = 1, topic_id: uuid.UUID | None = None, first_boot: int = 3) -> Topic:
+def topic(name: str, partitions: int = 1, topic_id: uuid.UUID | None = None, epoch: int = 2) -> Topic:
     return Topic(
         name=name,
         topic_id=topic_id or uuid.uuid4(),
         partition_count=partitions,
         configs={},
         internal=False,
-        first_boot=first_boot,
+        leader_epochs=(epoch,) * partitions,
     )
 
 
@@ -69,10 +69,10 @@ def test_listeners_hear_of_every_change() -> None:
 class Tables:
     """A topic table and a partition table over an engine, as the controller drives them."""
 
-    def __init__(self, boot: int = 5) -> None:
+    def __init__(self) -> None:
         self.engine = PlainEngine()
         self.topics = TopicTable()
-        self.partitions = PartitionTable(engine=self.engine, topics=self.topics, boot=boot)
+        self.partitions = PartitionTable(engine=self.engine, topics=self.topics)
 
     def put(self, new: Topic) -> Topic:
         for index in range(new.partition_count):
@@ -89,7 +89,7 @@ def test_partitions_open_on_first_use() -> None:
     assert not tables.engine.opened
     partition = tables.partitions.get("orders", 1)
     assert (partition.topic, partition.index, partition.topic_id) == ("orders", 1, orders.topic_id)
-    assert partition.leader_epoch == 2  # boot 5, created at boot 3
+    assert partition.leader_epoch == 2
     assert tables.partitions.get("orders", 1) is tables.partitions.get_by_id(orders.topic_id, 1) is partition
     assert list(tables.partitions.opened()) == [partition]
 
@@ -124,7 +124,7 @@ def test_partitions_are_added_to_open_ones() -> None:
 def test_a_table_made_late_knows_earlier_topics() -> None:
     tables = Tables()
     tables.put(topic("t", 1))
-    late = PartitionTable(engine=tables.engine, topics=tables.topics, boot=5)
+    late = PartitionTable(engine=tables.engine, topics=tables.topics)
     assert late.get("t", 0).topic == "t"
 
 

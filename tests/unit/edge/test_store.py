@@ -288,7 +288,7 @@ def test_what_a_failed_flush_leaves_is_neither_promised_nor_stored_twice(tmp_pat
 
 def test_the_directory_of_a_broker_is_left_alone(tmp_path: Path) -> None:
     engine = DiskEngine.open(tmp_path, SMALL)
-    row = TopicRow("orders", uuid.uuid4(), 1, engine.metadata.boot, internal=False, replication_factor=1)
+    row = TopicRow("orders", uuid.uuid4(), 1, internal=False, replication_factor=1)
     engine.metadata.topics.create([(row, {})])
     engine.close()
     with pytest.raises(DataDirectoryError, match="a broker's"):

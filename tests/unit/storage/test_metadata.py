@@ -16,8 +16,8 @@ from penstock.storage.metadata.store import MetadataStore
 from penstock.storage.metadata.topics import TopicRow, UnknownTopic
 
 
-def row(name: str, *, partitions: int = 3, first_boot: int = 0, internal: bool = False) -> TopicRow:
-    return TopicRow(name, uuid.uuid5(uuid.NAMESPACE_DNS, name), partitions, first_boot, internal, 1)
+def row(name: str, *, partitions: int = 3, internal: bool = False) -> TopicRow:
+    return TopicRow(name, uuid.uuid5(uuid.NAMESPACE_DNS, name), partitions, internal, 1)
 
 
 @pytest.fixture
@@ -47,9 +47,9 @@ def test_in_memory() -> None:
 
 def test_topics_survive_reopening(path: Path) -> None:
     store = MetadataStore(path)
-    rows = [row("b", internal=True), row("a", partitions=7, first_boot=4)]
+    rows = [row("b", internal=True), row("a", partitions=7)]
     store.topics.create([(item, {}) for item in rows])
-    store.topics.set_partitions(rows[0].topic_id, 9)
+    store.topics.set_partitions(rows[0].topic_id, 9, 0)
     store.close()
     store = MetadataStore(path)
     assert store.topics.all() == [rows[1], rows[0]._replace(partitions=9)]
@@ -93,7 +93,7 @@ def test_nothing_is_stored_for_a_topic_without_a_row(path: Path) -> None:
     for change in (
         lambda: store.logs.set_log_start(partition, 99),
         lambda: store.logs.replace_epochs(partition, [(7, 99)]),
-        lambda: store.topics.set_partitions(gone.topic_id, 5),
+        lambda: store.topics.set_partitions(gone.topic_id, 5, 0),
         lambda: store.topics.set_diverged(gone.topic_id, "its parent went on without it"),
     ):
         with pytest.raises(UnknownTopic) as raised:

@@ -49,7 +49,7 @@ def open_engine(root: Path, loop: Loop) -> DiskEngine:
     settings = StorageSettings(min_free_bytes=0, reserve_bytes=0, compaction_check_interval_ms=10)
     engine = DiskEngine.open(root, settings)
     if not engine.metadata.topics.all():
-        engine.metadata.topics.create([(TopicRow("keyed", PARTITION.topic_id, 1, 0, False, 1), {})])
+        engine.metadata.topics.create([(TopicRow("keyed", PARTITION.topic_id, 1, False, 1), {})])
     engine.declare("keyed", PARTITION, KEYED, engine.metadata.boot)
     engine.start(lambda log: None, loop.call_soon)
     return engine

@@ -136,6 +136,8 @@ def test_metadata_of_the_first_schema_is_migrated(tmp_path: Path) -> None:
     database = sqlite3.connect(tmp_path / "meta.db")
     for table in ("deleted_topics", "quotas", "subscriptions", "push_producers"):
         database.execute(f"DROP TABLE {table}")
+    database.execute("DROP TABLE leader_epochs")
+    database.execute("ALTER TABLE topics ADD COLUMN first_boot INTEGER NOT NULL DEFAULT 0")
     for column in ("mirror", "diverged"):
         database.execute(f"ALTER TABLE topics DROP COLUMN {column}")
     database.execute("PRAGMA user_version = 1")
@@ -149,4 +151,4 @@ def test_metadata_of_the_first_schema_is_migrated(tmp_path: Path) -> None:
     assert bench.engine.metadata.topics.deleted() == {TOPIC: "prices"}
     assert bench.engine.metadata.quotas.all() == []
     bench.engine.close()
-    assert SCHEMA_VERSION == 5
+    assert SCHEMA_VERSION == 6

@@ -28,7 +28,7 @@ class Controller:
     def __init__(self, *, store: MetadataStore, engine: LogEngine, topics: TopicTable, settings: Settings) -> None:
         layers = ConfigLayers(settings.topics.defaults)
         commands = self.commands = Commands(store.boot)
-        backend = self.backend = PartitionBackend(engine=engine, topics=topics, layers=layers, boot=store.boot)
+        backend = self.backend = PartitionBackend(engine=engine, topics=topics, layers=layers)
         self.topics = TopicsFrontend(
             commands=commands, store=store, topics=topics, backend=backend, layers=layers, settings=settings
         )
@@ -47,10 +47,11 @@ class Controller:
 
     def load(self) -> None:
         """Fill the tables from the store and declare every partition. Before anything else, without a loop."""
-        configs = self._store.configs.all()
+        configs, epochs = self._store.configs.all(), self._store.leader_epochs.all()
         self.configs.load(configs)
         for row in self._store.topics.all():
-            self.backend.load(to_topic(row, configs.get((TOPIC, row.name), {})))
+            explicit = configs.get((TOPIC, row.name), {})
+            self.backend.load(to_topic(row, explicit, epochs.get(row.topic_id.bytes)))
 
     async def close(self) -> None:
         """Let running commands end. No command may be sent any more."""

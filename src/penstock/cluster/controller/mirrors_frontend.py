@@ -60,8 +60,9 @@ class MirrorsFrontend:
         before = topic
         if new.partition_count > topic.partition_count:
             self._topics_frontend.checks().check_growth(topic, new.partition_count, None)
-            await self._commands.durably(self._store.topics.set_partitions, topic.topic_id, new.partition_count)
-            topic = replace(topic, partition_count=new.partition_count, encodings={})
+            topic = topic.grown(new.partition_count)
+            count, epoch = topic.partition_count, topic.leader_epochs[-1]
+            await self._commands.durably(self._store.topics.set_partitions, topic.topic_id, count, epoch)
             await self._backend.show(topic, Turns(), first=before.partition_count)
         return await self._configs.set_topic(topic, configs)
 
@@ -86,7 +87,7 @@ class MirrorsFrontend:
             raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"the files of the former {new.name} are being removed")
         wanted = NewTopic(name=new.name, partition_count=new.partition_count, configs=list(configs.items()))
         checked = self._topics_frontend.checks().check(wanted)
-        row = new_row(checked, boot=self._store.boot)._replace(topic_id=new.topic_id, mirror=True)
+        row = new_row(checked)._replace(topic_id=new.topic_id, mirror=True)
         await self._commands.durably(self._store.topics.create, [(row, checked.configs)])
         topic = to_topic(row, checked.configs)
         await self._backend.show(topic, Turns())

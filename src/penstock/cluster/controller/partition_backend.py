@@ -10,7 +10,7 @@ import logging
 from penstock.cluster.controller.log_configs import to_log_config
 from penstock.cluster.topics import Topic, TopicTable
 from penstock.config.config_layers import ConfigLayers
-from penstock.model.ids import NO_EPOCH, PartitionId, TopicId
+from penstock.model.ids import PartitionId, TopicId
 from penstock.runtime.turns import Turns
 from penstock.storage.interface import LogConfig, LogEngine
 
@@ -20,11 +20,10 @@ logger = logging.getLogger(__name__)
 class PartitionBackend:
     """The partitions of topics at the log engine."""
 
-    def __init__(self, *, engine: LogEngine, topics: TopicTable, layers: ConfigLayers, boot: int) -> None:
+    def __init__(self, *, engine: LogEngine, topics: TopicTable, layers: ConfigLayers) -> None:
         self._engine = engine
         self._topics = topics
         self._layers = layers
-        self._boot = boot
 
     def log_config(self, topic: Topic) -> LogConfig:
         return to_log_config(topic.configs, self._layers.effective)
@@ -86,5 +85,4 @@ class PartitionBackend:
             return False
 
     def _declare(self, topic: Topic, index: int, config: LogConfig) -> None:
-        leader_epoch = NO_EPOCH if topic.mirror else self._boot - topic.first_boot
-        self._engine.declare(topic.name, PartitionId(topic.topic_id, index), config, leader_epoch)
+        self._engine.declare(topic.name, PartitionId(topic.topic_id, index), config, topic.leader_epochs[index])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from penstock.cluster.controller.commands import Commands
 from penstock.cluster.controller.new_topic import CheckedTopic, NewTopic, TopicChecks
@@ -14,7 +13,7 @@ from penstock.cluster.topics import Topic, TopicTable
 from penstock.config.config_layers import ConfigLayers
 from penstock.config.settings import Settings
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.ids import TopicId
+from penstock.model.ids import NO_EPOCH, TopicId
 from penstock.model.topic_name import CONSUMER_OFFSETS, INTERNAL_NAMES, TRANSACTION_STATE
 from penstock.runtime.turns import Turns
 from penstock.storage.metadata.store import MetadataStore
@@ -112,7 +111,7 @@ class TopicsFrontend:
             except KafkaError as error:
                 results.append(error)
                 continue
-            rows.append((new_row(checked, boot=self._store.boot), checked.configs))
+            rows.append((new_row(checked), checked.configs))
             results.append(to_topic(*rows[-1]))
         if rows and not validate_only:
             try:
@@ -134,7 +133,7 @@ class TopicsFrontend:
         }
         configs = _INTERNAL_CONFIGS[name]
         checked = CheckedTopic(name=name, partition_count=counts[name], replication_factor=1, configs=configs)
-        row = new_row(checked, boot=self._store.boot, internal=True)
+        row = new_row(checked, internal=True)
         await self._commands.durably(self._store.topics.create, [(row, checked.configs)])
         topic = to_topic(row, checked.configs)
         await self._backend.show(topic, Turns())
@@ -181,32 +180,35 @@ class TopicsFrontend:
         self.checks().check_growth(topic, count, assignments)
         if admit is not None:
             admit(count - topic.partition_count)
-        grown = replace(topic, partition_count=count, encodings={})
+        grown = topic.grown(count)
         if not validate_only:
-            await self._commands.durably(self._store.topics.set_partitions, topic.topic_id, count)
+            epoch = grown.leader_epochs[-1]
+            await self._commands.durably(self._store.topics.set_partitions, topic.topic_id, count, epoch)
             await self._backend.show(grown, Turns(), first=topic.partition_count)
         return grown
 
 
-def new_row(checked: CheckedTopic, *, boot: int, internal: bool = False) -> TopicRow:
+def new_row(checked: CheckedTopic, *, internal: bool = False) -> TopicRow:
     return TopicRow(
         name=checked.name,
         topic_id=uuid.uuid4(),
         partitions=checked.partition_count,
-        first_boot=boot,
         internal=internal,
         replication_factor=checked.replication_factor,
     )
 
 
-def to_topic(row: TopicRow, configs: Mapping[str, str]) -> Topic:
+def to_topic(row: TopicRow, configs: Mapping[str, str], leader_epochs: Sequence[int] | None = None) -> Topic:
+    """The value that is shown for a stored topic. Without epochs it is new, or a mirror."""
+    if leader_epochs is None:
+        leader_epochs = (NO_EPOCH if row.mirror else 0,) * row.partitions
     return Topic(
         name=row.name,
         topic_id=row.topic_id,
         partition_count=row.partitions,
         configs=dict(configs),
         internal=row.internal,
-        first_boot=row.first_boot,
+        leader_epochs=tuple(leader_epochs),
         mirror=row.mirror,
         diverged=row.diverged,
     )

@@ -114,7 +114,7 @@ class PartitionBody(Answer):
     @classmethod
     def of(cls, broker: Broker, topic: Topic, index: int) -> PartitionBody:
         """As it is now; its log is opened if need be."""
-        node, epoch = broker.node_id, broker.partitions.leader_epoch(topic)
+        node, epoch = broker.node_id, topic.leader_epochs[index]
         try:
             found = broker.partitions.get(topic.name, index)
         except KafkaError:

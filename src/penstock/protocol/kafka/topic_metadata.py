@@ -41,17 +41,24 @@ class TopicMetadataWriter:
         self._eligible_leaders = eligible_leaders
         self._tags = b"\0" if self.flexible else b""
 
-    def partitions(self, indexes: range, *, node_id: int, leader_epoch: int, offline: Collection[int] = ()) -> bytes:
-        """An array of partitions that one node leads; those in `offline` have lost their log, and their leader."""
-        online = self._around(ErrorCode.NONE, node_id, leader_epoch, node_id, gone=False)
-        lost = self._around(ErrorCode.LEADER_NOT_AVAILABLE, -1, leader_epoch, node_id, gone=True)
+    def partitions(
+        self, indexes: range, *, node_id: int, leader_epochs: Sequence[int], offline: Collection[int] = ()
+    ) -> bytes:
+        """An array of partitions that one node leads; those in `offline` have lost their log, and their leader.
+
+        `leader_epochs` are those of all partitions of the topic, by index. Nearly always they are one number.
+        """
         count = write_count(len(indexes), self.flexible)
-        if indexes and not offline:
-            before, after = online
+        if indexes and not offline and leader_epochs.count(leader_epochs[0]) == len(leader_epochs):
+            before, after = self._around(ErrorCode.NONE, node_id, leader_epochs[0], node_id, gone=False)
             return b"".join((count, before, (after + before).join(map(INT32.pack, indexes)), after))
         pieces = [count]
         for index in indexes:
-            before, after = lost if index in offline else online
+            epoch = leader_epochs[index]
+            if index in offline:
+                before, after = self._around(ErrorCode.LEADER_NOT_AVAILABLE, -1, epoch, node_id, gone=True)
+            else:
+                before, after = self._around(ErrorCode.NONE, node_id, epoch, node_id, gone=False)
             pieces += (before, INT32.pack(index), after)
         return b"".join(pieces)
 

@@ -7,6 +7,7 @@ import uuid
 from typing import NamedTuple
 
 from penstock.storage.metadata.database import MetadataDatabase
+from penstock.storage.metadata.leader_epochs import raise_all
 
 
 class Identity(NamedTuple):
@@ -17,7 +18,10 @@ class Identity(NamedTuple):
 
 
 def identify(database: MetadataDatabase) -> Identity:
-    """Read the identity and count this start. The cluster id is made at the first one, 22 characters like Kafka's."""
+    """Read the identity and count this start, which raises every leader epoch.
+
+    The cluster id is made at the first one, 22 characters like Kafka's.
+    """
     known = dict(database.read("SELECT name, value FROM identity"))
     boot = int(known.get("boot", -1))
     if database.read_only:
@@ -29,4 +33,5 @@ def identify(database: MetadataDatabase) -> Identity:
             "INSERT OR REPLACE INTO identity (name, value) VALUES (?, ?)",
             [("cluster_id", cluster_id), ("boot", str(boot))],
         )
+        raise_all(connection)
     return Identity(cluster_id, boot)

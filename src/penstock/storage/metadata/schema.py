@@ -7,6 +7,7 @@
     counters    producer_id: the first id not yet given out in a block
     log_starts  partitions whose first records were deleted
     epochs      where each leader epoch of a partition starts
+    leader_epochs   the epoch in which a partition is led now; none for mirrors
     quotas      limits of clients: the entity as JSON, the key, the value as text (it may be no number)
     deleted_topics  topics that are gone while their directories may still be there
     subscriptions   of the push door; refresh_ends is null unless a refresh is under way
@@ -22,7 +23,7 @@ import sqlite3
 
 from penstock.storage.data_directory import DataDirectoryError
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 WITH_MIRRORS = 4
 
 _VERSION_1 = """
@@ -94,8 +95,27 @@ CREATE TABLE push_producers (
 ) STRICT, WITHOUT ROWID;
 """
 
+# Until here an epoch was the number of starts since the topic was made. The start that migrates raises it once more.
+_VERSION_6 = """
+CREATE TABLE leader_epochs (
+    topic_id BLOB NOT NULL REFERENCES topics ON DELETE CASCADE,
+    partition INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    PRIMARY KEY (topic_id, partition)
+) STRICT, WITHOUT ROWID;
+INSERT INTO leader_epochs (topic_id, partition, epoch)
+    WITH RECURSIVE place (topic_id, partition, partitions, epoch) AS (
+        SELECT topic_id, 0, partitions, (SELECT CAST(value AS INTEGER) FROM identity WHERE name = 'boot') - first_boot
+            FROM topics WHERE mirror = 0
+        UNION ALL
+        SELECT topic_id, partition + 1, partitions, epoch FROM place WHERE partition + 1 < partitions
+    )
+    SELECT topic_id, partition, epoch FROM place;
+ALTER TABLE topics DROP COLUMN first_boot;
+"""
+
 # The script that leads from version n to n + 1 is at index n.
-_MIGRATIONS = [_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5]
+_MIGRATIONS = [_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6]
 
 
 class MetadataError(DataDirectoryError):

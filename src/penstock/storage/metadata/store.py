@@ -14,6 +14,7 @@ from penstock.model.errors import KafkaError
 from penstock.storage.metadata.configs import StoredConfigs
 from penstock.storage.metadata.database import MetadataDatabase, OnCommit
 from penstock.storage.metadata.identity import identify
+from penstock.storage.metadata.leader_epochs import StoredLeaderEpochs
 from penstock.storage.metadata.log_journal import StoredLogs
 from penstock.storage.metadata.producer_ids import StoredProducerIds
 from penstock.storage.metadata.push_producers import StoredPushProducers
@@ -41,6 +42,7 @@ class MetadataStore:
             self.database.close()
             raise self.database.unusable(error) from error
         self.topics = StoredTopics(self.database)
+        self.leader_epochs = StoredLeaderEpochs(self.database)
         self.configs = StoredConfigs(self.database)
         self.quotas = StoredQuotas(self.database)
         self.logs = StoredLogs(self.database)

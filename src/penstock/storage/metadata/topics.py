@@ -8,18 +8,18 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.ids import TopicId
+from penstock.model.ids import NO_EPOCH, TopicId
+from penstock.storage.metadata import leader_epochs
 from penstock.storage.metadata.database import MetadataDatabase
 from penstock.storage.metadata.schema import WITH_MIRRORS
 
 
 class TopicRow(NamedTuple):
-    """A topic as it is stored. Leader epoch of its partitions = boot of the store - first_boot."""
+    """A topic as it is stored."""
 
     name: str
     topic_id: TopicId
     partitions: int
-    first_boot: int
     internal: bool
     replication_factor: int
     mirror: bool = False
@@ -42,25 +42,25 @@ class StoredTopics:
     def all(self) -> list[TopicRow]:
         """By name."""
         rows = self._database.read(
-            f"SELECT name, topic_id, partitions, first_boot, internal, replication_factor, {self._mirror_columns()}"
+            f"SELECT name, topic_id, partitions, internal, replication_factor, {self._mirror_columns()}"
             " FROM topics ORDER BY name"
         )
         return [
-            TopicRow(name, uuid.UUID(bytes=key), partitions, boot, bool(internal), replicas, bool(mirror), diverged)
-            for name, key, partitions, boot, internal, replicas, mirror, diverged in rows
+            TopicRow(name, uuid.UUID(bytes=key), partitions, bool(internal), replicas, bool(mirror), diverged)
+            for name, key, partitions, internal, replicas, mirror, diverged in rows
         ]
 
     def create(self, rows: Sequence[tuple[TopicRow, Mapping[str, str]]]) -> None:
-        """All or none, with their explicit configs."""
+        """All or none, with their explicit configs. Partitions begin with leader epoch 0, but those of mirrors."""
         with self._database.transaction() as connection:
             for row, configs in rows:
                 connection.execute(
                     "INSERT INTO topics"
-                    " (topic_id, name, partitions, first_boot, internal, replication_factor, mirror)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    (row.topic_id.bytes, row.name, row.partitions, row.first_boot, row.internal,
-                     row.replication_factor, row.mirror),
-                )  # fmt: skip
+                    " (topic_id, name, partitions, internal, replication_factor, mirror) VALUES (?, ?, ?, ?, ?, ?)",
+                    (row.topic_id.bytes, row.name, row.partitions, row.internal, row.replication_factor, row.mirror),
+                )
+                if not row.mirror:
+                    leader_epochs.begin(connection, row.topic_id, range(row.partitions), 0)
                 connection.executemany(
                     "INSERT OR REPLACE INTO configs (scope, name, key, value) VALUES ('topic', ?, ?, ?)",
                     [(row.name, key, value) for key, value in configs.items()],
@@ -92,11 +92,15 @@ class StoredTopics:
                 "DELETE FROM deleted_topics WHERE topic_id = ?", [(topic_id.bytes,) for topic_id in topic_ids]
             )
 
-    def set_partitions(self, topic_id: TopicId, count: int) -> None:
-        """UnknownTopic if there is none."""
+    def set_partitions(self, topic_id: TopicId, count: int, leader_epoch: int) -> None:
+        """Add partitions, which are led in an epoch, or by nobody (NO_EPOCH). UnknownTopic if there is no topic."""
         with self._database.transaction() as connection:
-            statement = "UPDATE topics SET partitions = ? WHERE topic_id = ?"
-            _check_found(connection.execute(statement, (count, topic_id.bytes)), topic_id)
+            found = connection.execute("SELECT partitions FROM topics WHERE topic_id = ?", (topic_id.bytes,)).fetchone()
+            if found is None:
+                raise UnknownTopic(topic_id)
+            connection.execute("UPDATE topics SET partitions = ? WHERE topic_id = ?", (count, topic_id.bytes))
+            if leader_epoch != NO_EPOCH:
+                leader_epochs.begin(connection, topic_id, range(found[0], count), leader_epoch)
 
     def set_diverged(self, topic_id: TopicId, reason: str) -> None:
         """A mirror follows its parent no longer. UnknownTopic if there is none."""

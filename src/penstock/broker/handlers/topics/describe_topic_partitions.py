@@ -92,7 +92,7 @@ def _encoded(broker: Broker, request: DescribeTopicPartitions, topic: Topic, ind
         partitions=writer.partitions(
             indexes,
             node_id=broker.node_id,
-            leader_epoch=broker.partitions.leader_epoch(topic),
+            leader_epochs=topic.leader_epochs,
             offline=broker.partitions.offline_in(topic),
         ),
         operations=topic_operations(broker.access, request.session, topic.name),

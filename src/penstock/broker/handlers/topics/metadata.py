@@ -190,7 +190,7 @@ def _encoded(broker: Broker, request: Metadata, topic: Topic | bytes) -> bytes:
     partitions = writer.partitions(
         range(topic.partition_count),
         node_id=broker.node_id,
-        leader_epoch=broker.partitions.leader_epoch(topic),
+        leader_epochs=topic.leader_epochs,
         offline=offline,
     )
     encoded = writer.topic(
