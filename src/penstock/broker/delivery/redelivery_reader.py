@@ -8,9 +8,8 @@ from penstock.broker.delivery.core.member import Member
 from penstock.broker.delivery.core.partition_cursor import PartitionCursor
 from penstock.broker.delivery.core.subscription import Subscription
 from penstock.broker.delivery.outgoing import Outgoing
-from penstock.broker.delivery.partition_feed import RETRY_MS
 from penstock.broker.delivery.reading.lookup import Found
-from penstock.broker.delivery.topic_feed import TopicFeed
+from penstock.broker.delivery.topic_feed import RETRY_MS, TopicFeed
 from penstock.runtime.background import Background
 from penstock.runtime.clock import Clock
 

@@ -1,21 +1,171 @@
-"""The partitions that a live subscription reads, one after the other."""
+"""The partitions that a live subscription reads, one after the other, and what was read ahead of each.
+
+Reads that would wait for the disk go through a thread; a partition that cannot be read is tried again after a while.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import time
 from collections.abc import Callable, Collection
 
 from penstock.broker.delivery.core.subscription import Subscription
 from penstock.broker.delivery.outgoing import Outgoing
-from penstock.broker.delivery.partition_feed import PartitionFeed
-from penstock.broker.delivery.reading.lookup import Found
+from penstock.broker.delivery.reading.feed import Feed
+from penstock.broker.delivery.reading.lookup import Found, find
+from penstock.broker.delivery.reading.record_encoder import Chunk
 from penstock.cluster.partition import Partition
+from penstock.model.errors import KafkaError
 from penstock.observability.timings import Timings
+from penstock.runtime.background import Background
 from penstock.runtime.clock import Clock
 from penstock.runtime.turns import STEP_NS
 
+log = logging.getLogger(__name__)
+
 TURN_BYTES_MAX = 1 << 20
 """What is sent in a turn: then transports get to say that they have enough."""
+RETRY_MS = 1_000
+
+
+class PartitionFeed:
+    """One partition on its way from the log to members: its reader, and its cursor in the subscription.
+
+    `latency` gets the time from a message's timestamp to its sending, for the first message of every chunk.
+    """
+
+    __slots__ = (
+        "_background", "_chunk", "_clock", "_core", "_cursor", "_feed", "_is_preparing", "_latency", "_resets",
+        "_retry_ms", "_wake", "partition",
+    )  # fmt: skip
+
+    def __init__(
+        self, partition: Partition, core: Subscription, clock: Clock, latency: Timings, wake: Callable[[], None]
+    ) -> None:
+        self.partition = partition
+        self._core = core
+        self._cursor = core.cursors[partition.index]
+        self._clock = clock
+        self._latency = latency
+        self._wake = wake
+        self._feed = Feed(partition)
+        self._background = Background()
+        self._chunk: Chunk | None = None  # read and not all dealt
+        self._resets = self._cursor.resets
+        self._is_preparing = False  # a thread reads; nothing else may use the feed
+        self._retry_ms = 0  # it could not be read: not before this
+        partition.add_data_waiter(wake)
+
+    def stop(self) -> None:
+        self.partition.remove_data_waiter(self._wake)
+        self._background.cancel()
+
+    def forget(self) -> None:
+        """Drop what was read ahead."""
+        if not self._is_preparing:
+            self._feed.forget()
+            self._chunk = None
+
+    def check_reset(self) -> None:
+        """Drop what was read ahead if delivery starts again elsewhere."""
+        if self._resets != self._cursor.resets and not self._is_preparing:
+            self._resets = self._cursor.resets
+            self.forget()
+
+    # --- new messages ------------------------------------------------------------------------------------------------
+
+    def deal(self, now_ms: int) -> int | None:
+        """Deal the next messages; how many have found a member, or None if there is nothing to deal here now."""
+        cursor = self._cursor
+        wall_ms = self._clock.now_ms()
+        chunk = self._chunk
+        if chunk is not None and chunk.expiries is not None:
+            self._core.counters.expired += chunk.drop_expired(wall_ms)
+        if chunk is not None and chunk.is_empty:
+            cursor.skip_to(chunk.next_offset)
+            chunk = self._chunk = None
+        if chunk is None:
+            chunk = self._read(now_ms, wall_ms)
+            if chunk is None:
+                return None
+            if chunk.is_empty:
+                cursor.skip_to(chunk.next_offset)
+                return 1  # nothing in it, but reading goes on behind it
+            self._chunk = chunk
+        start = chunk.start
+        taken = self._core.dispatch.deal(cursor, chunk.offsets[start:], chunk.items[start:], chunk.keys[start:], now_ms)
+        chunk.start = start + taken
+        if taken and not start and chunk.first_timestamp >= 0:
+            self._latency.observe(max(0, wall_ms - chunk.first_timestamp) / 1000)
+        if chunk.is_empty:
+            cursor.skip_to(chunk.next_offset)
+            self._chunk = None
+        return taken
+
+    def _read(self, now_ms: int, wall_ms: int) -> Chunk | None:
+        """The next messages, perhaps none of a stretch; None if there is nothing, or not yet."""
+        cursor, partition = self._cursor, self.partition
+        if (
+            self._is_preparing
+            or partition.failed
+            or self._retry_ms > now_ms
+            or not self._core.dispatch.may_deal_new(cursor)
+        ):
+            return None
+        if cursor.next_offset < partition.log_start:
+            log.warning(
+                "%s: offsets %d to %d of %s-%d are gone", self._core.name, cursor.next_offset, partition.log_start - 1,
+                self._core.topic, partition.index,
+            )  # fmt: skip
+            cursor.skip_to(partition.log_start)
+        ahead = cursor.ahead
+        wanted = (lambda offset: not ahead.is_done(offset)) if ahead.done else None
+        try:
+            chunk = self._feed.next_chunk(
+                cursor.next_offset, ttl_ms=partition.config.message_ttl_ms, now_ms=wall_ms, wanted=wanted
+            )
+        except BlockingIOError:
+            self._is_preparing = True
+            self._background.start(self._prepare(cursor.next_offset))
+            return None
+        except KafkaError as error:
+            self._fail(error)
+            return None
+        if chunk is not None:
+            self._core.counters.expired += chunk.expired
+        return chunk
+
+    async def _prepare(self, position: int) -> None:
+        try:
+            await asyncio.to_thread(self._feed.prepare, position)
+        except (KafkaError, OSError) as error:
+            self._fail(error)
+        finally:
+            self._is_preparing = False
+            self.check_reset()
+            self._wake()
+
+    def _fail(self, error: Exception) -> None:
+        self._feed.forget()
+        self._chunk = None
+        self._retry_ms = self._clock.monotonic_ms() + RETRY_MS
+        self._report(error)
+        asyncio.get_running_loop().call_later(RETRY_MS / 1000, self._wake)
+
+    def _report(self, error: Exception) -> None:
+        log.error("%s: %s-%d cannot be read: %r", self._core.name, self._core.topic, self.partition.index, error)
+
+    # --- messages that are looked for --------------------------------------------------------------------------------
+
+    async def find(self, offsets: list[int]) -> Found | None:
+        """Messages by their offsets; None if they cannot be read now."""
+        wall_ms, ttl_ms = self._clock.now_ms(), self.partition.config.message_ttl_ms
+        try:
+            return await asyncio.to_thread(find, self.partition, tuple(offsets), ttl_ms=ttl_ms, now_ms=wall_ms)
+        except (KafkaError, OSError) as error:
+            self._report(error)
+            return None
 
 
 class TopicFeed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.broker.delivery.reading.batch_cursor import read_chunk
+from penstock.broker.delivery.reading.lookup import read_chunk
 from penstock.model.batch_builder import NewRecord, build_batch
 
 pytestmark = pytest.mark.feature("P-09")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from penstock.broker.delivery.reading.batch_cursor import read_chunk
-from penstock.broker.delivery.reading.feed import READ_BYTES
+from penstock.broker.delivery.reading.feed import READ_BYTES, BatchCursor
+from penstock.broker.delivery.reading.record_encoder import Chunk, Wanted
 from penstock.cluster.partition import Partition
+from penstock.model.aborted_filter import AbortedTransaction
 from penstock.model.errors import ErrorCode, KafkaError
 
 
@@ -43,3 +44,23 @@ def find(partition: Partition, offsets: Collection[int], *, ttl_ms: int, now_ms:
             break
         left = [offset for offset in left if offset >= read.next_offset]
     return Found(messages, expired)
+
+
+def read_chunk(
+    records: bytes,
+    partition: int,
+    *,
+    start: int,
+    next_offset: int,
+    ttl_ms: int,
+    now_ms: int,
+    aborted: Iterable[AbortedTransaction] = (),
+    wanted: Wanted | None = None,
+) -> Chunk:
+    """The messages from `start` on of all batches in `records`. KafkaError CORRUPT_MESSAGE if they do not decode."""
+    chunk = Chunk(next_offset)
+    cursor = BatchCursor(records, next_offset, aborted)
+    while cursor.open_batch():
+        cursor.take(chunk, partition, start=start, ttl_ms=ttl_ms, now_ms=now_ms, wanted=wanted)
+    chunk.next_offset = next_offset
+    return chunk
