@@ -98,7 +98,7 @@ def test_a_broker_that_is_not_there_is_named_after_a_bounded_time() -> None:
         started = time.monotonic()
         with Cluster([address], timeout_s=1.0) as cluster, pytest.raises(BrokerUnavailable, match=str(address)):
             cluster.patiently(cluster.topics)
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 20
 
 
 def test_a_broker_that_does_not_answer(cluster: Cluster) -> None:

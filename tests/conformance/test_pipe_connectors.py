@@ -106,7 +106,7 @@ def test_a_question_waits_for_data_and_no_longer(child: Child, client: RawClient
     asked = wanted(child, name, 0)
 
     async def pull(connector: PipeConnector, listed: ParentTopics) -> tuple[PullAnswer, float]:
-        request = PullRequest(listed.version, 2_000, 1 << 20, 100, [asked])
+        request = PullRequest(listed.version, 20_000, 1 << 20, 100, [asked])
         pulling = asyncio.ensure_future(connector.pull(request))
         await asyncio.wait([pulling], timeout=0.3)
         assert not pulling.done()
@@ -116,7 +116,7 @@ def test_a_question_waits_for_data_and_no_longer(child: Child, client: RawClient
 
     answer, seconds = child.ask(pull)
     assert offsets(answer) == [0]
-    assert seconds < 1
+    assert seconds < 10
     started = time.monotonic()
     assert not child.pull(asked._replace(offset=1), wait_ms=300).partitions
     assert time.monotonic() - started >= 0.25

@@ -80,11 +80,13 @@ def test_the_first_rebalance_waits_for_more_members(start_with: StartWith) -> No
 def test_by_default_a_single_new_member_hardly_waits(start_with: StartWith) -> None:
     """Kafka's three seconds are a quarter of one here; two that join together still share the first generation."""
     broker = start_with("", None)
-    alone, pair = unique_name("alone"), unique_name("pair")
+    pair, took = unique_name("pair"), []
     with raw(broker) as first, raw(broker) as second:
-        started = time.monotonic()
-        assert join(first, alone, version=3).generation_id == 1
-        assert 0.2 <= time.monotonic() - started < 2.0
+        for _ in range(3):  # of which the quickest counts: a busy machine only adds
+            started = time.monotonic()
+            assert join(first, unique_name("alone"), version=3).generation_id == 1
+            took.append(time.monotonic() - started)
+        assert 0.2 <= min(took) < 2.0
         ids = [new_member_id(client, pair) for client in (first, second)]
         for client, member_id in zip((first, second), ids, strict=True):
             client.send("join_group", 5, **join_values(pair, member_id=member_id))

@@ -33,19 +33,19 @@ def test_the_broker_sends_heartbeats_and_notices_dead_peers(connect: Connect) ->
             beats += frame.type is FrameType.HEARTBEAT
             last = frame
     took = time.monotonic() - started
-    assert beats >= 2
+    assert 2 <= beats <= 3
     assert last is not None
     assert last.type is FrameType.ERROR
     assert b"HEARTBEAT" in last.payload
-    assert 2 * INTERVAL_S < took <= 3 * INTERVAL_S + 1
+    assert 2 * INTERVAL_S < took < 20 * INTERVAL_S
 
 
 @pytest.mark.feature("P-08")
 def test_a_client_that_sends_heartbeats_lives_on(connect: Connect, topic: str) -> None:
     living = connect()
-    for _ in range(5):
+    for _ in range(8):
         living.send(m.Heartbeat(), 0)
-        living.is_silent(INTERVAL_S * 0.75)
+        living.is_silent(INTERVAL_S * 0.5)
     assert living.publish(topic, b"still here") == [0]
 
 

@@ -116,7 +116,7 @@ def test_a_client_without_its_broker_says_so_in_time(mortal: PenstockProcess) ->
         started = time.monotonic()
         with pytest.raises(RequestTimeout, match="no connection at the moment"):
             client.publish_text("t", "x")
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < 25
     with pytest.raises(NotConnected):
         client.publish_text("t", "x")
 

@@ -220,7 +220,7 @@ def test_nobody_there(options: Any) -> None:
         pytest.raises(Unreachable, match=rf"no Kafka broker answered at {address} .*connection refused.*check that"),
     ):
         next(consumer)
-    assert time.monotonic() - began < 12, "5 s, and time for a busy machine"
+    assert time.monotonic() - began < 25, "5 s, and time for a busy machine"
 
 
 def test_another_protocol_there() -> None:

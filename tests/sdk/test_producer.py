@@ -185,7 +185,7 @@ def test_a_full_queue_makes_send_wait_and_then_fail(nobody: str) -> None:
     begin = time.monotonic()
     with pytest.raises(QueueFull, match=r"3 messages.* full for 300 ms.*raise queue_messages"):
         producer.send("t", b"one too many")
-    assert 0.3 <= time.monotonic() - begin < 5
+    assert 0.3 <= time.monotonic() - begin < 20
     with pytest.raises(Undelivered, match=r"3 messages were not delivered within 0\.1 s"):
         producer.close(0.1)
 

@@ -123,8 +123,8 @@ def test_too_many_points() -> None:
     one = Metric(name="a", gauge=Gauge(data_points=[NumberDataPoint()] * 500_000))
     many = metrics_data(*([Metric()] * 500_000))
     nothing = b"\x0a\x00" * 500_000
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert refusal(NONE, metrics_data(one)) is ErrorCode.TELEMETRY_TOO_LARGE
     assert refusal(NONE, many) is ErrorCode.TELEMETRY_TOO_LARGE
     assert refusal(NONE, nothing) is ErrorCode.TELEMETRY_TOO_LARGE
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
