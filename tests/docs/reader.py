@@ -29,7 +29,7 @@ from tests.support.penstock_process import PenstockProcess
 PORTS = re.compile(r"(?<![\d.])(9092|9999|8[01]\d\d|919\d)(?!\d)")
 REQUEST = re.compile(r"([A-Z]+) (\S+)\n(.*?)\n(\d{3})\n(.*)", re.DOTALL)
 ANYTHING = "…"
-COMMAND_S, UP_S = 240, 30
+COMMAND_S, UP_S = 600, 30
 SESSION = """
 from pyspark.sql import SparkSession
 
@@ -144,22 +144,32 @@ class Reader:
         """Once; after something was started beside, until it works."""
         deadline = time.monotonic() + (UP_S if self._beside else 0)
         while True:
-            done = subprocess.run(
-                command,
-                cwd=self._directory,
-                env=environ,
-                capture_output=True,
-                text=True,
-                timeout=COMMAND_S,
-                check=False,
-            )
-            failed = done.returncode != 0 or "Traceback" in done.stderr or '"status": 404' in done.stdout
-            if not failed:
-                self._printed += done.stdout + done.stderr
+            code, printed = self._ended(command, environ)
+            if code == 0 and "Traceback" not in printed and '"status": 404' not in printed:
+                self._printed += printed
                 return
             if time.monotonic() >= deadline:
-                raise AssertionError(f"exit code {done.returncode}:\n{shown}\n{done.stdout}\n{done.stderr}")
+                raise AssertionError(f"exit code {code}:\n{shown}\n{printed}")
             time.sleep(0.2)
+
+    def _ended(self, command: list[str], environ: dict[str, str]) -> tuple[int, str]:
+        """Exit code and output of a command. One that takes too long is ended with all its processes."""
+        with subprocess.Popen(
+            command,
+            cwd=self._directory,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        ) as process:
+            try:
+                printed, _ = process.communicate(timeout=COMMAND_S)
+            except BaseException:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
+        return process.returncode, printed
 
     def _start_beside(self, command: str, environ: dict[str, str]) -> None:
         with self._beside_output.open("ab") as output:

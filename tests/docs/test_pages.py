@@ -55,13 +55,13 @@ def broker(tmp_path: Path) -> Iterator[PenstockProcess]:
 
 
 @pytest.mark.feature("K-18", "K-19", "P-10", "P-19", "Q-01")
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_pages_one_after_the_other(broker: PenstockProcess, tmp_path: Path) -> None:
     follow(PAGES, broker, tmp_path)
 
 
 @pytest.mark.feature("P-27")
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_pages_with_brokers_of_their_own_or_none(broker: PenstockProcess, tmp_path: Path) -> None:
     """Beside the others, since they leave nothing behind that another page could find."""
     follow(SEPARATE_PAGES, broker, tmp_path)

@@ -15,6 +15,6 @@ __all__ = ["broker"]
 
 @pytest.mark.spark
 @pytest.mark.feature("S-03", "X-04")
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_pages_one_after_the_other(broker: PenstockProcess, tmp_path: Path) -> None:
     follow(SPARK_PAGES, broker, tmp_path)
