@@ -27,6 +27,8 @@ from penstock.storage.admission.write_gate import Gate
 from penstock.storage.interface import Appended, LogState
 from penstock.storage.segment.aborted_index import AbortedEntry
 
+_ONLINE = LogState.ONLINE  # looked up once: this is asked for every batch
+
 
 class Tail(Protocol):
     """The end of a log, where batches are written."""
@@ -74,7 +76,7 @@ class Appender:
     def begin_epoch(self, leader_epoch: int) -> None:
         """Stamp this epoch into batches from now on."""
         self._leader_epoch = leader_epoch
-        if self._condition.state is LogState.ONLINE:
+        if self._condition.state is _ONLINE:
             self._epochs.begin(leader_epoch, self._tail.log_end)
 
     def append(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
@@ -83,7 +85,7 @@ class Appender:
         return self.append_trusted(batch, header, now_ms)
 
     def append_trusted(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
-        if self._condition.state is not LogState.ONLINE:
+        if self._condition.state is not _ONLINE:
             self._condition.check_writable()
         config = self._config.current
         size = len(batch)

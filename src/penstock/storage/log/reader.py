@@ -22,12 +22,14 @@ from penstock.storage.interface import LogState, ReadSlice
 from penstock.storage.log.context import LogContext
 from penstock.storage.log.damage import DamageReporter
 from penstock.storage.log.durability import Durability
-from penstock.storage.log.segment_list import SegmentList, holder
+from penstock.storage.log.segment_list import SegmentList, index_of_holder
 from penstock.storage.log.tail import DiskTail
 from penstock.storage.segment.batch_scanner import BatchScanner, CorruptBatch, ExpectedOffsets
 from penstock.storage.segment.segment import EMPTY_SLICE, ReadLimits, Segment
 from penstock.storage.segment.segment_index import SegmentIndex
 from penstock.storage.segment.time_search import ReadBatch
+
+_OFFLINE = LogState.OFFLINE  # looked up once: this is asked for every read
 
 
 class LogReader:
@@ -61,7 +63,9 @@ class LogReader:
         end = self._check_readable(offset, end)
         while offset < end:
             segments = self._segments.all
-            segment = holder(segments, offset)
+            segment = segments[-1]  # where nearly every read is
+            if offset < segment.base_offset:
+                segment = segments[index_of_holder(segments, offset)]
             limits = ReadLimits(max_bytes, end, self._end_position(segments, segment, end), one_batch_at_least, wait)
             try:
                 found = self._read_segment(segment, offset, limits)
@@ -83,7 +87,7 @@ class LogReader:
         """Raise KafkaError if `offset` may not be read; otherwise return the offset up to which reading may go."""
         condition, log_start, log_end = self._condition, self._segments.log_start, self._tail.log_end
         readable_end = condition.readable_end
-        if condition.state is LogState.OFFLINE:
+        if condition.state is _OFFLINE:
             condition.check_not_offline()
         if offset > readable_end:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"the log is damaged at offset {readable_end}")
@@ -91,7 +95,7 @@ class LogReader:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {offset} of [{log_start}, {log_end}]")
         if offset == readable_end < min(end, log_end):
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"the log is damaged at offset {readable_end}")
-        return min(end, readable_end)
+        return end if end < readable_end else readable_end
 
     def _end_position(self, segments: tuple[Segment, ...], segment: Segment, end: int) -> int:
         """Where the last batch below offset `end` ends in the segment; -1 if finding that takes a search.

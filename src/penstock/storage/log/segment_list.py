@@ -72,9 +72,3 @@ class SegmentList:
 def index_of_holder(segments: tuple[Segment, ...], offset: int) -> int:
     """Index of the last segment that begins at or before `offset`; 0 if none does."""
     return max(0, bisect_right(segments, offset, key=_base_offset) - 1)
-
-
-def holder(segments: tuple[Segment, ...], offset: int) -> Segment:
-    """The last segment that begins at or before `offset`; the first one if none does."""
-    active = segments[-1]  # where nearly every read is
-    return active if offset >= active.base_offset else segments[index_of_holder(segments, offset)]
