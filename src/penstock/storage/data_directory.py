@@ -26,7 +26,7 @@ from penstock.model.ids import PartitionId, TopicId
 from penstock.runtime.files import Files
 
 FORMAT_VERSION = 1
-# Left behind by file systems, tools and a start that was cut short; a directory with only these is nobody's.
+# Left behind by file systems, tools and a start that was cut short; a directory with only these counts as empty.
 _HARMLESS = {"lost+found", ".gitkeep", ".DS_Store", "penstock.lock", "format.json.tmp"}
 
 
@@ -121,7 +121,7 @@ class DataDirectory:
             yield from self._inside(named)
 
     def _inside(self, directory: Path) -> list[Path]:
-        """What is in a directory; nothing, if it is a file that somebody left there."""
+        """The entries of a directory; none if a stray file is there instead."""
         try:
             return [directory / name for name in self.files.list_names(directory)]
         except NotADirectoryError:

@@ -1,4 +1,4 @@
-"""What the log engine tells those who count. Every method is called on the event loop and must be quick."""
+"""Events of the log engine, for metrics. Every method is called on the event loop and must be quick."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class EngineObserver(Protocol):
-    """The metrics of a node have these methods."""
+    """Implemented by the metrics of a node."""
 
     def flush_round(self, seconds: float, logs: int, files: int, failed: bool = False) -> None: ...
     def rolled(self, seconds: float) -> None: ...
@@ -17,7 +17,7 @@ class EngineObserver(Protocol):
 
 
 class SilentObserver:
-    """Nobody counts."""
+    """Counts nothing."""
 
     def flush_round(self, seconds: float, logs: int, files: int, failed: bool = False) -> None:
         pass

@@ -1,4 +1,4 @@
-"""What a batch must be to enter a log, whatever keeps the log's bytes: sizes and timestamps, as in Kafka.
+"""Rules for a batch that enters a log, on disk or in memory: sizes and timestamps, as in Kafka.
 
 Sequences of idempotent producers are the business of `producer_state`. All rules read the header only.
 """
@@ -17,7 +17,7 @@ from penstock.storage.segment.offset_index import RELATIVE_OFFSET_MAX
 
 def check_batch_fits(config: LogConfig, header: BatchHeader, size: int, now_ms: int) -> None:
     """Raises KafkaError MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE or INVALID_TIMESTAMP."""
-    if size > config.max_message_bytes and not header.is_control:  # those are the broker's own
+    if size > config.max_message_bytes and not header.is_control:  # markers are the broker's own
         raise KafkaError(
             ErrorCode.MESSAGE_TOO_LARGE, f"a batch of {size} bytes, max.message.bytes is {config.max_message_bytes}"
         )
@@ -49,7 +49,7 @@ def _bad_timestamps(config: LogConfig, now_ms: int) -> BadTimestamps:
 
 
 class RollingSegment(Protocol):
-    """The active segment, as far as rolling goes."""
+    """The parts of the active segment that rolling looks at."""
 
     base_offset: int
     size: int

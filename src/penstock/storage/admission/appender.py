@@ -6,7 +6,7 @@
     append_mirrored a batch of another log, which keeps the offsets, epoch and producer it has there
 
 This decides; a `Tail` puts the bytes where the log keeps them. Producers learn of a batch after it is written and
-before the flush is asked for: a refused write leaves no trace, and whoever is told of the flush finds them up to date.
+before the flush is asked for: a refused write leaves no trace, and a listener of the flush finds them up to date.
 Loop thread.
 """
 

@@ -1,6 +1,6 @@
 """Whether a log can be used: online, damaged from an offset on, or offline for good.
 
-A log only ever gets worse while it is open; the next start finds out anew what is true.
+The state of an open log only gets worse; the next start finds out again what is true.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which leader epoch began at which offset in one log: the answers of OffsetForLeaderEpoch.
+"""The leader epochs of one log and the offset where each began: the answers of OffsetForLeaderEpoch.
 
 Derived from the batches, which carry their epoch, and kept in snapshots because retention removes batches. An
 epoch under which nothing was written gives way to the next one that starts at the same offset, as in Kafka.
@@ -38,7 +38,7 @@ class Epochs:
     def end_of(self, epoch: int, log_end: int) -> EpochEntry:
         """(largest epoch <= the given one, where it ends); (-1, -1) for one that is not known.
 
-        One from before the first that is known ended where that begins, as in Kafka, even if it is no epoch at all.
+        An epoch from before the first that is known ended where that begins, as in Kafka, even if it never existed.
         """
         if epoch == NO_EPOCH or epoch > self.latest or not self.entries:
             return NO_EPOCH, -1

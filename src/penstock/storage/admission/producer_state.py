@@ -1,4 +1,4 @@
-"""What idempotence and transactions need to remember: the last five batches of every producer in one log.
+"""The memory of idempotence and transactions: the last five batches of every producer in one log.
 
 Kafka's rules: a batch among the last five is a duplicate and gets its old offsets; a lower epoch is refused
 (47); a gap, an older batch, a partial overlap, or a new epoch that does not begin with 0 is refused (45); a
@@ -56,7 +56,7 @@ class Producer:
         self.batches: list[SeenBatch] = []
 
     def raise_epoch(self, epoch: int) -> None:
-        """Sequences begin anew with every epoch."""
+        """Sequences begin at 0 again with every epoch."""
         if epoch != self.epoch:
             self.epoch = epoch
             self.batches = []
@@ -199,7 +199,7 @@ class Producers:
     def add_newer(self, other: Producers) -> None:
         """Take over what another state knows and this one does not: batches may be lost that it has seen.
 
-        A transaction that is open here stays open: its marker may be what was lost, and nobody knows what it said.
+        A transaction that is open here stays open: its marker may be lost, and nothing says which it was.
         """
         mine = self.last_offsets()
         starts = dict(self.transactions.open)

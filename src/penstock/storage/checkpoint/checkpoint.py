@@ -1,8 +1,8 @@
-"""Moving the recovery point of a log: sync what was written, then say so in a snapshot.
+"""Moving the recovery point of a log: sync its segments, then record in a snapshot that they are on disk.
 
-Captured on the event loop, written by any thread: the bytes of the snapshot are made when it is captured,
-because producers change with every append. Index files are written on the way, without syncs: they can be
-rebuilt.
+Captured on the event loop, written by any thread: the bytes of the snapshot are made when it is captured, because
+producers change with every append. The order of the syncs is what makes it true: segments and directories first, the
+snapshot that promises them last. Index files are written on the way, without syncs: they can be rebuilt.
 
     capture (loop)    log end, segments, producers, epochs
     write (thread)    datasync segments, index files, sync directory, snapshot durably, older snapshots away
@@ -102,7 +102,7 @@ class Checkpoint:
                 try:
                     write_index_files(self._files, self._directory, item, file, self._interval)
                 except (OSError, CorruptBatch):
-                    pass  # no room, say; it can be rebuilt, and whoever reads the data will find what is wrong with it
+                    pass  # no space, say; it can be rebuilt, and a read of the data will find what is wrong with it
             if item.aborted_count > 0:
                 with contextlib.suppress(OSError):  # likewise
                     write_aborted_file(self._files, self._directory, item)
@@ -150,12 +150,12 @@ def write_aborted_file(files: Files, directory: Path, item: CoveredSegment) -> N
     if index is None:
         return
     if not index.is_whole and not (files.exists(path) and index.take_file(files.read_bytes(path))):
-        return  # it was lost: who needs it rebuilds it, which takes more than one segment
+        return  # the file was lost: a search rebuilds it, which takes more than one segment
     write_whole(files, path, index.encode(item.aborted_count))
 
 
 def write_missing_indexes(files: Files, directory: Path, segments: Sequence[Segment], interval: int) -> None:
-    """The index files that a recovery could not find; whoever recovered has walked over the headers anyway."""
+    """Write the index files that a recovery could not find: it has walked over the headers anyway."""
     for segment in segments:
         if not segment.index_written and segment.size > SMALL_BYTES:
             file = files.open(segment.path, write=False)

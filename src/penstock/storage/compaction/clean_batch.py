@@ -1,4 +1,4 @@
-"""What compaction leaves of one batch. No I/O: the rules and nothing else (see `compaction.compaction`)."""
+"""Cleaning one batch: the rules of compaction without I/O (see `compaction.compaction`)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from penstock.model.records import RecordSpan, record_timestamp, records_payload
 from penstock.model.varint import append_signed, read_signed
 from penstock.storage.segment.aborted_index import AbortedEntry, AbortedRanges
 
-# Of the batches that could not be decoded so many are named, the rest is counted.
+# So many of the batches that could not be decoded are named, the rest is counted.
 _NAMED_MAX = 10
 
 
 def key_digest(key: bytes) -> bytes:
-    """Sixteen bytes that stand for a key: nobody can make two keys share them on purpose."""
+    """Sixteen bytes of a cryptographic hash: no client can make two keys share them on purpose."""
     return blake2b(key, digest_size=16).digest()
 
 
@@ -77,7 +77,7 @@ class BatchCleaner:
     def _follow(self, header: BatchHeader) -> bool:
         """Whether nothing was left of this batch's transaction before it.
 
-        As in Kafka a transaction counts as aborted until the run after the one that took its batches: somebody may
+        As in Kafka a transaction counts as aborted until the run after the one that took its batches: a consumer may
         have read them just before, and asks only now which are to be left out.
         """
         producer_id = header.producer_id

@@ -1,4 +1,4 @@
-"""Which logs have something to compact, and how much: the rules of Kafka's cleaner, for logs on disk and in memory.
+"""The cleanable part of a log and how dirty it is: the rules of Kafka's cleaner, on disk and in memory.
 
 A log is due when dirty bytes / all bytes ≥ min.cleanable.dirty.ratio, or when something dirty is older than
 max.compaction.lag.ms. Only sealed segments below the last stable offset count, none younger than
@@ -16,7 +16,7 @@ FOREVER = (1 << 63) - 1
 
 
 class DirtySegment(Protocol):
-    """A segment, as far as choosing goes."""
+    """The parts of a segment that choosing looks at."""
 
     end_offset: int
     size: int
@@ -29,7 +29,7 @@ AnySegment_co = TypeVar("AnySegment_co", bound=DirtySegment, covariant=True)
 
 
 class CompactedLog(Protocol[AnySegment_co]):
-    """A log, as far as choosing goes."""
+    """The parts of a log that choosing looks at."""
 
     @property
     def log_start(self) -> int: ...

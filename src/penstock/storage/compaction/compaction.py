@@ -13,8 +13,8 @@ with.
 Transactions: everything here has been decided. Batches of aborted ones lose their records, and their keys replace
 nothing. A marker stays while a batch of its transaction does; then it gets a delete horizon, after which it goes.
 
-What cannot be decoded is kept as it is, and reported. A wrong CRC ends the run: that is damage, not compaction's
-business. The output is `<base>.cleaned`, synced; putting it in place is `compaction.swap`.
+A batch that cannot be decoded is kept as it is, and reported. A wrong CRC ends the run: that is damage, and nothing
+may be derived from it. The output is `<base>.cleaned`, synced; putting it in place is `compaction.swap`.
 """
 
 from __future__ import annotations

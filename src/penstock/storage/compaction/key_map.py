@@ -47,5 +47,5 @@ class KeyMap:
                 if span.key is not None
             ]
         except (ValueError, KafkaError):
-            return  # kept as it is, and so is everything it may replace
+            return  # the batch stays as it is, and so do the records that it may replace
         self.latest.update(found)

@@ -1,11 +1,11 @@
-"""What is known of segments without opening logs: a SQLite file that is derived and may be deleted at any time.
+"""The catalog of segments, known without opening logs: a SQLite file that is derived and may be deleted at any time.
 
     partitions   topic id, partition, name; first_dirty: where compaction goes on
     segments     base offset, end offset, bytes, first and largest timestamp, per partition
 
 Segments are written at a clean stop and believed only after one; otherwise they are forgotten and come back as logs are
 opened. `first_dirty` is believed always: too low means compacting again, and it is never too high. Commits are not
-synced, since nothing depends on them. A file that does not read well is thrown away and made anew.
+synced, since nothing depends on them. A file that does not read well is thrown away and made again.
 
 A disk that is full or fails costs entries, never the caller: the catalog then goes on in memory.
 
@@ -68,7 +68,7 @@ class Catalog:
         try:
             self._database = self._open()
         except sqlite3.DatabaseError as error:
-            self._database = self._open_anew(error)
+            self._database = self._open_again(error)
         if not trusted:
             with self._forgiving() as database:
                 database.execute("DELETE FROM segments")
@@ -125,13 +125,13 @@ class Catalog:
             yield self._database
         except sqlite3.DatabaseError as error:
             self._database.close()
-            self._database = self._open_anew(error)
+            self._database = self._open_again(error)
 
-    def _open_anew(self, error: sqlite3.DatabaseError) -> sqlite3.Connection:
+    def _open_again(self, error: sqlite3.DatabaseError) -> sqlite3.Connection:
         path = self._path
         if path is None:
             raise error
-        _log.warning("%s is made anew: %s", path, error)
+        _log.warning("%s is made again: %s", path, error)
         try:
             for name in (path, path.with_name(path.name + "-journal")):
                 name.unlink(missing_ok=True)

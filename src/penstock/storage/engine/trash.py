@@ -1,9 +1,9 @@
-"""Directories of deleted topics on their way out, and those that nobody knows, which are left alone.
+"""Directories of deleted topics on their way out, and directories of no known topic, which are left alone.
 
 A deletion is recorded in the metadata store together with the end of the topic, and the record stays until the
 directory is gone from the disk for good. So at a start every directory has an owner, or a record that says it is to go;
 one that has neither (an old or foreign `meta.db`, a directory copied in by hand) is reported and never touched: it may
-hold the only copy of somebody's records.
+hold the only copy of its records.
 
     discard (loop)        renamed into DATA/trash, which takes the same time for one file or a million
     sort_out (any thread) at the start: what was recorded as deleted and is still there
@@ -31,7 +31,7 @@ class Trash:
         self.is_full = True  # what a crash left
 
     def discard(self, topic: str, topic_id: TopicId) -> None:
-        """Take the directory of a topic that is recorded as deleted out of the way, if there is one.
+        """Move the directory of a topic that is recorded as deleted into the trash, if there is one.
 
         No sync: if a power cut brings the directory back, the record is still there.
         """

@@ -1,9 +1,8 @@
-"""Open descriptors, fewer than there are segments: least recently used files are closed when nobody holds
-them.
+"""Open descriptors, fewer than there are segments: the least recently used file without a pin is closed.
 
-Whoever works with a file holds a pin on it: a reader for the time of its read, a log for as long as the file
-has unflushed writes (closing it earlier would lose the error of a failed writeback). Pinned files are never
-closed, so the limit may be passed while many are dirty at once.
+A pin keeps a file open: a reader holds one during its read, a log for as long as the file has unflushed writes (closing
+it earlier would lose the error of a failed writeback). Pinned files are never closed, so the limit may be passed while
+many are dirty at once.
 
 Any thread may call; one lock guards the tables and is never held while opening or closing a file.
 """

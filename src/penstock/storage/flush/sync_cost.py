@@ -1,4 +1,4 @@
-"""What syncs cost, and what follows from it for the way a round is made.
+"""The cost of syncs, and what follows from it for the way a round is made.
 
 `SyncCost`: fdatasync of each file, or one syncfs for all.
 
@@ -24,7 +24,7 @@ _FILE_COUNT_MAX = 64
 
 
 class SyncCost:
-    """Running means of both ways. Used by who makes a round, one at a time."""
+    """Running means of both ways. Used by the thread that makes a round, one at a time."""
 
     def __init__(self) -> None:
         self._each = _EACH_SECONDS

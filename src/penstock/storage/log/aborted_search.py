@@ -1,6 +1,6 @@
 """Finding aborted transactions: through the indexes of segments, or, where one is lost, through the batches.
 
-Whoever calls brings the segments, and the walks over their batches.
+The caller brings the segments, and the walks over their batches.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def search(
             if entry.first_offset < end:
                 yield entry
             if entry.last_stable >= end:
-                return  # whatever was aborted later began later
+                return  # every transaction aborted later began later
 
 
 def transactional(scanner: BatchScanner) -> Iterator[tuple[BatchHeader, Marker | None]]:
@@ -57,7 +57,7 @@ def transactional(scanner: BatchScanner) -> Iterator[tuple[BatchHeader, Marker |
                 try:
                     marker = scanner.marker_at(position, header)
                 except KafkaError:
-                    continue  # it is no marker, whatever it is
+                    continue  # a control batch of another kind
             yield header, marker
 
 

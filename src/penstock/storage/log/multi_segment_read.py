@@ -1,7 +1,7 @@
-"""Batches of one log in a row, from one segment to the next until a limit is reached.
+"""Reading a log across segments, until a limit is reached.
 
-`Log.read` ends with its segment. Where segments are small that is much less than a reader has asked for, so here it
-goes on with the next one. The slices stay apart: each lies in a file, or a piece of memory, of its own.
+`Log.read` ends with its segment. Where segments are small that is much less than a reader has asked for, so reading
+goes on with the next one here. The slices stay apart: each lies in a file, or a piece of memory, of its own.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ def read_stretch(
 ) -> list[ReadSlice]:
     """As `Log.read`, over up to `slices_max` segments. No slice is empty; there is none if there is nothing to read.
 
-    Whatever stands in the way of a later segment, be it that it has to be waited for, ends the stretch: who goes on
-    from there meets it first. The last slice's `has_next` says that there is more.
+    An error in a later segment, or a wait for the disk, ends the reading there: the next read begins with that segment
+    and meets it first. The last slice's `has_next` says that there is more.
     """
     found = log.read(offset, max_bytes, end=end, one_batch_at_least=one_batch_at_least, wait=wait)
-    stretch: list[ReadSlice] = []
+    slices: list[ReadSlice] = []
     while len(found.records):
-        stretch.append(found)
+        slices.append(found)
         max_bytes -= len(found.records)
-        if not found.has_next or max_bytes < HEADER_BYTES or len(stretch) == slices_max:
+        if not found.has_next or max_bytes < HEADER_BYTES or len(slices) == slices_max:
             break
         try:
             found = log.read(found.next_offset, max_bytes, end=end, one_batch_at_least=False, wait=wait)
         except (KafkaError, BlockingIOError):
             break
-    return stretch
+    return slices

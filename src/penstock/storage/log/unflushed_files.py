@@ -1,11 +1,12 @@
 """The files of one log that hold writes which are not yet known to be on disk.
 
-The active segment's file is held while anything in it is unflushed; files of segments that were sealed
-meanwhile, and directories that got a new entry, stay until a flush covers their last offset. Held means
-pinned in the cache: closing a file with dirty pages would lose the error of writing them back.
+The active segment's file is held while anything in it is unflushed; files of segments that were sealed meanwhile, and
+directories that got a new entry, stay until a flush covers their last offset. Held means pinned in the cache: closing a
+file with dirty pages would lose the error of writing them back.
 
-The event loop changes it; the flush thread looks at it without a lock: what `targets` reads is replaced,
-never changed, and read in an order in which a file can be seen twice but never missed.
+The event loop changes this state and the flush thread reads it without a lock. That is safe because the tuple is
+replaced, never changed in place, and because `targets` reads the active file before the tuple: `seal` moves a file from
+the first to the second, so it can be seen twice but never missed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from penstock.storage.flush.flushable import FileCache
 
 
 class DirectoryEntry:
-    """A new name in a directory, as a thing to sync. Its descriptor is that of the file that was named."""
+    """A new name in a directory, in the form of a file to sync. Its descriptor is that of the file with the name."""
 
     __slots__ = ("_directory", "_file", "_files")
 
@@ -105,5 +106,5 @@ class UnflushedFiles:
             self._cache.release(file)
 
     def abandon(self) -> None:
-        """The log is offline: nobody will flush these."""
+        """The log is offline, or closed: no flush will cover these."""
         self.flushed(1 << 63, all_of_it=True)

@@ -1,7 +1,7 @@
-"""How much memory record batches may take: produce is refused above it, and taken again when there is room.
+"""The memory that record batches may take: produce is refused above it, and taken again below.
 
-What `engine.free_space` is to the disk. The broker's own records (offset commits) are written all the same, as those
-are what compaction bounds. Room comes and goes around the limit: taking writes again needs a little more than that.
+The counterpart of `engine.jobs.free_space`. The broker's own records (offset commits) are written all the same:
+compaction bounds those. Usage goes up and down around the limit, so taking writes again needs a little more space.
 """
 
 from __future__ import annotations

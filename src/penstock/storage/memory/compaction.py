@@ -1,10 +1,10 @@
-"""Compaction of a log in memory, as far as it runs in the worker process: one sealed segment at a time.
+"""The part of compaction in memory that runs in the worker process: one sealed segment at a time.
 
     begin, map_segment for the dirty ones until the map is full, clean_segment for all from the first on, end
 
 The rules are those of the disk (`key_map`, `clean_batch`). A segment goes from process to process as
-it is, so that no message is larger than a segment; what must last from one call to the next, the keys, stays here. If
-the worker process was started anew meanwhile they are gone, and the run with them.
+it is, so that no message is larger than a segment; the keys, which must last from one call to the next, stay here. If
+the worker process was started again meanwhile they are gone, and the run with them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class CleaningTally(NamedTuple):
 
 
 class RunLost(Exception):
-    """The worker process does not know this run: it was started anew."""
+    """The worker process does not know this run: it was started again."""
 
 
 class _Run:

@@ -1,6 +1,6 @@
 """The log engine without a disk: the same logs, the same rules, gone with the process.
 
-For tests, for caches, for topics whose records nobody needs after a restart. It drives itself as the engine on disk
+For tests, for caches, for topics whose records are not needed after a restart. It drives itself as the engine on disk
 does: a thread brings a tick onto the event loop four times a second, which starts retention and compaction when they
 are due. `storage.memory_bytes_max` is to it what free space is to the disk.
 """

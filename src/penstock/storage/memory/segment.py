@@ -1,4 +1,4 @@
-"""Record batches in memory, one after the other in one buffer: what a segment file is to the log on disk.
+"""Record batches in memory, one after the other in one buffer: the counterpart of a segment file.
 
     data          batch │ batch │ batch          a bytearray while it grows, bytes when it is sealed
     ends               17      34      60        where each batch ends
@@ -118,6 +118,6 @@ class MemorySegment:
         return self.ends[index - 1] if index else 0
 
     def _slice(self, start: int, end: int) -> Buffer:
-        """A view of what is sealed. A copy of what is not: a buffer cannot grow while somebody looks into it."""
+        """A view of what is sealed. A copy of what is not: a buffer cannot grow while a view of it exists."""
         data = self.data
         return memoryview(data)[start:end] if isinstance(data, bytes) else data[start:end]

@@ -7,9 +7,13 @@
     a segment gone or too short   damage, likewise
     flush-failed                  the page cache lied once: rewrite the tail into new files before trusting it
 
-What was scanned is synced before it is served: a retry must not be deduplicated against bytes that exist in
-memory only. Plain functions over `Files`, so that a long scan can run in a worker process; the result can be
-pickled.
+A torn tail and damage differ in what may follow: a write that was cut off by a crash was never acknowledged, and
+nothing valid can lie behind it, so cutting loses no promise. Where a valid batch follows, bytes that were once synced
+have changed, and cutting would lose acknowledged records.
+
+What was scanned is synced before it is served: a retry must not be deduplicated against bytes that exist in memory
+only, which a second power cut would take. Plain functions over `Files`, so that a long scan can run in a worker
+process; the result can be pickled.
 """
 
 from __future__ import annotations
@@ -83,7 +87,7 @@ def segment_bases(names: Sequence[str]) -> list[int]:
 
 
 class _Recovery:
-    """The steps of `recover`, with what they know of each other."""
+    """The steps of `recover`, and the state they share."""
 
     def __init__(
         self, files: Files, directory: Path, log_start: int, now_ms: int, interval: int, has_holes: bool
@@ -218,7 +222,7 @@ class _Recovery:
         self.next_offset = segment.end_offset
         reason = reason or scanner.reason
         if reason is None and scanner.position < size:
-            file.truncate(scanner.position)  # nobody minds if it is there again
+            file.truncate(scanner.position)  # not synced: zeros that come back harm nothing
             zeros = size - scanner.position
             self.result.scanned_bytes -= zeros
             self.result.notes.append(
@@ -318,7 +322,7 @@ class _Recovery:
         result.log_end = end
 
     def sync(self) -> None:
-        """Recovered tails reach the disk before anybody can see them."""
+        """Sync recovered tails before they are served."""
         for segment in self.scanned:
             file = self.files.open(segment.path, write=True)
             try:

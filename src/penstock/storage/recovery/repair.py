@@ -1,4 +1,4 @@
-"""Settling damage: `penstock log repair`. Only when told to, only while nobody has the log open.
+"""Settling damage: `penstock log repair`. Only when told to, only while no process has the log open.
 
 Bad bytes are copied into `.damaged` files first, durably, then taken out of their segments; gaps are
 accepted. The offsets that were lost stay lost: none is given out again. Afterwards the log opens, serves
@@ -26,7 +26,7 @@ def repair_log(
 ) -> Report:
     """Do what `verify_log` says a repair would do; returns that report, made before.
 
-    What an interrupted compaction left is settled first, as a start would.
+    An interrupted compaction is settled first, as at a start.
     """
     if files.exists(directory):
         clear_leftovers(files, directory, files.list_names(directory))

@@ -1,7 +1,7 @@
 """Compaction's output found under its `.swap` name: put in the place of the segments it was made of, or given up.
 
 It was synced before it got this name, and no old segment is touched before. Still every batch is checked first, because
-what it replaces is gone afterwards:
+the segments that it replaces are gone afterwards:
 
     sound                         finished: the snapshot speaks of it, the old segments go, it gets its name
     broken, all old ones there    it goes, they stay; the snapshot speaks of them again
@@ -134,7 +134,7 @@ class _Found:
                 if header.max_timestamp > largest:
                     largest, largest_offset = header.max_timestamp, header.base_offset
                 if header.is_control:
-                    self._aborted = UNKNOWN_ABORTED  # found out when somebody asks
+                    self._aborted = UNKNOWN_ABORTED  # found out by the first search
         finally:
             file.close()
         self._times = Times(first, largest, largest_offset)

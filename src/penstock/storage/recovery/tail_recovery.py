@@ -1,6 +1,6 @@
-"""What has to happen between finding a data directory and serving from it.
+"""Recovering long tails between finding a data directory and serving from it.
 
-After a clean stop: nothing but emptying the trash. Otherwise one syncfs, which makes everything that the dead process
+After a clean stop there is nothing to do. Otherwise one syncfs, which makes everything that the dead process
 left in the page cache durable (so that no recovered tail has to be synced by itself), and logs with a long tail above
 their recovery point are brought into order by the worker process, each ending with a new recovery point; a second
 syncfs makes those durable. What remains for the first use of a log is short enough to be done on the event loop.
@@ -53,7 +53,7 @@ class TailRequest(NamedTuple):
 
 
 class TailReport(NamedTuple):
-    """What came of it. `recovered` is kept only for a damaged log; for others the new recovery point says it all."""
+    """The outcome. `recovered` is kept only for a damaged log; for others the new recovery point says it all."""
 
     seconds: float
     scanned_bytes: int

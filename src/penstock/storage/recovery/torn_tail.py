@@ -1,7 +1,7 @@
-"""Cutting a torn tail: what a power cut left of writes that nobody was told about.
+"""Cutting a torn tail: the remains, after a power cut, of writes that were never acknowledged.
 
-The bytes are kept beside the log, without the zeros at their end, so that people can look at them; nobody
-reads them back. The kept copy is durable before the log gets shorter.
+The bytes are kept beside the log, without the zeros at their end, for people to look at; no program reads them back.
+The kept copy is durable before the log gets shorter.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from penstock.storage.segment.batch_scanner import CHUNK_BYTES
 
 
 def cut_tail(files: Files, directory: Path, file: File, base_offset: int, position: int, size: int) -> str:
-    """Truncate the segment to `position`; returns what became of the bytes, for the report."""
+    """Truncate the segment to `position`; returns where the bytes went, for the report."""
     kept = _end_of_content(file, position, size) - position
     outcome = "all of them zero"
     if kept:

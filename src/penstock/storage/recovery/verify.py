@@ -1,8 +1,8 @@
 """Reading a log's directory from end to end and saying what is wrong: `penstock log verify`.
 
 Changes nothing. Every batch has its CRC checked, in every segment, snapshot or not; bad bytes are told apart
-from what follows them by looking for the next whole batch. What `penstock log repair` would do is part of
-the report.
+from what follows them by looking for the next whole batch. The report also says what `penstock log repair`
+would do.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _REBUILT = "missing or stale: is rebuilt when used"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadRegion:
-    """Bytes [start, end) of a segment that are no batches; offsets [first_lost, end_lost) may have been there."""
+    """Bytes [start, end) of a segment that hold no batch; offsets [first_lost, end_lost) may have been there."""
 
     base_offset: int
     start: int
@@ -141,7 +141,7 @@ def _verify_segment(files: Files, report: Report, base: int, end_offset: int | N
             found.next_offset = scanner.next_offset
             position = scanner.position
             if scanner.reason is None:
-                break  # at the end, or where its room begins
+                break  # at the end, or where preallocated zeros begin
             if position < size:
                 position = _note_bad(file, report, found, position, scanner.reason, end_offset)
         if size > SMALL_BYTES:

@@ -4,10 +4,10 @@ The file, `<base>.txnindex`, is Kafka's: 34 bytes for each, big-endian.
 
     version i16 0 | producer id i64 | first offset i64 | offset of the marker i64 | last stable offset i64
 
-The last stable offset is the one after the marker: whatever is aborted later begins at or above it, which is where a
-search may end. Most segments have no such transaction, and no file. It is derived, like the other indexes; how many
-entries there are and their CRC are in the snapshot, so that a file which is missing, cut or wrong is noticed and
-rebuilt by a walk over the batches.
+The last stable offset is the one after the marker: every transaction that is aborted later begins at or above it, so
+that a search may end there. Most segments have no such transaction, and no file. It is derived, like the other indexes;
+how many entries there are and their CRC are in the snapshot, so that a file which is missing, cut or wrong is noticed
+and rebuilt by a walk over the batches.
 
 In memory there is a lower part, loaded on demand, and a live part that grows with the markers of this process, both
 arrays of four numbers an entry. The event loop is the only writer; readers may be threads.

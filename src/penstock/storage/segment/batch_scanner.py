@@ -127,7 +127,7 @@ class BatchScanner:
         return None
 
     def marker_at(self, position: int, header: BatchHeader) -> Marker | None:
-        """What is in the control batch that was just found there, as `parse_marker` says."""
+        """The marker in the control batch that was just found there, as `parse_marker` reads it."""
         at = position - self.chunk_start
         if at + header.size_bytes > len(self.chunk):
             return parse_marker(self._file.pread(header.size_bytes, position), header)
@@ -157,15 +157,15 @@ def bounded_end(base_offset: int, end_offset: int | None = None) -> int:
     return far if end_offset is None else min(far, end_offset)
 
 
-def implausible(header: BatchHeader, min_offset: int, room: int) -> str | None:
+def implausible(header: BatchHeader, min_offset: int, bytes_left: int) -> str | None:
     """Why this cannot be the next batch, or None."""
     if header.magic != 2:
         return f"magic {header.magic}"
     size = header.batch_length + LOG_OVERHEAD_BYTES
     if not HEADER_BYTES <= size <= BATCH_BYTES_MAX:
         return f"batch of {size} bytes"
-    if size > room:
-        return f"batch of {size} bytes with {room} left"
+    if size > bytes_left:
+        return f"batch of {size} bytes with {bytes_left} left"
     if header.base_offset < min_offset:
         return f"offset {header.base_offset} after {min_offset - 1}"
     if header.last_offset_delta < 0 or header.record_count < 0:

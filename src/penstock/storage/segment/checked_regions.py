@@ -1,8 +1,7 @@
-"""Which bytes of a segment have had their CRC checked by this process.
+"""The regions of a segment whose CRCs this process has checked.
 
-What it wrote or recovered itself lies above `trusted_from`; below it regions are added as they are first
-served and merged when they touch, so that a reader who goes through a segment leaves one entry behind, not
-thousands.
+Bytes that it wrote or recovered itself lie above `trusted_from`. Below it, regions are added as they are first served
+and merged when they touch, so that a reader that goes through a segment leaves one entry behind, not thousands.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The part of a segment that a read holds in memory, and the distrust with which it is looked at the first time.
+"""The part of a segment that a read holds in memory, and the checks before bytes are served for the first time.
 
 The CRC of a batch does not cover its base offset and its length, and both decide what a reader gets. So bytes that this
 process did not write are checked as a chain before anything is served from them: from a place whose offset is known
-(the segment's begin, an index entry, where the last read stopped) every batch has to begin where the one before ended,
-fit, and lead to the known end. Only then their CRCs mean something.
+(the segment's beginning, an index entry, where the last read stopped) every batch has to begin where the one before
+ended, fit, and lead to the known end. Only then their CRCs mean something.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAPPED_BYTES_MIN = 128 << 10
 
 
 class Chain(NamedTuple):
-    """What is known of the batches from `start` to `end` before they were looked at. Both are batch boundaries."""
+    """Facts about the batches from `start` to `end` from before they are looked at. Both are batch boundaries."""
 
     start: int
     offset: int  # no batch begins below it

@@ -1,8 +1,10 @@
 """One segment: a file of record batches, its index, and how to read a slice of it.
 
-A `Segment` holds numbers and no descriptor; whoever reads or writes brings the file. The log that owns it is
-the only one to change it, on the event loop. Reads may run in threads: they look at the numbers once, at the
-start.
+A `Segment` holds numbers and no descriptor; the caller brings the file. The log that owns it is the only one to change
+it, on the event loop. Reads may run in threads beside appends, without a lock: an append writes the bytes, then raises
+`size`, then `end_offset`, and a read looks at them in the opposite order. So the bytes up to an offset below the
+`end_offset` that a read saw are inside the `size` that it sees afterwards, and an offset that is missing there is
+damage and not a race.
 """
 
 from __future__ import annotations
@@ -129,7 +131,7 @@ class Segment:
         index.load(files, self.path.parent, file, interval, has_holes=self.has_holes)
 
     def needs_index(self, offset: int, limits: ReadLimits) -> bool:
-        """Not to read the segment from its begin to its end."""
+        """Whether a read has to search: it does not if it goes from the segment's begin to a known end."""
         return offset > self.base_offset or not 0 <= limits.end_position <= limits.max_bytes
 
     def read(self, file: File, index: SegmentIndex, offset: int, limits: ReadLimits, verify: str) -> ReadSlice | None:
@@ -137,7 +139,7 @@ class Segment:
 
         `index` is the segment's, and whole if the read needs it. Raises BlockingIOError (wait=False) or CorruptBatch.
         """
-        end_offset = self.end_offset  # first: it rises last
+        end_offset = self.end_offset  # before `size`: it rises after it
         hint_offset, hint_position = self.hint
         exact = hint_offset == offset
         start = hint_position if exact else 0 if offset <= self.base_offset else index.floor(offset)
@@ -169,7 +171,7 @@ class Segment:
         return ReadSlice(window.slice(first, stop), base_offset, next_offset, window.part(first, stop))
 
     def _check(self, window: Window, anchor: tuple[int, bool], offset: int, stop_offset: int, *, always: bool) -> None:
-        """Nothing is served that was not checked by this process: see `segment.read_window`.
+        """Check all that is about to be served and was not checked by this process yet: see `segment.read_window`.
 
         `anchor`: no batch from the window's start on begins below this offset, or the first begins just there.
         """

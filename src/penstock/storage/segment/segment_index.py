@@ -1,12 +1,12 @@
-"""What a segment knows of where its batches lie: a live part that grows with appends, a lower part from disk.
+"""Where the batches of a segment lie: a live part that grows with appends, a lower part from disk.
 
     position   0 ............ live_from ................. size
                   lower           live
                   (file or scan,  (made by this process,
                   on demand)      always in memory)
 
-The lower part is loaded when somebody reads there, from the index files or, if they are missing or bad, by
-walking over the headers. It never changes once loaded, so a thread may load it while the event loop appends.
+The lower part is loaded when a read needs it, from the index files or, if they are missing or bad, by walking
+over the headers. It never changes once loaded, so a thread may load it while the event loop appends.
 An index that is dropped costs nothing but loading it again.
 """
 
@@ -40,7 +40,7 @@ class IndexPart:
 
 
 class SegmentIndex:
-    """Both parts of one segment's index. `live` belongs to the event loop, `lower` to whoever loads it first."""
+    """Both parts of one segment's index. `live` is the event loop's, `lower` that of the thread that loads it first."""
 
     __slots__ = ("base_offset", "live", "live_from", "live_offset", "lower", "used")
 

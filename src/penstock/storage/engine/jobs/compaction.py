@@ -70,7 +70,7 @@ class Compaction(Job):
         elif self._is_looking or now_ms - self._looked_ms >= self._interval_ms:
             self._look(now_ms)
         elif self._is_waiting and self._start_dirtiest(self._host.clock.now_ms()):
-            self._looked_ms = -FOREVER  # as after any log: look for the next one when this one is done
+            self._looked_ms = -FOREVER  # look for the next one as soon as this one is done
 
     def _look(self, now_ms: int) -> None:
         """At the next few logs; when all were seen, start on the dirtiest."""
