@@ -19,7 +19,7 @@ class Maintenance:
         self._work = work
         self._jobs = jobs
         self._is_stopped = False
-        self._ticker = Ticker("penstock-upkeep", TICK_SECONDS, lambda: work.call_soon(self.tick))
+        self._ticker = Ticker("penstock-maintenance", TICK_SECONDS, lambda: work.call_soon(self.tick))
 
     def start(self, *, in_thread: bool) -> None:
         now_ms = self._work.clock.monotonic_ms()

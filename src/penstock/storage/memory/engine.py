@@ -65,7 +65,7 @@ class MemoryEngine:
             self.observer,
             interval_ms=settings.compaction_check_interval_ms,
         )
-        self._ticker = Ticker("penstock-upkeep", TICK_SECONDS, lambda: self._loop.soon(self.tick))
+        self._ticker = Ticker("penstock-maintenance", TICK_SECONDS, lambda: self._loop.soon(self.tick))
         self._retention_ms = self.clock.monotonic_ms()
         self._aging: deque[MemoryLog] = deque()
         self._is_closed = False
