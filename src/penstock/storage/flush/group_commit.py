@@ -3,15 +3,21 @@
     loop thread    append → mark(log) ─┐                        ┌→ flush_completed, on_flushed per log
     flush thread                       └→ collect → sync → ─────┘   (one call onto the loop per round)
 
-Marks that come during a round form the next one, which starts at once: under load the rounds grow, alone a
-write waits for nobody. Three modes: `always` acknowledges after the sync; `interval` makes a write visible at
-once and syncs every so often; `os` never syncs here (logs still do when they roll and close).
+Marks that come during a round form the next one, which starts at once: under load the rounds grow, and a write that
+comes alone waits for no other. Three modes: `always` acknowledges after the sync; `interval` acknowledges what is
+written and syncs every so often; `os` never syncs here (logs still do when they write recovery points and close).
 
-A few small writes, while the thread has nothing to do, are synced by the loop itself (`sync_cost.LoopSync`), after
-it has looked once more for requests that are there already: they share the sync.
+Why a round covers what it promises: a log is marked after its bytes are written. The round takes the set of marked logs
+first, and asks each for its end and its files after that, so every byte below the end was written before the sync
+began. A log that is written to meanwhile is marked again and gets another round. Only the loop raises `flushed`, from
+the end that was asked for, never from the end as it is by then.
 
-A failed sync is final for its log: the kernel has dropped the pages and a second sync would lie. When the one
-sync of a round fails, each file is synced by itself, which finds the guilty log and clears the others.
+A few small writes, while the thread has nothing to do, are synced by the loop itself (`sync_cost.LoopSync`), after it
+has looked once more for requests that are there already: they share the sync.
+
+A failed sync is final for its log: the kernel has dropped the pages and a second sync would succeed without writing
+them. When the one sync of a round fails, each file is synced by itself, which finds the log that it failed for and
+clears the others.
 
 The lock guards the set of dirty logs and the round counters; nothing is called while it is held.
 """
@@ -39,7 +45,7 @@ _log = logging.getLogger(__name__)
 OnFlushed = Callable[[Flushable], None]
 CallSoon = Callable[..., object]
 _TURN_NS = 2_000_000  # of the event loop, for telling logs that they are flushed
-# Above these a round is the thread's: the loop has better things to do than to wait for so much.
+# Above these a round is the thread's: the loop would be stalled too long.
 _LOOP_MARKS_MAX = 16
 _LOOP_BYTES_MAX = 64 << 10
 
@@ -67,7 +73,7 @@ class _Round:
 
 
 class GroupCommit:
-    """Implements `storage.flush_queue.FlushQueue`. Owned by the engine."""
+    """Implements `flush.flushable.FlushQueue`. Owned by the engine."""
 
     def __init__(
         self,
@@ -163,7 +169,7 @@ class GroupCommit:
         self._wake.put(None)
 
     def _has_one_file(self) -> bool:
-        """More may mean a syncfs, which waits for whatever others have written to the file system."""
+        """More files may mean a syncfs, which also waits for what other processes have written to the file system."""
         return len(self._dirty) == 1 and all(len(log.flush_targets()[1]) == 1 for log in self._dirty)
 
     def _look_once_more(self) -> None:
@@ -257,7 +263,7 @@ class GroupCommit:
             finished.told += 1
             try:
                 self._tell(waiting, error)
-            except Exception:  # one log's waiters must not keep the others waiting
+            except Exception:  # an error in one log's waiters must not keep the others waiting
                 _log.exception("after a flush")
             if time.perf_counter_ns() > turn_end:
                 return False
@@ -299,7 +305,7 @@ class GroupCommit:
             try:
                 self._files.sync_all(self._root)
             except OSError as error:
-                _log.warning("syncfs failed (%s), looking for the file that is guilty", error)
+                _log.warning("syncfs failed (%s), syncing each file to find the one that failed", error)
             else:
                 self._cost.took_all(time.perf_counter() - started)
                 return [None] * len(waiting)

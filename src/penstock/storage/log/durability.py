@@ -4,8 +4,8 @@
     written       where producers do not wait for the disk (`storage.flush` interval and os): `note_written`, and with
                   os `let_go`, since no round will come
 
-`flushed` is honest in every mode: what is below it is on disk (with os, what was there at the start, since nobody
-tells what the system has written). What readers see is decided by the partition.
+`flushed` is honest in every mode: what is below it is on disk (with os, what was there at the start, since the
+system does not tell what it has written). What readers see is decided by the partition.
 
 A failed sync is final: the kernel may have dropped the dirty pages and called them clean, so a second sync that
 succeeds proves nothing. The log goes offline, and the next start rewrites its tail (`checkpoint.marker_files`).
@@ -23,6 +23,8 @@ from penstock.storage.log.context import LogContext, LogIdentity
 from penstock.storage.log.segment_list import SegmentList
 from penstock.storage.log.tail import DiskTail
 from penstock.storage.log.unflushed_files import UnflushedFiles
+
+_OFFLINE = LogState.OFFLINE  # looked up once: this is asked for every flush
 
 
 class Durability:
@@ -82,7 +84,7 @@ class Durability:
         return mark[0], self._unflushed.targets()
 
     def flush_completed(self, end: int) -> None:
-        if self._condition.state is LogState.OFFLINE:
+        if self._condition.state is _OFFLINE:
             return
         if end > self.flushed:
             self.flushed = end
@@ -100,12 +102,12 @@ class Durability:
         self.reading_mark = self._tail.end_mark
 
     def let_go(self) -> None:
-        if self._condition.state is not LogState.OFFLINE:
+        if self._condition.state is not _OFFLINE:
             self._unflushed.flushed(self._tail.log_end, all_of_it=True)
 
     def flush_failed(self, error: OSError) -> None:
         """Waits for the disk, once: the failure is recorded beside the log."""
-        if self._condition.state is LogState.OFFLINE:
+        if self._condition.state is _OFFLINE:
             return
         self._condition.take_offline()
         record_failed_flush(self._files, self._directory, str(error))

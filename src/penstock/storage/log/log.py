@@ -72,7 +72,7 @@ class DiskLog:
     __slots__ = (
         "_aborted", "_appender", "_condition", "_config", "_damage", "_durability", "_epochs", "_front", "_producers",
         "_recovery_point", "_segments", "_tail", "_times", "_unflushed", "append", "append_trusted", "context",
-        "flush_completed", "flush_failed", "flush_targets", "identity", "let_go", "note_written", "partition", "read",
+        "flush_completed", "flush_targets", "identity", "let_go", "note_written", "partition", "read",
         "stable_end", "topic",
     )  # fmt: skip
 
@@ -118,7 +118,6 @@ class DiskLog:
         self.append_trusted = self._appender.append_trusted
         self.flush_targets = self._durability.flush_targets
         self.flush_completed = self._durability.flush_completed
-        self.flush_failed = self._durability.flush_failed
         self.note_written = self._durability.note_written
         self.let_go = self._durability.let_go
         self.stable_end = self._durability.stable_end
@@ -347,6 +346,10 @@ class DiskLog:
     def checkpoint_not_written(self, covered_bytes: int) -> None:
         """The data was synced but its recovery point could not be saved, say on a full disk: it is due again."""
         self._recovery_point.not_written(covered_bytes)
+
+    def flush_failed(self, error: OSError) -> None:
+        """Waits for the disk, once: the failure is recorded beside the log, which is offline for good."""
+        self._durability.flush_failed(error)
 
     def take_offline(self) -> None:
         """Refuse everything from now on: the topic was deleted."""
