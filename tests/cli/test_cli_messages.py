@@ -194,7 +194,7 @@ def test_what_does_not_exist_is_not_found(penstock: CommandLine, name: str, tmp_
 
 def test_a_message_that_is_too_large_is_reported(penstock: CommandLine, name: str) -> None:
     penstock("topic", "create", name, "--config", "max.message.bytes=1000")
-    assert "1 of 1 messages were not delivered" in penstock("produce", name, stdin="x" * 5000, code=1).err
+    assert "1 of 1 message was not delivered" in penstock("produce", name, stdin="x" * 5000, code=1).err
     assert penstock("consume", name).lines == []
 
 

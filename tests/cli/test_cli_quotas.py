@@ -56,8 +56,8 @@ def test_defaults(penstock: CommandLine) -> None:
         (["-i", "x", "producer_byte_rate=much"], "producer_byte_rate=much is not a number above 0"),
         (["-i", "x", "producer_byte_rate=0"], "`penstock quota remove` takes a limit away"),
         (["-i", "", "producer_byte_rate=5"], "--client-id is empty; use --client-id-default"),
-        (["-i", "x", "--client-id-default", "producer_byte_rate=5"], "exclude each other"),
-        (["--ip", "10.0.0.1", "-u", "x", "connection_creation_rate=5"], "cannot be for users"),
+        (["-i", "x", "--client-id-default", "producer_byte_rate=5"], "cannot be used together"),
+        (["--ip", "10.0.0.1", "-u", "x", "connection_creation_rate=5"], "cannot be combined with users"),
     ],
 )
 def test_wrong_usage_is_explained_before_a_broker_is_asked(arguments: list[str], message: str) -> None:

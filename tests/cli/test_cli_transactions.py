@@ -147,4 +147,4 @@ def test_mistakes(penstock: CommandLine) -> None:
     ids=str,
 )
 def test_one_transaction_has_to_be_named(penstock: CommandLine, given: list[object]) -> None:
-    assert "which transaction?" in penstock("transaction", "abort", *given, "--yes", code=2).err
+    assert "no transaction is named; give" in penstock("transaction", "abort", *given, "--yes", code=2).err

@@ -419,5 +419,5 @@ def test_the_command_shows_and_resets(levels: Levels) -> None:
     missing = penstock("reset", "nothing")
     assert (missing.returncode, "no mirror nothing" in missing.stderr) == (4, True)
     again = penstock("reset", topic)
-    assert (again.returncode, again.stderr.strip()) == (0, f"pulled again: {topic}")
+    assert (again.returncode, again.stderr.strip()) == (0, f"reset: {topic}")
     child.wait_for_ends(topic, [2])

@@ -81,7 +81,7 @@ def test_nobody_there_and_a_full_queue() -> None:
                 await full.send("t", b"one too many")
 
         assert await longest_pause(one_too_many()) < 1.0, "the loop stood still"
-        with pytest.raises(Undelivered, match="1 messages were not delivered"):
+        with pytest.raises(Undelivered, match="1 message was not delivered"):
             await full.close(0.1)
         with pytest.raises(Exception, match="Purged"):
             await waiting

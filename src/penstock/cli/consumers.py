@@ -1,4 +1,4 @@
-"""`penstock consumers`: run the handlers of a module, by themselves or in the process of a broker."""
+"""`penstock consumers`: run the message handlers of modules, alone or in the process of a broker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.cli.terminal.errors import CommandError, ExitCode
 app = typer.Typer(no_args_is_help=True, help="Run consumers: classes and functions that handle a topic's messages.")
 
 Modules = Annotated[
-    list[str], typer.Argument(metavar="MODULE...", help="As Python imports it, or the path of its file.")
+    list[str], typer.Argument(metavar="MODULE...", help="Name of a Python module, or path of its file.")
 ]
 
 
@@ -26,22 +26,26 @@ def _group() -> None:
 def run(
     flags: SettingsFlags,
     modules: Modules,
-    broker: Annotated[str, typer.Option("--broker", "-b", metavar="ADDR", help="host:port of its push door.")] = (
-        "localhost:9999"
-    ),
-    client_id: Annotated[str | None, typer.Option("--client-id", help="Default: one of its own.")] = None,
+    broker: Annotated[
+        str, typer.Option("--broker", "-b", metavar="ADDR", help="host:port of the push port of a broker.")
+    ] = ("localhost:9999"),
+    client_id: Annotated[
+        str | None, typer.Option("--client-id", help="Name of the client. Default: a generated one.")
+    ] = None,
     metrics_port: Annotated[
-        int | None, typer.Option("--metrics-port", min=0, max=65535, help="Serve /metrics there; 0 takes a free one.")
+        int | None,
+        typer.Option("--metrics-port", min=0, max=65535, help="Serve /metrics on this port; 0 takes a free one."),
     ] = None,
     stop_timeout: Annotated[
-        float, typer.Option("--stop-timeout", min=0, metavar="SECONDS", help="How long a stop waits for handlers.")
+        float,
+        typer.Option("--stop-timeout", min=0, metavar="SECONDS", help="How long to wait for handlers when stopping."),
     ] = 30.0,
-    serve: Annotated[bool, typer.Option("--serve", help="Run a broker in the same process, too.")] = False,
+    serve: Annotated[bool, typer.Option("--serve", help="Run a broker in the same process as well.")] = False,
 ) -> None:
     """Run the consumers of modules until SIGTERM or Ctrl-C.
 
-    What they have in hand then is finished and acknowledged. With --serve this is `penstock serve` with the setting
-    consumers.modules, and takes the options of it; those from --data-dir on are only for that.
+    Messages that are being handled then are finished and acknowledged. With --serve this is `penstock serve` with the
+    setting consumers.modules; the options from --data-dir on are for --serve only.
     """
     if serve:
         from penstock.cli.serve import run_broker

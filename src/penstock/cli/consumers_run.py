@@ -1,4 +1,4 @@
-"""Consumers in a process of their own: signals, metrics, exit codes."""
+"""Consumers in their own process: signals, metrics and exit codes."""
 
 from __future__ import annotations
 

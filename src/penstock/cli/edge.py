@@ -1,4 +1,4 @@
-"""`penstock edge`: the consumer application in the foreground, until SIGTERM or Ctrl-C."""
+"""`penstock edge`: run the consumer application in the foreground until SIGTERM or Ctrl-C."""
 
 from __future__ import annotations
 
@@ -12,23 +12,30 @@ from penstock.cli.log_flag import configure_logs_by_flag
 from penstock.cli.terminal.errors import CommandError
 
 Type = Annotated[
-    str, typer.Option("--type", envvar="CONSUMER_TYPE", metavar="TYPE", help="price, plain, or what a package adds.")
+    str,
+    typer.Option("--type", envvar="CONSUMER_TYPE", metavar="TYPE", help="price, plain, or a type of another package."),
 ]
-Topic = Annotated[str, typer.Option("--topic", envvar="CONSUMER_TOPIC", metavar="TOPIC", help="What is consumed.")]
+Topic = Annotated[str, typer.Option("--topic", envvar="CONSUMER_TOPIC", metavar="TOPIC", help="Topic to consume.")]
 Group = Annotated[
-    str, typer.Option("--group", envvar="CONSUMER_GROUP", metavar="GROUP", help="Whose position the broker keeps.")
+    str,
+    typer.Option(
+        "--group", envvar="CONSUMER_GROUP", metavar="GROUP", help="Group under which the broker keeps the position."
+    ),
 ]
 Host = Annotated[str, typer.Option("--host", envvar="CONSUMER_HOST", metavar="ADDR", help="Address to listen on.")]
 Port = Annotated[
-    int, typer.Option("--port", envvar="CONSUMER_PORT", min=0, max=65535, help="Port of the REST; 0 takes a free one.")
+    int,
+    typer.Option("--port", envvar="CONSUMER_PORT", min=0, max=65535, help="Port of the REST API; 0 takes a free one."),
 ]
-BrokerHost = Annotated[str, typer.Option("--broker-host", envvar="BROKER_HOST", metavar="HOST", help="The broker.")]
+BrokerHost = Annotated[
+    str, typer.Option("--broker-host", envvar="BROKER_HOST", metavar="HOST", help="Host of the broker.")
+]
 BrokerPort = Annotated[
     int,
     typer.Option("--broker-port", envvar="BROKER_PORT", min=1, max=65535, help="Its push port, or its Kafka port."),
 ]
 DataDir = Annotated[
-    Path, typer.Option("--data-dir", envvar="STORAGE_DATA_DIR", metavar="DIR", help="Where everything is stored.")
+    Path, typer.Option("--data-dir", envvar="STORAGE_DATA_DIR", metavar="DIR", help="Directory for all data.")
 ]
 LogLevel = Annotated[
     str | None, typer.Option("--log-level", metavar="LEVEL|MODULE=LEVEL,…", help="INFO, or edge=DEBUG.")
@@ -46,10 +53,10 @@ def edge(
     data_dir: DataDir = Path("./consumer-data"),
     log_level: LogLevel = None,
 ) -> None:
-    """Keep a copy of a topic, and serve it over HTTP.
+    """Keep a copy of a topic and serve it over HTTP, until SIGTERM or Ctrl-C.
 
-    Messages come over the push door and are acknowledged when they are on disk. What is stored is served whether the
-    broker is there or not. It stops cleanly on SIGTERM or Ctrl-C.
+    Messages arrive over the push protocol and are acknowledged when they are on disk. Stored messages are served even
+    while the broker is away.
     """
     from penstock.edge.settings import EdgeSettings
     from penstock.node.errors import StartError
@@ -65,7 +72,7 @@ def edge(
         broker_port=broker_port,
         data_dir=data_dir,
     )
-    # kio loads hypothesis wherever it is installed, for strategies that nobody needs here: 0.3 s of the start.
+    # kio imports hypothesis wherever it is installed, which would add 0.3 s to the start for nothing.
     sys.modules.setdefault("hypothesis", None)  # type: ignore[arg-type]
     from penstock.node.edge_server import serve_edge
 

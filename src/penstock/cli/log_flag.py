@@ -18,7 +18,7 @@ LogLevel = Annotated[
 
 
 def parse_log_level(text: str | None) -> LogLevels:
-    """What is wrong with it ends the command."""
+    """Parse the value of --log-level; a mistake ends the command."""
     from penstock.config.log_levels import parse_log_levels
     from penstock.observability.logs import logger_name
 
@@ -32,7 +32,7 @@ def parse_log_level(text: str | None) -> LogLevels:
 
 
 def configure_logs_by_flag(text: str | None) -> None:
-    """For commands whose logs have no other settings."""
+    """Set up the logs of a command that has no settings file."""
     from penstock.observability.logs import configure_logs
 
     level, modules = parse_log_level(text)

@@ -1,8 +1,8 @@
-"""The `penstock` command: the list of its subcommands, and what happens to an error.
+"""The `penstock` command: its subcommands, and the handling of their errors.
 
-Each group of commands is a file of its own, and only the one that is named is loaded: a broker does not wait for the
-forty files of the others. Help and completion load them all. What a command needs besides (the Kafka library, the
-settings, the broker) it imports inside its functions.
+Each group of commands has its own file, and only the named one is loaded, so that a broker does not wait for the others
+to load. Help and completion load all of them. A command imports everything heavy (the Kafka library, the settings, the
+broker) inside its functions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import typer
 from penstock import __version__
 from penstock.cli.terminal.errors import CommandError
 
-# Where each is: a function is a command, a typer app a group of them. Help shows them in this order.
+# The place of each: a function is a command, a typer app a group of commands. Help shows them in this order.
 COMMANDS = {
     "demo": "penstock.cli.demo.command:demo",
     "serve": "penstock.cli.serve:serve",
@@ -43,7 +43,7 @@ COMMANDS = {
 
 app = typer.Typer(
     name="penstock",
-    help="A Kafka-compatible streaming system: serve a broker, and work with any Kafka broker.",
+    help="A Kafka-compatible streaming system: run a broker, and work with any Kafka broker.",
     epilog="Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 3 no broker, 4 not found, 5 damage found.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -1,4 +1,4 @@
-"""`penstock pipe`: how a node follows its parent, and how to begin again where it cannot."""
+"""`penstock pipe`: show how a node follows its parent, and reset mirrors that cannot follow."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from penstock.cli.kafka.topic import ChangeOutput, OutputOption
 from penstock.cli.processes.node_http import DEFAULT_URL, NodeUrl, ask_node
 from penstock.cli.terminal.output import Output, note, print_json, print_table
 
-app = typer.Typer(no_args_is_help=True, help="See how a node follows its parent; pull a mirror again.")
+app = typer.Typer(no_args_is_help=True, help="Show how a node follows its parent, and reset mirrors.")
 
-Topic = Annotated[str | None, typer.Argument(metavar="[TOPIC]", help="Without one: every mirror that has diverged.")]
+Topic = Annotated[
+    str | None, typer.Argument(metavar="[TOPIC]", help="The mirror. Default: every mirror that has diverged.")
+]
 
 
 @app.command()
@@ -32,14 +34,14 @@ def status(output: OutputOption = Output.TABLE, url: NodeUrl = DEFAULT_URL) -> N
 
 @app.command()
 def reset(topic: Topic = None, output: ChangeOutput = Output.TABLE, url: NodeUrl = DEFAULT_URL) -> None:
-    """Drop a mirror, or all that have diverged, and pull it again from the parent's log start on."""
+    """Delete a mirror, or all that have diverged, and copy it again from the start of the parent's log."""
     told = ask_node(url, "/pipe/reset", method="POST", **({} if topic is None else {"topic": topic}))
     if output is Output.JSON:
         print_json(told)
     elif told["reset"]:
-        note(f"pulled again: {', '.join(told['reset'])}")
+        note(f"reset: {', '.join(told['reset'])}")
     else:
-        note("no mirror has diverged; name one to pull it again all the same")
+        note("no mirror has diverged; name a mirror to reset it anyway")
 
 
 def _summary(told: dict[str, Any]) -> list[tuple[str, object]]:

@@ -1,4 +1,4 @@
-"""`penstock serve`: a broker in the foreground, until SIGTERM or Ctrl-C."""
+"""`penstock serve`: run a broker in the foreground until SIGTERM or Ctrl-C."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 @takes_settings({**OWN, **SERVER})
 def serve(flags: SettingsFlags) -> None:
-    """Run a broker.
+    """Run a broker until SIGTERM or Ctrl-C.
 
-    Flags win over PENSTOCK_… variables, those over NODE_ID, DATA_DIR, BROKER_PORT, HTTP_PORT and REGISTRY_URL, those
-    over the file; a warning names what does not count. It stops cleanly on SIGTERM or Ctrl-C.
+    Flags take precedence over PENSTOCK_… variables, these over NODE_ID, DATA_DIR, BROKER_PORT, HTTP_PORT and
+    REGISTRY_URL, and these over the settings file; a warning names every value that is overridden.
     """
     run_broker(flags.load())
 
 
 def run_broker(loaded: Loaded) -> None:
-    """Until a signal, or an error that names the fix."""
+    """Run a broker until a signal; CommandError if it cannot start."""
     from penstock.node.errors import StartError
     from penstock.observability.logs import configure_logs
 
@@ -34,7 +34,7 @@ def run_broker(loaded: Loaded) -> None:
     configure_logs(settings.logging.level, settings.logging.modules, as_json=settings.logging.format == "json")
     for warning in loaded.warnings:
         logging.getLogger(__name__).warning(warning)
-    # kio loads hypothesis wherever it is installed, for strategies that a broker has no use for: 0.3 s of its start.
+    # kio imports hypothesis wherever it is installed, which would add 0.3 s to the start for nothing.
     sys.modules.setdefault("hypothesis", None)  # type: ignore[arg-type]
     from penstock.node.main import serve as serve_node
 

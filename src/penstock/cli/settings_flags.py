@@ -1,7 +1,7 @@
-"""The flags that set settings, for `penstock serve`, `penstock config show` and `penstock consumers run --serve`.
+"""Flags for settings, of `penstock serve`, `penstock config show` and `penstock consumers run --serve`.
 
 `takes_settings` adds them to a command, which gets them as one `SettingsFlags`. Those of `SERVER` are the names under
-which other brokers know the same (`config.references.server`).
+which other brokers have the same settings (`config.references.server`).
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def _elsewhere(kind: Any, option: str, text: str) -> Any:
 
 # Parameters by name; their options have dashes for underscores.
 OWN: Mapping[str, Any] = {
-    "data_dir": Annotated[Path | None, typer.Option("--data-dir", metavar="DIR", help="Where everything is stored.")],
+    "data_dir": Annotated[Path | None, typer.Option("--data-dir", metavar="DIR", help="Directory for all data.")],
     "host": Annotated[str | None, typer.Option("--host", metavar="ADDR", help="Address to listen on.")],
     "kafka_port": _port("--kafka-port", "Port for Kafka clients; 0 takes a free one."),
-    "http_port": _port("--http-port", "Port of /health and /metrics; 0 takes a free one."),
+    "http_port": _port("--http-port", "Port of the REST API, /health and /metrics; 0 takes a free one."),
     "push_port": _port("--push-port", "Port for push clients; 0 takes a free one."),
     "config": Annotated[
-        Path | None, typer.Option("--config", metavar="FILE", help="File with settings (or PENSTOCK_CONFIG).")
+        Path | None, typer.Option("--config", metavar="FILE", help="Settings file (or PENSTOCK_CONFIG).")
     ],
     "log_level": LogLevel,
     "set": Annotated[
@@ -49,16 +49,18 @@ OWN: Mapping[str, Any] = {
     ],
 }
 SERVER: Mapping[str, Any] = {
-    "port": _port("--port", "As --kafka-port.", ELSEWHERE),
-    "metrics_port": _port("--metrics-port", "As --http-port.", ELSEWHERE),
-    "enable_consumer_groups": _elsewhere(bool | None, "--enable-consumer-groups", "They always are."),
-    "enable_tls": _elsewhere(bool | None, "--enable-tls", "There is no TLS yet: refused."),
-    "tls_cert": _elsewhere(str | None, "--tls-cert", "The same."),
-    "tls_key": _elsewhere(str | None, "--tls-key", "The same."),
-    "enable_acl": _elsewhere(bool | None, "--enable-acl", "There are no ACLs yet: refused."),
-    "acl_config": _elsewhere(str | None, "--acl-config", "The same."),
+    "port": _port("--port", "Same as --kafka-port.", ELSEWHERE),
+    "metrics_port": _port("--metrics-port", "Same as --http-port.", ELSEWHERE),
+    "enable_consumer_groups": _elsewhere(
+        bool | None, "--enable-consumer-groups", "No effect: they are always enabled."
+    ),
+    "enable_tls": _elsewhere(bool | None, "--enable-tls", "Refused: TLS is not supported yet."),
+    "tls_cert": _elsewhere(str | None, "--tls-cert", "Refused, like --enable-tls."),
+    "tls_key": _elsewhere(str | None, "--tls-key", "Refused, like --enable-tls."),
+    "enable_acl": _elsewhere(bool | None, "--enable-acl", "Refused: ACLs are not supported yet."),
+    "acl_config": _elsewhere(str | None, "--acl-config", "Refused, like --enable-acl."),
 }
-# What they set. --host is for both doors; one of them may have another address with --set.
+# The settings of each flag. --host is for Kafka and HTTP; --set can give one of them another address.
 _SETTINGS = {
     "data_dir": ("node.data_dir",),
     "host": ("kafka.host", "http.host"),
@@ -69,7 +71,7 @@ _SETTINGS = {
 
 
 class SettingsFlags:
-    """What was given of them."""
+    """The flags that were given."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = {name: value for name, value in values.items() if value not in (None, [])}
@@ -82,8 +84,7 @@ class SettingsFlags:
         return [_option(name) for name in self._values]
 
     def load(self, more: Mapping[str, str] | None = None) -> Loaded:
-        """All settings, with `more` from the command itself. What is wrong with them ends the command, every mistake
-        on a line of its own."""
+        """Load all settings, with `more` from the command itself. Mistakes end the command, each on its own line."""
         from penstock.config.given import Given
         from penstock.config.loading import ConfigError, load
         from penstock.observability.logs import logger_name
@@ -141,7 +142,7 @@ def _option(name: str) -> str:
 
 
 def takes_settings(flags: Mapping[str, Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """The command with these flags behind its own parameters, of which `flags` is replaced by them."""
+    """Add flags to a command, after its own parameters; it gets them as its parameter `flags`."""
 
     def with_flags(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)

@@ -126,5 +126,6 @@ def queue_full(sending: Sending) -> QueueFull:
 
 
 def unfinished(left: int, timeout_s: float | None) -> Undelivered:
-    text = f"{left} messages were not delivered within {timeout_s} s"
+    what = "1 message was" if left == 1 else f"{left:,} messages were"
+    text = f"{what} not delivered within {timeout_s} s"
     return Undelivered(text, hint="allow more time, or check that the broker answers")

@@ -1,6 +1,6 @@
-"""`penstock bench`: load on a broker, with a live display and percentiles at the end.
+"""`penstock bench`: put load on a broker, with a live display and percentiles at the end.
 
-It measures what a Python client sees, clients included; the broker's own limits are measured by `make bench`. The load
+It measures Python clients together with the broker; `make bench` measures the limits of the broker alone. The load
 comes from options, for one group of producers and one of consumers, or from a scenario file for any mix of them.
 """
 
@@ -18,13 +18,14 @@ from penstock.cli.kafka.produce import Acks, Compression
 from penstock.cli.terminal.duration import parse_seconds
 from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.output import Output, note, print_json, print_table
+from penstock.model.counted import counted
 
 if TYPE_CHECKING:
     from penstock.cli.bench.scenario import Scenario
 
 STAMP_BYTES = 8
 DURATION_MIN = 0.5
-# What a scenario says itself; given beside one they would contradict it.
+# Options that a scenario sets itself.
 _OF_OPTIONS = (
     "topic",
     "producers",
@@ -40,7 +41,7 @@ _OF_OPTIONS = (
 
 
 def _load_seconds(text: str) -> float:
-    """The forms that a scenario's `duration` may have."""
+    """Parse --duration, in the forms of a scenario's `duration`."""
     try:
         seconds = parse_seconds(text)
     except ValueError as error:
@@ -55,16 +56,16 @@ def bench(
     scenario: Annotated[
         str | None, typer.Option("--scenario", metavar="FILE|NAME", help="A YAML file, or one of --scenarios.")
     ] = None,
-    scenarios: Annotated[bool, typer.Option("--scenarios", help="List the scenarios that come along.")] = False,
+    scenarios: Annotated[bool, typer.Option("--scenarios", help="List the scenarios that come with Penstock.")] = False,
     topic: Annotated[
-        str | None, typer.Option("--topic", "-t", help="Default: one made for the run, and deleted.")
+        str | None, typer.Option("--topic", "-t", help="Default: a new one, deleted after the run.")
     ] = None,
     producers: Annotated[int, typer.Option("--producers", min=0, max=64, help="Producer processes.")] = 1,
     consumers: Annotated[
-        int, typer.Option("--consumers", min=0, max=64, help="Consumer processes, which share the partitions.")
+        int, typer.Option("--consumers", min=0, max=64, help="Consumer processes, sharing the partitions.")
     ] = 1,
-    size: Annotated[int, typer.Option("--size", "-s", min=STAMP_BYTES, help="Bytes of a message.")] = 100,
-    rate: Annotated[int, typer.Option("--rate", "-r", min=0, help="Messages a second in all; 0 for no limit.")] = 0,
+    size: Annotated[int, typer.Option("--size", "-s", min=STAMP_BYTES, help="Bytes per message.")] = 100,
+    rate: Annotated[int, typer.Option("--rate", "-r", min=0, help="Total messages per second; 0 for no limit.")] = 0,
     duration: Annotated[
         float | None,
         typer.Option(
@@ -72,13 +73,17 @@ def bench(
             "-d",
             metavar="TIME",
             parser=_load_seconds,
-            help="Of load: 4, 4s, 2m; 10 s without a scenario.",
+            help="Duration of the load: 4, 4s, 2m. Default without a scenario: 10 s.",
         ),
     ] = None,
-    partitions: Annotated[int, typer.Option("--partitions", "-p", min=1, help="Of a topic made for the run.")] = 4,
+    partitions: Annotated[
+        int, typer.Option("--partitions", "-p", min=1, help="Partitions of the topic made for the run.")
+    ] = 4,
     acks: Annotated[Acks, typer.Option("--acks")] = Acks.ALL,
     compression: Annotated[Compression, typer.Option("--compression", "-z")] = Compression.NONE,
-    linger_ms: Annotated[float, typer.Option("--linger-ms", min=0, help="How long a client gathers a batch.")] = 5.0,
+    linger_ms: Annotated[
+        float, typer.Option("--linger-ms", min=0, help="How long a client waits to fill a batch.")
+    ] = 5.0,
     batch_bytes: Annotated[int, typer.Option("--batch-bytes", min=1)] = 1_000_000,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the result, second by second, as JSON.")
@@ -87,7 +92,7 @@ def bench(
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw throughput and latency over time as SVG.")
     ] = None,
     output: Annotated[
-        Output, typer.Option("--output", "-o", help="table for people, json for programs.")
+        Output, typer.Option("--output", "-o", help="A table for people, or json for programs.")
     ] = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     properties: ClientProperties = None,
@@ -131,14 +136,14 @@ def _refuse_contradictions(context: typer.Context) -> None:
         if source is not None and source.name == "COMMANDLINE":
             option = f"--{name.replace('_', '-')}"
             raise CommandError(
-                f"{option} and --scenario contradict each other",
+                f"{option} cannot be used with --scenario",
                 ExitCode.USAGE,
                 hint=f"leave out {option}, or edit the file",
             )
 
 
 def _from_file(name: str, duration: float | None) -> Scenario:
-    """With --duration a scenario is cut short, or goes on for longer."""
+    """Load a scenario; --duration shortens or extends it."""
     from penstock.cli.bench.file import load_scenario
 
     plan = load_scenario(name)
@@ -165,7 +170,7 @@ def _from_options(
     if producing["connections"]:
         groups["producers"] = [{"name": "producers", **common, **producing}]
     if consumers:
-        # Without producers what is there already is the load.
+        # Without producers, the load is what is already in the topic.
         position = "latest" if producing["connections"] else "earliest"
         groups["consumers"] = [{"name": "consumers", **common, "connections": consumers, "from": position}]
     topics = {name: {"partitions": partitions}}
@@ -209,4 +214,4 @@ def _tell(found: dict[str, Any], output: Output, json_file: Path | None, plot_fi
         note(f"Drawn in {plot_file}.")
     for name, group in found["groups"].items():
         if group["errors"]:
-            raise CommandError(f"{group['errors']} errors in {name}, the last: {group['error']}")
+            raise CommandError(f"{counted(group['errors'], 'error')} in {name}, the last: {group['error']}")

@@ -1,4 +1,4 @@
-"""A consumer process of `penstock bench`: reads, and looks at how old each message is."""
+"""A consumer process of `penstock bench`, which reads messages and measures their age."""
 
 from __future__ import annotations
 

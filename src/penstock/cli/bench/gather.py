@@ -1,4 +1,4 @@
-"""Adds up what the workers of `penstock bench` report, by group and by second, and shows it while it comes in."""
+"""Reports of the workers of `penstock bench`, added up by group and second, and shown as they arrive."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Second:
-    """What a group did in one second of the run."""
+    """Work of a group in one second of the run."""
 
     messages: int = 0
     size_bytes: int = 0
@@ -74,7 +74,7 @@ class Tally:
 
 
 class Gathering:
-    """Receives reports until a condition holds; a worker that dies ends the run."""
+    """Receiver of reports until a condition holds; a worker that dies ends the run."""
 
     def __init__(self, tallies: dict[str, Tally], processes: list[Any], reports: Any, *, live: bool) -> None:
         self._tallies = tallies
@@ -101,7 +101,7 @@ class Gathering:
         self._began = at
 
     def until(self, done: Callable[[], bool], seconds: float) -> bool:
-        """Whether the condition came to hold within the time."""
+        """Receive reports; return whether the condition held within the time."""
         deadline = time.monotonic() + seconds
         while not done():
             if time.monotonic() > deadline:

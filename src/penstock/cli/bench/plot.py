@@ -29,7 +29,7 @@ SVG = "http://www.w3.org/2000/svg"
 
 
 def check(path: Path) -> None:
-    """Before an hour of load, not after it."""
+    """Check that a plot can be written, before the load and not after it."""
     if path.suffix.lower() != ".svg":
         raise CommandError(f"--plot {path}: plots are SVG files", ExitCode.USAGE, hint="let the name end in .svg")
     if not path.parent.is_dir():

@@ -1,4 +1,4 @@
-"""A producer process of `penstock bench`: hands messages to its clients as they become due."""
+"""A producer process of `penstock bench`, which gives messages to its clients as they become due."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.cli.bench.shapes import filling
 from penstock.cli.bench.workers import DRAIN_TIMEOUT_S, STAMP, Reporter, Share, Signals, leave_interrupts_to_parent
+from penstock.model.counted import counted
 
 if TYPE_CHECKING:
     from penstock.cli.bench.scenario import Producers
@@ -40,7 +41,7 @@ def run_producers(group: Producers, share: Share, signals: Signals) -> None:
     left = sum(client.flush(DRAIN_TIMEOUT_S) for client in clients)
     if left:
         reporter.now.errors += left
-        reporter.now.error_text = f"{left} messages were not acknowledged within {DRAIN_TIMEOUT_S:.0f} s"
+        reporter.now.error_text = f"{counted(left, 'message')} not acknowledged within {DRAIN_TIMEOUT_S:.0f} s"
     reporter.send(finished=True)
 
 

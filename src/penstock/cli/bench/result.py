@@ -1,4 +1,4 @@
-"""What `penstock bench` found, as a document for programs and as a table for people."""
+"""Results of `penstock bench`, as a document for programs and a table for people."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from penstock.cli.bench.gather import Second, Tally
 from penstock.cli.bench.latencies import QUANTILES
 from penstock.cli.bench.scenario import Group, Scenario
 from penstock.cli.terminal.output import note, print_table
+from penstock.model.counted import counted
 
 COLUMNS = ("messages", "per second", "MB/s", *(name for name, _ in QUANTILES), "errors")
 # A message or two may be due in the very last moment.
@@ -58,14 +59,14 @@ def show(found: dict[str, Any]) -> None:
         rate, size_rate = group["messages_per_second"], group["bytes_per_second"]
         rows.append([name, group["messages"], f"{rate:,.0f}", f"{size_rate / 1e6:,.1f}", *latency, group["errors"]])
     print_table(["", *COLUMNS], rows, numbers=COLUMNS)
-    note("Latency in ms: of producers until the acknowledgement, of consumers from end to end.")
+    note("Latency in ms: of producers until the acknowledgement, of consumers end to end.")
     for name, group in found["groups"].items():
         if group["unsent"] > group["messages"] * UNSENT_SHARE_NOTED:
-            note(f"{name} could not keep its rate: {group['unsent']:,} messages were due and not sent.")
+            note(f"{name} could not keep its rate: {counted(group['unsent'], 'message')} could not be sent in time.")
 
 
 def _milliseconds(value: float | None) -> str | None:
-    """Three digits are all that the buckets are worth."""
+    """Format milliseconds with the three digits that the buckets justify."""
     if value is None:
         return None
     return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"

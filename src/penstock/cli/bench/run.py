@@ -1,4 +1,4 @@
-"""Runs a scenario: makes its topics, starts its workers, gathers their reports, ends them."""
+"""The run of a scenario: create its topics, start its workers, gather their reports, end them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from penstock.cli.bench.workers import DRAIN_TIMEOUT_S, Share, Signals
 from penstock.cli.kafka.client import REQUEST_TIMEOUT_S, Cluster, translated
 from penstock.cli.kafka.topic import offset_ranges
 from penstock.cli.terminal.output import note
+from penstock.model.counted import counted
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnContext
 
 OFFSET_END = -1  # librdkafka's name for the end of a partition
-# Workers say nothing of small events, and their own telemetry is no part of the load.
+# Workers do not log small events, and their own telemetry is not part of the load.
 _QUIET = {"log_level": 4, "enable.metrics.push": False}
 READY_TIMEOUT_S = 120.0
 # Workers end by themselves; one that does not within this is ended.
@@ -29,7 +30,7 @@ END_TIMEOUT_S = DRAIN_TIMEOUT_S + 30.0
 
 @contextlib.contextmanager
 def topics(cluster: Cluster, scenario: Scenario) -> Iterator[set[str]]:
-    """Topics of the scenario that do not exist are made, and deleted at the end. Gives those that were made."""
+    """Create missing topics of the scenario, yield their names, and delete them at the end."""
     from confluent_kafka.admin import NewTopic
 
     admin = cluster.admin()
@@ -52,7 +53,7 @@ def topics(cluster: Cluster, scenario: Scenario) -> Iterator[set[str]]:
 
 
 def run(scenario: Scenario, cluster: Cluster, made: set[str], *, live: bool) -> tuple[dict[str, Tally], float]:
-    """The tallies of all groups, and the moment at which it began. Ctrl-C ends the workers."""
+    """Run the workers; return the tallies of all groups and the time of the start. Ctrl-C ends the workers."""
     import multiprocessing
 
     context = multiprocessing.get_context("spawn")
@@ -80,7 +81,7 @@ def run(scenario: Scenario, cluster: Cluster, made: set[str], *, live: bool) -> 
 
 
 def _conduct(scenario: Scenario, tallies: dict[str, Tally], gathering: Gathering, signals: Signals) -> float:
-    """All begin together; consumers are told to stop when the producers have ended and the time is over."""
+    """Start all workers together, and stop consumers when the producers have ended and the time is over."""
     everybody = list(tallies.values())
     producing = [tally for tally in everybody if tally.role == "producers"]
     if not gathering.until(lambda: all(tally.ready >= tally.workers for tally in everybody), READY_TIMEOUT_S):
@@ -102,12 +103,12 @@ def _finished(tallies: Sequence[Tally]) -> bool:
 
 
 def _note_missing(tallies: dict[str, Tally], what: str) -> None:
-    """A worker that hangs is an error of its group."""
+    """Count workers that hang as errors of their group."""
     for tally in tallies.values():
         missing = tally.workers - getattr(tally, what)
         if missing > 0:
             tally.total.errors += missing
-            tally.error_text = f"{missing} worker processes were not {what} in time"
+            tally.error_text = f"{counted(missing, 'worker process', 'worker processes')} not {what} in time"
 
 
 def _workers(
@@ -133,7 +134,7 @@ def _workers(
 
 
 def _starts(group: Consumers, scenario: Scenario, cluster: Cluster, made: set[str]) -> list[dict[int, int]]:
-    """Partitions and first offsets of each client."""
+    """Return the partitions and first offsets of each client."""
     if group.topic in made:  # empty; and a broker may not know its leaders yet
         starts = dict.fromkeys(range(scenario.topic(group.topic).partitions), 0)
     else:

@@ -29,7 +29,7 @@ STAMP = Struct(">q")
 
 @dataclass(slots=True)
 class Report:
-    """What one worker did since its last report."""
+    """Work of one worker since its last report."""
 
     group: str
     at: float = 0.0
@@ -46,7 +46,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signals:
-    """What parent and workers tell each other."""
+    """Signals between the parent and the workers."""
 
     reports: Queue[Report]
     go: Event
@@ -69,11 +69,11 @@ class Share:
     """For consumers that share by hand: partitions and first offsets of each client."""
     from_start: bool = False
     drain: bool = False
-    """Whether to go on until nothing more comes: after producers have ended there is an end."""
+    """Whether to continue until nothing more arrives, once the producers have ended."""
 
 
 def leave_interrupts_to_parent() -> None:
-    """Ctrl-C reaches every process of a terminal; the parent ends the workers, and they need not complain."""
+    """Ignore Ctrl-C, which reaches every process of a terminal: the parent ends the workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -104,7 +104,7 @@ class Reporter:
         self._due = time.monotonic() + REPORT_INTERVAL_S
 
     def ready(self, start: float) -> float:
-        """Wait for the others, and for the group's own time; the moment it began."""
+        """Wait for the other workers and for the start of the group; return the time of the start."""
         self.send(ready=True)
         self._signals.go.wait()
         begin = float(self._signals.began.value) + start

@@ -1,1 +1,1 @@
-"""`penstock load`, `archive` and `replay`: jobs over many rows."""
+"""`penstock load`, `archive` and `replay`: bulk jobs."""

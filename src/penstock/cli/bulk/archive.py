@@ -1,4 +1,4 @@
-"""`penstock archive`: what is new in a topic becomes Parquet files, by date, each record once."""
+"""`penstock archive`: append the new records of a topic to Parquet files by date, each record once."""
 
 from __future__ import annotations
 
@@ -13,32 +13,43 @@ from penstock.cli.kafka.client import DEFAULT_SERVER, BootstrapServer
 from penstock.cli.terminal.byte_size import parse_size
 from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.output import Output, note, print_json
+from penstock.model.counted import counted
 
 COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
 
 
 def archive(
     topic: Annotated[str, typer.Argument(metavar="TOPIC")],
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="For any number of topics; made if it is missing.")],
-    file_size: Annotated[str, typer.Option("--file-size", metavar="SIZE", help="About so large.")] = "128M",
+    directory: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", help="Directory of the archive, for any number of topics; created if missing."),
+    ],
+    file_size: Annotated[str, typer.Option("--file-size", metavar="SIZE", help="Approximate size of a file.")] = "128M",
     compression: Annotated[str, typer.Option("--compression", "-z", help=", ".join(COMPRESSIONS))] = "zstd",
     skip_missing: Annotated[
-        bool, typer.Option("--skip-missing", help="Pass over what was removed from the topic before.")
+        bool,
+        typer.Option("--skip-missing", help="Skip records that were removed from the topic before they were archived."),
     ] = False,
     commit_rows: Annotated[
-        int | None, typer.Option("--commit-rows", min=1, help="Commit after so many. Default: after about 512 MB.")
+        int | None,
+        typer.Option("--commit-rows", min=1, help="Commit after this many records. Default: after about 512 MB."),
     ] = None,
-    spark: Annotated[bool, typer.Option("--spark", help="Many tasks at once; DIR must be the same for all.")] = False,
+    spark: Annotated[
+        bool, typer.Option("--spark", help="Use Spark, with many tasks at once; all must see the same DIR.")
+    ] = False,
     master: Annotated[str, typer.Option("--master", help="Where Spark runs.")] = "local[*]",
     progress: ShowProgress = True,
     output: ResultOutput = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
 ) -> None:
-    """Add to an archive what is new in a topic. Killed, the same command goes on; no record is lost or twice."""
+    """Append the new records of a topic to an archive.
+
+    If it is interrupted or killed, the same command continues where it stopped; no record is lost or duplicated.
+    """
     from penstock.cli.bulk import extra
 
     if compression not in COMPRESSIONS:
-        raise CommandError(f"--compression {compression} is none of {', '.join(COMPRESSIONS)}", ExitCode.USAGE)
+        raise CommandError(f"--compression {compression} is not one of {', '.join(COMPRESSIONS)}", ExitCode.USAGE)
     settings: dict[str, Any] = {
         "bootstrap": bootstrap_server,
         "file_bytes": parse_size(file_size, "--file-size"),
@@ -53,7 +64,7 @@ def archive(
     if output is Output.JSON:
         print_json({"topic": topic, "rows": screen.rows, **result._asdict()})
     elif not screen.rows:
-        note(f"nothing new: {directory} has {result.rows_in_all:,} records of {topic}")
+        note(f"nothing new: {directory} has {counted(result.rows_in_all, 'record')} of {topic}")
     else:
-        in_all = f"{result.rows_in_all:,} in {result.files:,} files, {result.size_bytes:,} bytes in all"
-        note(f"{screen.summary(f'records of {topic} into {directory}')}; {in_all}")
+        in_all = f"{result.rows_in_all:,} in {counted(result.files, 'file')}, {result.size_bytes:,} bytes in all"
+        note(f"{screen.summary('record', f'of {topic} into {directory}')}; {in_all}")

@@ -1,6 +1,6 @@
-"""The one place where the command reaches for `penstock_spark`: bulk jobs that need Arrow or Spark.
+"""Bulk jobs that need Arrow or Spark: the only place where the command imports `penstock_spark`.
 
-The package is an extra. It is imported when a job needs it and not before, and where it is missing that is said.
+The package is an extra. It is imported when a job needs it; if it is missing, the error says how to install it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ def _needed(what: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise CommandError(f"{what} needs the package {error.name}, which is not here", hint=EXTRA_HINT) from error
+        raise CommandError(f"{what} needs the package {error.name}, which is not installed", hint=EXTRA_HINT) from error
 
 
 def _check_spark() -> None:
-    """What Spark would say late and in its own words."""
+    """Check what Spark would report late and in its own words."""
     check_java()
     os.environ["PYSPARK_PYTHON"] = worker_python()
 

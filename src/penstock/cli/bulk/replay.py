@@ -1,4 +1,4 @@
-"""`penstock replay`: an archive, or a part of it, back into a topic with the times and keys that it had."""
+"""`penstock replay`: write an archive, or a part of it, back into a topic with its times and keys."""
 
 from __future__ import annotations
 
@@ -21,24 +21,25 @@ from penstock.cli.kafka.client import DEFAULT_SERVER, BootstrapServer
 from penstock.cli.kafka.produce import Compression
 from penstock.cli.terminal.moment import parse_moment
 from penstock.cli.terminal.output import Output, note, print_json
+from penstock.model.counted import counted
 
 
 def replay(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="What `penstock archive` has made.")],
-    topic: Annotated[str, typer.Option("--topic", "-t", help="Where to. Made if it does not exist.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Directory of an archive of `penstock archive`.")],
+    topic: Annotated[str, typer.Option("--topic", "-t", help="Topic to write to; created if it does not exist.")],
     source_topic: Annotated[
-        str | None, typer.Option("--source-topic", help="Of the archive, if it has several topics.")
+        str | None, typer.Option("--source-topic", help="Topic of the archive, if it has several.")
     ] = None,
     from_: Annotated[
-        str | None, typer.Option("--from", metavar="WHEN", help="First moment: 2026-03-01T09:00Z.")
+        str | None, typer.Option("--from", metavar="WHEN", help="Start time, inclusive: 2026-03-01T09:00Z.")
     ] = None,
-    to: Annotated[str | None, typer.Option("--to", metavar="WHEN", help="Up to before this moment.")] = None,
-    partition: Annotated[list[int] | None, typer.Option("--partition", min=0, help="Only these.")] = None,
+    to: Annotated[str | None, typer.Option("--to", metavar="WHEN", help="End time, exclusive.")] = None,
+    partition: Annotated[list[int] | None, typer.Option("--partition", min=0, help="Only these partitions.")] = None,
     keep_partitions: Annotated[
-        bool, typer.Option("--keep-partitions", help="Each record into the partition it was in, not by its key.")
+        bool, typer.Option("--keep-partitions", help="Write each record to its old partition, not by key.")
     ] = False,
     partitions: Annotated[
-        int | None, typer.Option("--partitions", "-p", min=1, help="Of a topic made anew. Default: as it had.")
+        int | None, typer.Option("--partitions", "-p", min=1, help="Number for a new topic. Default: as archived.")
     ] = None,
     compression: Annotated[Compression, typer.Option("--compression", "-z")] = Compression.NONE,
     job: JobName = None,
@@ -48,7 +49,10 @@ def replay(
     output: ResultOutput = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
 ) -> None:
-    """Write an archive back into a topic. Killed, the same command goes on; no record is lost or twice."""
+    """Write an archive back into a topic.
+
+    If it is interrupted or killed, the same command continues where it stopped; no record is lost or duplicated.
+    """
     from penstock.bulk.rows import PieceLimits
     from penstock.cli.bulk import extra
 
@@ -73,8 +77,8 @@ def replay(
     if output is Output.JSON:
         print_json({"topic": topic, "rows": screen.rows, "rows_in_all": in_all})
     elif not screen.rows:
-        note(f"nothing new: all {in_all:,} records were replayed before; --again writes them once more")
+        note(f"nothing new: {counted(in_all, 'record')} already replayed; --again writes everything once more")
     else:
         before = in_all - screen.rows
-        earlier = f"; {before:,} were there from earlier runs" if before else ""
-        note(screen.summary(f"records into {topic}") + earlier)
+        earlier = f"; {before:,} from earlier runs" if before else ""
+        note(screen.summary("record", f"into {topic}") + earlier)

@@ -1,4 +1,4 @@
-"""What bulk jobs share: a broker that answers, errors in words with exit codes, Ctrl-C that says how to go on."""
+"""Shared parts of bulk jobs: options, the connection to the broker, errors and their exit codes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from penstock.client.cluster import Cluster
 
 CLIENT_ID = "penstock-bulk"
-GO_ON = "the same command goes on from there"
+GO_ON = "the same command continues from there"
 
 _CODES: dict[type[BulkError], ExitCode] = {
     Missing: ExitCode.NOT_FOUND,
@@ -33,28 +33,30 @@ _HINTS = {
 }
 
 JobName = Annotated[
-    str | None, typer.Option("--job", metavar="NAME", help="Name of the job. Default: from what goes where.")
+    str | None, typer.Option("--job", metavar="NAME", help="Name of the job. Default: from source and target.")
 ]
-Again = Annotated[bool, typer.Option("--again", help="Do once more what is done already.")]
-TransactionRows = Annotated[int, typer.Option("--transaction-rows", min=1, help="At most so many in a transaction.")]
-ShowProgress = Annotated[bool, typer.Option("--progress/--no-progress", help="A bar, or lines where that cannot be.")]
+Again = Annotated[bool, typer.Option("--again", help="Repeat what is already done.")]
+TransactionRows = Annotated[
+    int, typer.Option("--transaction-rows", min=1, help="Maximum number of rows in a transaction.")
+]
+ShowProgress = Annotated[bool, typer.Option("--progress/--no-progress", help="A bar on a terminal, otherwise lines.")]
 ResultOutput = Annotated[Output, typer.Option("--output", "-o", help="A sentence on stderr, or json.")]
 
 
 def open_cluster(bootstrap: str) -> Cluster:
-    """CommandError at once if nobody listens; later failures are waited out for a minute."""
+    """Connect to the broker, or fail at once; later failures are retried for a minute."""
     from penstock.client.address import parse_addresses
     from penstock.client.cluster import Cluster
 
     connect(bootstrap)
-    # Rows come and go by the ten thousand, none of them in cycles: looking for those took a third of the time.
+    # Rows are created by the ten thousand and never form cycles; the collector took a third of the time.
     gc.set_threshold(100_000, 50, 100)
     return Cluster(parse_addresses(bootstrap), client_id=CLIENT_ID)
 
 
 @contextmanager
 def told_in_words() -> Iterator[None]:
-    """Whatever a job ends with, as a message and an exit code."""
+    """Turn every error of a job into a message and an exit code."""
     from penstock.client.connection import BrokerUnavailable
 
     try:
@@ -73,5 +75,5 @@ def told_in_words() -> Iterator[None]:
         hint = "was it deleted meanwhile?" if is_missing else _HINTS.get(error.code, "")
         raise CommandError(str(error), ExitCode.NOT_FOUND if is_missing else ExitCode.FAILURE, hint=hint) from error
     except KeyboardInterrupt:
-        note(f"interrupted; what was committed stays, and {GO_ON}")
+        note(f"interrupted; committed work is kept, and {GO_ON}")
         raise

@@ -1,4 +1,4 @@
-"""What a bulk job shows while it runs: a bar on a terminal, elsewhere a line every few seconds. All of it on stderr."""
+"""Progress of a bulk job on stderr: a bar on a terminal, elsewhere a line every few seconds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from penstock.cli.terminal.output import console, note
+from penstock.model.counted import counted
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -16,7 +17,7 @@ LINE_EVERY_S = 5.0
 
 
 class JobScreen:
-    """The `Progress` of a job. With `show=False` only remarks are shown."""
+    """The `Progress` of a job; with `show=False` it shows only remarks."""
 
     def __init__(self, title: str, *, show: bool = True) -> None:
         self._title, self._show = title, show
@@ -65,7 +66,7 @@ class JobScreen:
             note(f"{self._title}: {share}{self._told()}")
 
     def _told(self) -> str:
-        return f"{self.rows:,} rows, {self.rate:,.0f} a second"
+        return f"{counted(self.rows, 'row')}, {self.rate:,.0f} per second"
 
     @property
     def seconds(self) -> float:
@@ -75,6 +76,6 @@ class JobScreen:
     def rate(self) -> float:
         return self.rows / max(self.seconds, 1e-6)
 
-    def summary(self, what: str) -> str:
-        """'1,000 rows into prices in 0.10 s (10,000 a second)'"""
-        return f"{self.rows:,} {what} in {self.seconds:.2f} s ({self.rate:,.0f} a second)"
+    def summary(self, noun: str, where: str) -> str:
+        """Return a line such as "1,000 rows into prices in 0.10 s (10,000 per second)"."""
+        return f"{counted(self.rows, noun)} {where} in {self.seconds:.2f} s ({self.rate:,.0f} per second)"

@@ -1,8 +1,8 @@
-"""`penstock demo`: the whole of it in a minute, on free ports and in a temporary directory.
+"""`penstock demo`: a tour in a minute, on free ports and in a temporary directory.
 
-A broker is started as its own process, exactly as `penstock serve` would be; a topic is created, a stream of stock
-prices published with an ordinary Kafka client and read back by a consumer group. Then the pipeline of examples/prices
-makes tables of the topic, on Spark, if that is there. Nothing is left behind but the picture of the bars.
+It starts a broker in its own process, as `penstock serve` would, creates a topic, publishes a stream of stock prices
+with an ordinary Kafka client and reads it back with a consumer group. Then the pipeline of examples/prices turns the
+topic into tables, if Spark is installed. Only the picture of the bars is left behind.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ PICTURE = Path("demo") / "bars.html"
 
 @dataclass(slots=True)
 class Symbol:
-    """What the consumer saw of one symbol."""
+    """Prices of one symbol, as the consumer saw them."""
 
     count: int = 0
     low: float = float("inf")
@@ -67,14 +67,16 @@ class Symbol:
 def demo(
     messages: Annotated[int, typer.Option("--messages", "-n", min=5, help="Prices to stream.")] = 20_000,
     pipeline: Annotated[
-        bool, typer.Option("--pipeline/--no-pipeline", help="With the pipeline on Spark, or the broker alone.")
+        bool, typer.Option("--pipeline/--no-pipeline", help="Run the pipeline on Spark as well, or only the broker.")
     ] = True,
-    picture: Annotated[Path, typer.Option("--picture", metavar="FILE", help="Where the bars are drawn.")] = PICTURE,
+    picture: Annotated[
+        Path, typer.Option("--picture", metavar="FILE", help="File for the picture of the bars.")
+    ] = PICTURE,
     output: Annotated[
-        Output, typer.Option("--output", "-o", help="table for people, json for programs.")
+        Output, typer.Option("--output", "-o", help="A table for people, or json for programs.")
     ] = Output.TABLE,
 ) -> None:
-    """Start a broker, stream stock prices through it and through a pipeline, show what happened, stop."""
+    """Start a broker, stream stock prices through it and through a pipeline, and show the result."""
     screen = console(stderr=output is Output.JSON)
     missing = _missing() if pipeline else ""
     bars: PipelineDemo | None = None
@@ -106,12 +108,12 @@ def demo(
     if bars is not None:
         bars.show(picture)
     if missing:
-        screen.print(f"\nThe pipeline on Spark is left out: {missing}", markup=False)
+        screen.print(f"\nThe pipeline on Spark was skipped: {missing}", markup=False)
     _show_next_steps()
 
 
 def _missing() -> str:
-    """Why there can be no pipeline."""
+    """Return why the pipeline cannot run; empty if it can."""
     try:
         spark_environ()
     except CommandError as error:
@@ -130,7 +132,7 @@ def _create_topics(cluster: Cluster) -> None:
 
 
 def _publish(cluster: Cluster, records: Iterable[tuple[str, str]]) -> float:
-    """Every message is acknowledged when this returns: it is on the disk."""
+    """Publish records and wait until all are acknowledged, and so on disk; return the seconds."""
     failures = []
 
     def on_delivery(error: object, _: object) -> None:
@@ -180,7 +182,7 @@ def _read(cluster: Cluster, count: int) -> tuple[dict[str, Symbol], float]:
 
 
 def _check(seen: dict[str, Symbol], count: int) -> None:
-    """The demo is a test, too: everything is there, once, and in order."""
+    """Check that everything came back once and in order: the demo is a test as well."""
     received = sum(symbol.count for symbol in seen.values())
     if received != count:
         raise CommandError(f"{count} prices were published but {received} came back", hint="this is a bug: report it")
@@ -224,7 +226,7 @@ def _show(seen: dict[str, Symbol], times: dict[str, float], count: int) -> None:
     screen = console()
     screen.print(
         f"Started in {times['start']:.2f} s; {count:,} prices published and on disk in {times['publish']:.2f} s"
-        f" ({count / times['publish']:,.0f} a second), read back in {times['read']:.2f} s; stopped in"
+        f" ({count / times['publish']:,.0f} per second), read back in {times['read']:.2f} s; stopped in"
         f" {times['stop']:.2f} s."
     )
 
@@ -240,7 +242,7 @@ def _show_next_steps() -> None:
 
 
 def _own_name() -> str:
-    """What to type for this program: its name if the shell finds it, otherwise where it lies."""
+    """Return what to type for this program: its name if it is on the PATH, otherwise its path."""
     program = Path(sys.argv[0])
     if shutil.which(program.name):
         return program.name

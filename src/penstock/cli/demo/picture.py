@@ -1,4 +1,4 @@
-"""One-minute bars as a page to look at in a browser: a chart of candles for each symbol, drawn in SVG by hand.
+"""One-minute bars as a page for a browser: a chart of candles for each symbol, drawn in SVG.
 
 A candle goes from low to high, its body from open to close; green if the price rose, red if it fell. Nothing is loaded
 from anywhere.
@@ -39,7 +39,7 @@ def bars_page(bars: Sequence[Bar]) -> str:
 
 
 def bars_svg(bars: Sequence[Bar]) -> str:
-    """The charts one above the other; a document that stands on its own, too."""
+    """Draw the charts one above the other, as a complete SVG document."""
     by_symbol: dict[str, list[Bar]] = {}
     for bar in bars:
         by_symbol.setdefault(bar["symbol"], []).append(bar)

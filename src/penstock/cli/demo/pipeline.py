@@ -1,4 +1,4 @@
-"""The second half of the demo: examples/prices over the demo's topic, the bars on the screen and as a picture."""
+"""The second part of the demo: examples/prices over the demo's topic, with bars on the screen and as a picture."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ SHORT_LIVED = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
-"""For a Spark that runs once: a catalog that nobody opens again, and no time spent on making its code faster."""
+"""Settings for a Spark that runs once: a catalog in memory, and no time spent on optimizing its code."""
 COLUMNS = ("minute", "symbol", "open", "high", "low", "close", "volume", "prices")
 
 
 class PipelineDemo:
-    """Runs it once, and then knows what came out."""
+    """One run of the pipeline, and its results."""
 
     def __init__(self, cluster: Cluster, directory: Path) -> None:
         self._cluster = cluster
@@ -45,8 +45,8 @@ class PipelineDemo:
         self.alerts: list[dict[str, Any]] = []
 
     def run(self, screen: Console) -> float:
-        """Seconds that it took, with the start of Spark."""
-        screen.print("The pipeline of [bold]examples/prices[/] makes tables of the topic; Spark starts meanwhile")
+        """Run the pipeline and return the seconds, including the start of Spark."""
+        screen.print("The pipeline of [bold]examples/prices[/] turns the topic into tables; starting Spark")
         copy_example("prices", self._directory)
         wanted = Wanted(conf={BOOTSTRAP: self._cluster.bootstrap, **SHORT_LIVED}, show=("bars",))
         started = time.monotonic()
@@ -61,7 +61,7 @@ class PipelineDemo:
         return time.monotonic() - started
 
     def check(self, count: int) -> None:
-        """Every price is in a bar or in the minutes that are still open, and what is none is in quarantine."""
+        """Check that every price is in a bar or in an open minute, and every other record in quarantine."""
         tables = self._progress.tables
         expected = {"prices": count + 1, "quarantine": len(NOT_PRICES), "latest_price": len(OPENING)}
         found = {name: tables.get(name) for name in expected}
@@ -91,7 +91,7 @@ class PipelineDemo:
         return {"tables": self._progress.tables, "bars": self.bars, "alerts": self.alerts}
 
     def _read_alerts(self) -> Iterator[dict[str, Any]]:
-        """Everything that is in the topic now."""
+        """Yield everything that is in the topic now."""
         from confluent_kafka import TopicPartition
 
         consumer = self._cluster.consumer(**{"group.id": "price-alerts", "enable.partition.eof": True})

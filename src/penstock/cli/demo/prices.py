@@ -16,11 +16,11 @@ NOT_PRICES = (
     ("TSLA", '{"symbol": "TSLA", "price": -3.5, "size": 10, "time": "2026-03-02T14:32:00Z"}'),
     ("", '{"price": 99.5, "size": 10, "time": "2026-03-02T14:33:00Z"}'),
 )
-"""What goes wrong in real streams: keys and values that a pipeline must not trip over."""
+"""Records that are not prices, as in real streams; a pipeline must not fail on them."""
 
 
 def prices(count: int) -> Iterator[tuple[str, str]]:
-    """Symbol and JSON: a random walk for each symbol in turn, spread evenly over the half hour."""
+    """Yield symbols and JSON: a random walk for each symbol in turn, spread evenly over half an hour."""
     chance = random.Random(2026)
     latest = dict(OPENING)
     symbols = list(latest)
@@ -32,7 +32,7 @@ def prices(count: int) -> Iterator[tuple[str, str]]:
 
 
 def closing() -> tuple[str, str]:
-    """A price of some minutes later. It ends the minutes before it: bars are written when no price can change them."""
+    """Return a price some minutes later, which closes the minutes before it: bars are written when they are final."""
     symbol, price = next(iter(OPENING.items()))
     return symbol, _price(symbol, price, 10, START + datetime.timedelta(minutes=MINUTES + 5))
 

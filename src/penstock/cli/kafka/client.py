@@ -1,8 +1,7 @@
-"""How the commands reach a broker: plain Kafka protocol, through confluent-kafka, so any Kafka broker will do.
+"""Connections of commands to any Kafka broker, through confluent-kafka.
 
-`connect` looks before it leaps: a refused connection, an unknown name or a port that speaks something else gets an
-answer of its own within seconds, where the library alone would retry and time out. What the library raises later
-is turned into a `CommandError` by `translated`.
+`connect` first tries the address itself: a refused connection or an unknown host name is reported within seconds, where
+the library alone would retry until its timeout. `translated` turns later errors of the library into `CommandError`.
 """
 
 from __future__ import annotations
@@ -47,12 +46,12 @@ SEE_TOPICS = "`penstock topic list` shows all topics"
 
 
 def parse_pairs(items: Sequence[str] | None, option: str) -> dict[str, str]:
-    """--option name=value, given any number of times."""
+    """Parse the values of an option NAME=VALUE that may be repeated."""
     return dict(parse_repeated(items, option))
 
 
 def parse_repeated(items: Sequence[str] | None, option: str) -> list[tuple[str, str]]:
-    """The same where a name may come twice, as a header may: all of them, in order."""
+    """Parse such values where a name may occur twice, as that of a header may; return all of them, in order."""
     pairs = []
     for item in items or ():
         name, equals, value = item.partition("=")
@@ -64,7 +63,7 @@ def parse_repeated(items: Sequence[str] | None, option: str) -> list[tuple[str, 
 
 @dataclass(slots=True)
 class Cluster:
-    """A broker that answered, and clients for it."""
+    """Address of a broker that accepted a connection, and clients for it."""
 
     bootstrap: str
     properties: dict[str, str] = field(default_factory=dict)
@@ -92,7 +91,7 @@ class Cluster:
             return Consumer(self.config(**config), logger=_silent())
 
     def metadata(self, admin: AdminClient | None = None) -> ClusterMetadata:
-        """All topics. Asking for all, unlike asking for one, creates none."""
+        """Return the metadata of all topics. Asking for all, unlike asking for one, creates none."""
         admin = admin or self.admin()
         with translated():
             return admin.list_topics(timeout=REQUEST_TIMEOUT_S)
@@ -100,7 +99,7 @@ class Cluster:
     def check_topics(
         self, names: Sequence[str], admin: AdminClient | None = None, *, creatable: bool = True
     ) -> ClusterMetadata:
-        """The metadata, if these topics exist. Without `creatable`, creating a missing one would be no help."""
+        """Return the metadata if these topics exist; `creatable` says whether the error suggests creating one."""
         metadata = self.metadata(admin)
         for name in names:
             if name not in metadata.topics:
@@ -110,7 +109,7 @@ class Cluster:
 
 
 def connect(bootstrap: str, properties: Sequence[str] | None = None) -> Cluster:
-    """Make sure that something listens at one of the addresses."""
+    """Check that something listens at one of the addresses."""
     problems = []
     for address in bootstrap.split(","):
         problem = _probe(address.strip())
@@ -133,7 +132,7 @@ def _probe(address: str) -> str | None:
     except TimeoutError:
         return f"no answer from {address} within {CONNECT_TIMEOUT_S:.0f} s"
     except socket.gaierror:
-        return f"the name {host} is not known"
+        return f"the host name {host} is unknown"
     except OSError as error:
         return f"no broker at {address} ({(error.strerror or str(error)).lower()})"
     return None
@@ -151,7 +150,7 @@ def translated(what: str = "") -> Iterator[None]:
 
 
 def explain_stray(error: Exception) -> CommandError | None:
-    """For an exception that no command expected: its explanation, if it is the library's."""
+    """Explain an exception that no command expected, if it is one of the library."""
     library = sys.modules.get("confluent_kafka")  # not loaded: not the library's
     if library is None or not isinstance(error, library.KafkaException):
         return None
@@ -160,7 +159,7 @@ def explain_stray(error: Exception) -> CommandError | None:
 
 
 def explain(error: Any, what: str = "") -> CommandError:
-    """A KafkaError of the library, in words. `what` says what was being done."""
+    """Turn a KafkaError of the library into a CommandError. `what` names the action that failed."""
     from confluent_kafka import KafkaError
 
     code = error.code()
@@ -181,7 +180,7 @@ def explain(error: Any, what: str = "") -> CommandError:
         hint = "`penstock topic describe` and `penstock group describe` show what there is"
         return CommandError(f"{prefix}{text}", ExitCode.NOT_FOUND, hint=hint)
     if code in (KafkaError._INVALID_ARG, KafkaError._CONFLICT):
-        hint = "correct the --property, whose names and values are those of librdkafka's CONFIGURATION.md"
+        hint = "correct --property; librdkafka's CONFIGURATION.md lists names and values"
         return CommandError(f"{prefix}{text}", ExitCode.USAGE, hint=hint)
     return CommandError(f"{prefix}{text}")
 

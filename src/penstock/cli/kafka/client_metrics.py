@@ -1,6 +1,6 @@
 """`penstock client-metrics`: which metrics clients push to the broker (KIP-714).
 
-librdkafka knows neither the resource nor the request that lists it, so these commands speak to the broker themselves.
+librdkafka has neither the resource nor the request that lists it, so these commands send the requests themselves.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ def list_subscriptions(output: OutputOption = Output.TABLE, bootstrap_server: Bo
         columns = ["subscription", "metrics", "interval.ms", "match"]
         print_table(columns, [[row[column] for column in columns] for row in rows])
     else:
-        note("no subscriptions yet; `penstock client-metrics set NAME --metrics '*'` makes one")
+        note("no subscriptions yet; create one with `penstock client-metrics set NAME --metrics '*'`")
 
 
 @app.command()
 def describe(
     names: Names, output: OutputOption = Output.TABLE, bootstrap_server: BootstrapServer = DEFAULT_SERVER
 ) -> None:
-    """Show what subscriptions ask for, and where it comes from."""
+    """Show the configs of subscriptions, and where they come from."""
     with _connection(bootstrap_server) as connection:
         _check_names(connection, names)
         described: list[dict[str, Any]] = [
@@ -65,10 +65,10 @@ def set_subscription(
     name: Name,
     metrics: Annotated[
         str | None,
-        typer.Option("--metrics", "-m", metavar="PREFIX,…", help="Names that begin like this; '*' for all."),
+        typer.Option("--metrics", "-m", metavar="PREFIX,…", help="Prefixes of metric names; '*' for all."),
     ] = None,
     interval_ms: Annotated[
-        int | None, typer.Option("--interval-ms", "-i", help="Time between two pushes of a client; default 300000.")
+        int | None, typer.Option("--interval-ms", "-i", help="Time between two pushes; default 300000.")
     ] = None,
     match: Annotated[
         list[str] | None,
@@ -76,13 +76,13 @@ def set_subscription(
             "--match",
             metavar="SELECTOR=PATTERN",
             help="Only clients that match: client_id, client_instance_id, client_software_name,"
-            " client_software_version, client_source_address or client_source_port. Several: all of them.",
+            " client_software_version, client_source_address or client_source_port. If repeated, all must match.",
         ),
     ] = None,
     output: ChangeOutput = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
 ) -> None:
-    """Make a subscription, or change what is given of it."""
+    """Create a subscription, or change the given configs of it."""
     changes: dict[str, str] = {}
     if metrics is not None:
         changes["metrics"] = metrics
@@ -97,14 +97,14 @@ def set_subscription(
     if output is Output.JSON:
         print_json({"subscription": name, "set": changes})
     else:
-        note(f"subscription {name} set; clients follow within their interval")
+        note(f"subscription {name} set; clients follow at their next connection or push")
 
 
 @app.command()
 def delete(
     names: Names, output: ChangeOutput = Output.TABLE, bootstrap_server: BootstrapServer = DEFAULT_SERVER
 ) -> None:
-    """Delete subscriptions: clients stop pushing what nobody asks for."""
+    """Delete subscriptions; clients stop pushing these metrics."""
     failures: dict[str, CommandError] = {}
     wanted = list(dict.fromkeys(names))
     with _connection(bootstrap_server) as connection:
@@ -165,7 +165,7 @@ def _configs(connection: KafkaConnection, name: str) -> dict[str, str]:
 
 
 def _alter(connection: KafkaConnection, name: str, changes: Mapping[str, str | None]) -> None:
-    """None deletes a config; a subscription without any is gone."""
+    """Change configs. None deletes one; a subscription without configs is deleted."""
     from kio.schema.incremental_alter_configs.v1 import request as schema
     from kio.static.primitive import i8
 

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 
 def client_settings(*prefixes: str) -> Settings | None:
-    """None where neither a file is named nor a variable begins with one of these: then all of them have their
-    defaults, and finding that out would take longer than the command."""
+    """Load the settings, or return None if no file and no variable with one of the prefixes is given.
+
+    All settings have their defaults then, and loading them would take longer than the command.
+    """
     if not any(value and name.startswith(("PENSTOCK_CONFIG", *prefixes)) for name, value in os.environ.items()):
         return None
     from penstock.config.loading import ConfigError, load_settings
@@ -26,7 +28,7 @@ def client_settings(*prefixes: str) -> Settings | None:
 
 
 def producer_properties() -> Mapping[str, int]:
-    """Those of librdkafka that the section producer sets."""
+    """Return librdkafka's properties for the section producer."""
     settings = client_settings("PENSTOCK_PRODUCER__")
     if settings is None:
         return {}
@@ -35,7 +37,7 @@ def producer_properties() -> Mapping[str, int]:
 
 
 def consumer_properties() -> Mapping[str, int]:
-    """The same of the section consumer."""
+    """Return librdkafka's properties for the section consumer."""
     settings = client_settings("PENSTOCK_CONSUMER__")
     if settings is None:
         return {}

@@ -1,7 +1,7 @@
-"""`penstock consume`: read messages, by themselves or as a member of a group.
+"""`penstock consume`: read messages, alone or as a member of a group.
 
-Without `--follow` it reads what is there when it starts, and ends. With a group it starts at the committed offsets
-and commits what it has printed, never more.
+Without `--follow` it reads up to the end at the time of its start. With a group it starts at the committed offsets and
+commits only what it has printed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Shape(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where reading begins: an end of the log, an offset, or a moment."""
+    """Start of reading: an end of the log, an offset, or a time."""
 
     position: str | None = None  # earliest | latest
     offset: int | None = None
@@ -70,12 +70,18 @@ def consume(
     from_: Annotated[
         str | None, typer.Option("--from", metavar="WHERE", help="earliest, latest, an offset, or a date and time.")
     ] = None,
-    count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="Stop after so many messages.")] = None,
+    count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="Stop after this many messages.")] = None,
     group: Annotated[str | None, typer.Option("--group", "-g", help="Read as a member of this group.")] = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for new messages.")] = False,
-    partition: Annotated[list[int] | None, typer.Option("--partition", "-p", min=0, help="Only these.")] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Offset, time, key and headers, too.")] = False,
-    output: Annotated[Shape, typer.Option("--output", "-o", help="Values, or an object a line.")] = Shape.TEXT,
+    partition: Annotated[
+        list[int] | None, typer.Option("--partition", "-p", min=0, help="Only these partitions.")
+    ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show offset, time, key and headers as well.")
+    ] = False,
+    output: Annotated[
+        Shape, typer.Option("--output", "-o", help="Values as text, or one JSON object per line.")
+    ] = Shape.TEXT,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     properties: ClientProperties = None,
 ) -> None:
@@ -83,8 +89,10 @@ def consume(
     topics = list(dict.fromkeys(topics))
     start = parse_start(from_) if from_ else Start(position="earliest")
     if group and (partition or start.position is None):
-        hint = f"use `penstock group reset-offsets {group}` to say where a group starts"
-        raise CommandError("a group decides itself about partitions and offsets", ExitCode.USAGE, hint=hint)
+        hint = f"use `penstock group reset-offsets {group}` to move the offsets of the group"
+        raise CommandError(
+            "--group cannot be used with --partition, or with an offset or time in --from", ExitCode.USAGE, hint=hint
+        )
     interruption = Interruption()
     cluster = connect(bootstrap_server, properties)
     admin = cluster.admin()
@@ -101,7 +109,7 @@ def consume(
         line: Line = to_json_line if output is Shape.JSON else partial(to_text, verbose=verbose)
         _print(consumer, messages, count, line, interruption, live=follow, commit=group is not None)
     except KeyboardInterrupt:
-        pass  # the ordinary end of --follow; what was printed is committed below
+        pass  # the ordinary end of --follow; printed messages are committed below
     finally:
         _leave(consumer, commit=group is not None)
 
@@ -110,7 +118,7 @@ def _consumer(cluster: Cluster, group: str | None, start: Start) -> Consumer:
     return cluster.consumer(
         **{
             "group.id": group or "penstock-cli",
-            # Only what was printed is stored, and what is stored is committed every second and at the end.
+            # Only printed messages are stored; stored offsets are committed every second and at the end.
             "enable.auto.commit": group is not None,
             "auto.commit.interval.ms": 1_000,
             "enable.auto.offset.store": False,
@@ -135,7 +143,7 @@ def _partitions(metadata: Any, topics: list[str], only: list[int] | None) -> lis
 
 
 def _assign(consumer: Consumer, wanted: list[tuple[str, int]], start: Start) -> Ends:
-    """Place the consumer; returns the partitions that have something to read, with the offset where that ends."""
+    """Assign the partitions; return those with something to read, with the offset at which it ends."""
     from confluent_kafka import TopicPartition
 
     positions = []
@@ -175,7 +183,7 @@ def _follow(consumer: Consumer) -> Iterator[Message]:
 
 
 def _to_snapshot(consumer: Consumer, ends: Ends) -> Iterator[Message]:
-    """Up to the ends that were seen at the start, however fast others write."""
+    """Yield messages up to the ends seen at the start, however fast others write."""
     pending = dict(ends)
     while pending:
         for message in consumer.consume(BATCH_MESSAGES, POLL_S):
@@ -191,7 +199,7 @@ def _to_snapshot(consumer: Consumer, ends: Ends) -> Iterator[Message]:
 
 
 def _to_end(consumer: Consumer) -> Iterator[Message]:
-    """As a member of a group: until every partition that was assigned has been read to its end."""
+    """Yield messages until every assigned partition of the member has been read to its end."""
     ended: set[tuple[str | None, int | None]] = set()
     while True:
         for message in consumer.consume(BATCH_MESSAGES, POLL_S):
@@ -206,7 +214,7 @@ def _to_end(consumer: Consumer) -> Iterator[Message]:
 
 
 def _is_end(message: Message) -> bool:
-    """Whether this is the mark of a partition's end; any other error ends the command."""
+    """Return whether this is the mark of a partition's end; any other error ends the command."""
     from confluent_kafka import KafkaError
 
     error = message.error()
@@ -218,8 +226,10 @@ def _is_end(message: Message) -> bool:
 
 
 class Interruption:
-    """Ctrl-C, and `kill`, which ends it in the same way: with a commit. Not between `with` and its end, unless it comes
-    twice: what is printed is noted as such.
+    """Ctrl-C and `kill`, which both end the command with a commit.
+
+    Within the `with` block an interruption waits until its end, so that every printed message is stored; a second one
+    does not wait.
     """
 
     def __init__(self) -> None:
@@ -251,7 +261,7 @@ def _print(
     live: bool,
     commit: bool,
 ) -> None:
-    """With `live` each line is out before the next is read: somebody may be watching."""
+    """Print messages; with `live` each line is flushed before the next message is read."""
     for printed, message in enumerate(messages, start=1):
         with interruption:
             sys.stdout.write(line(message) + "\n")

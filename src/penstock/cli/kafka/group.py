@@ -1,4 +1,4 @@
-"""`penstock group`: list, describe with lag, reset offsets, delete."""
+"""`penstock group`: list, describe and delete groups, and reset their offsets."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from penstock.cli.kafka.offset_reset import Reset, plan_reset
 from penstock.cli.kafka.topic import ChangeOutput, OutputOption, offset_ranges, report_deletions
 from penstock.cli.terminal.errors import CommandError, ExitCode, not_found
 from penstock.cli.terminal.output import Output, note, print_json, print_table
+from penstock.model.counted import counted
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
-app = typer.Typer(no_args_is_help=True, help="Look at consumer groups, their lag, and where they stand.")
+app = typer.Typer(no_args_is_help=True, help="List, describe and delete consumer groups, and reset their offsets.")
 
 Place = tuple[str, int]
 
@@ -47,7 +48,7 @@ def list_groups(
     elif rows:
         print_table(["group", "state"], [(row["group"], row["state"]) for row in rows])
     else:
-        note("no groups yet; `penstock consume TOPIC --group NAME` makes one")
+        note("no groups yet; create one with `penstock consume TOPIC --group NAME`")
 
 
 def _groups(admin: AdminClient) -> Sequence[Any]:
@@ -82,8 +83,11 @@ def describe(
         return
     columns = ["topic", "partition", "committed", "end", "lag", "member", "host"]
     for group in described:
-        title = f"{group['group']}  {group['state']}, {len(group['members'])} members, lag {group['lag']:,}"
+        title = f"{group['group']}  {group['state']}, {counted(len(group['members']), 'member')}, lag {group['lag']:,}"
         rows = [[row[column] for column in columns] for row in group["partitions"]]
+        if not rows:
+            note(f"{title}; it has neither offsets nor partitions")
+            continue
         print_table(columns, rows, title=title, numbers=["partition", "committed", "end", "lag"])
 
 
@@ -139,14 +143,14 @@ def committed_offsets(admin: AdminClient, name: str) -> dict[Place, int]:
 
 
 def group_lag(admin: AdminClient, name: str) -> int:
-    """Records between what the group has committed and the ends of those partitions."""
+    """Return the number of records between the committed offsets of a group and the ends of their partitions."""
     committed = committed_offsets(admin, name)
     ranges = offset_ranges(admin, sorted(committed))
     return sum(_behind(offset, *ranges[place]) for place, offset in committed.items())
 
 
 def _behind(offset: int, start: int, end: int) -> int:
-    """Offsets below the start of the log are gone: they are no work that is left to do."""
+    """Return how far an offset is behind; records below the start of the log are gone and do not count."""
     return max(0, end - max(offset, start))
 
 
@@ -156,22 +160,26 @@ def reset_offsets(
     topics: Annotated[
         list[str] | None,
         typer.Option(
-            "--topic", "-t", metavar="TOPIC[:PARTITION,…]", help="Default: all that the group has offsets for."
+            "--topic", "-t", metavar="TOPIC[:PARTITION,…]", help="Default: all partitions with committed offsets."
         ),
     ] = None,
-    to_earliest: Annotated[bool, typer.Option("--to-earliest", help="The start of the log.")] = False,
-    to_latest: Annotated[bool, typer.Option("--to-latest", help="The end of the log.")] = False,
+    to_earliest: Annotated[bool, typer.Option("--to-earliest", help="To the start of the log.")] = False,
+    to_latest: Annotated[bool, typer.Option("--to-latest", help="To the end of the log.")] = False,
     to_offset: Annotated[int | None, typer.Option("--to-offset", min=0)] = None,
     to_datetime: Annotated[
         str | None, typer.Option("--to-datetime", metavar="TIME", help="2026-03-01T09:00:00Z, or @MILLISECONDS.")
     ] = None,
-    shift_by: Annotated[int | None, typer.Option("--shift-by", help="Forward, or back with a minus.")] = None,
-    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this it is only shown.")] = False,
+    shift_by: Annotated[
+        int | None, typer.Option("--shift-by", help="Move forward by this number, or back if negative.")
+    ] = None,
+    execute: Annotated[
+        bool, typer.Option("--execute", help="Commit the new offsets; without this they are only shown.")
+    ] = False,
     output: OutputOption = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     properties: ClientProperties = None,
 ) -> None:
-    """Move a group's committed offsets. The group must have no members. Shows what it would do unless --execute."""
+    """Move the committed offsets of a group without members. Shows the new offsets unless --execute."""
     reset = Reset.from_options(to_earliest, to_latest, to_offset, to_datetime, shift_by)
     cluster = connect(bootstrap_server, properties)
     admin = cluster.admin()
@@ -191,7 +199,7 @@ def reset_offsets(
     for remark in remarks:
         note(remark)
     if not execute:
-        note("nothing was changed; add --execute to do it")
+        note("nothing was changed; add --execute to commit these offsets")
 
 
 def _commit(admin: AdminClient, name: str, rows: Sequence[dict[str, Any]]) -> None:
@@ -219,7 +227,7 @@ def delete(
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     properties: ClientProperties = None,
 ) -> None:
-    """Delete groups and their offsets. They must have no members."""
+    """Delete groups without members, and their offsets."""
     from confluent_kafka import KafkaError, KafkaException
 
     names = list(dict.fromkeys(names))

@@ -1,4 +1,4 @@
-"""The lines that `penstock produce` sends, from stdin or files, each with its place."""
+"""Input lines of `penstock produce`, from stdin or files, each with its place."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Place(NamedTuple):
 
 
 class Stop(NamedTuple):
-    """Why a run ended before its input did."""
+    """The reason why a run stopped before the end of its input."""
 
     place: Place
     reason: str
@@ -34,7 +34,7 @@ class UnreadableError(Exception):
 
 @contextlib.contextmanager
 def read_lines(files: list[Path], progress: bool) -> Iterator[Iterator[tuple[Place, bytes]]]:
-    """Lines with their places, and a progress bar on a terminal when the whole size is known."""
+    """Yield lines with their places; for files, show a progress bar on a terminal."""
     if not files:
         yield _lines(sys.stdin.buffer, "stdin", lambda _: None)
         return

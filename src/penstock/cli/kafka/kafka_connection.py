@@ -1,81 +1,60 @@
-"""One blocking connection in Kafka's protocol, for the requests that librdkafka cannot make.
+"""A connection for the requests that librdkafka cannot make: `client.Connection`, with errors of commands.
 
-Plain TCP to the first bootstrap address that answers; no retries, no other brokers. Messages are kio's.
+It goes to the first bootstrap address that answers, without retries and other brokers. Messages are kio's.
 """
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable
-from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from penstock.cli.kafka.client import CONNECT_TIMEOUT_S, REQUEST_TIMEOUT_S
+from penstock.cli.kafka.client import REQUEST_TIMEOUT_S
 from penstock.cli.terminal.errors import CommandError, ExitCode
 
+if TYPE_CHECKING:
+    from penstock.client.connection import Connection
+
 _CLIENT_ID = "penstock-cli"
+_BODY_START = 5  # after the correlation id, and no tagged fields: all of these requests are flexible
 
 
 class KafkaConnection:
-    """Made with `open_connection`; closed at the end of a `with`."""
+    """A connection that is made by `open_connection` and closed at the end of a `with`."""
 
-    def __init__(self, address: str, connected: socket.socket) -> None:
-        self._address = address
-        self._socket = connected
-        self._socket.settimeout(REQUEST_TIMEOUT_S)
-        self._correlation_id = 0
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._socket.close()
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
 
     def call(self, request: Any, decode: Callable[[bytes, int], Any] | None = None) -> Any:
-        """Send a request of kio's and wait for the answer to it, which is kio's unless another reads it."""
+        """Send a request and wait for its answer, which `decode` reads if kio's reader would not do."""
+        from penstock.client.connection import BrokerUnavailable
         from penstock.protocol.kafka.messages import encode, response_reader
 
         schema = type(request)
         key, version = schema.__api_key__, schema.__version__
-        self._correlation_id += 1
-        header = schema.__header_schema__(
-            request_api_key=key,
-            request_api_version=version,
-            correlation_id=self._correlation_id,
-            client_id=_CLIENT_ID,
-        )
-        frame = encode(header) + encode(request)
         try:
-            self._socket.sendall(len(frame).to_bytes(4, "big") + frame)
-            body = self._receive(int.from_bytes(self._receive(4), "big"))
-        except OSError as error:
-            message = f"{self._address} does not answer this request ({error})"
+            sent = self._connection.send(key, version, encode(request), flexible=bool(schema.__flexible__))
+            body = bytes(sent.answer())
+        except BrokerUnavailable as error:
             hint = "check that it is a Kafka port of Penstock or of Kafka 3.7 or newer"
-            raise CommandError(message, ExitCode.UNREACHABLE, hint=hint) from error
-        start = 5  # correlation id, and no tagged fields
-        return response_reader(key, version)(body, start)[0] if decode is None else decode(body, start)
-
-    def _receive(self, count: int) -> bytes:
-        data = bytearray()
-        while len(data) < count:
-            piece = self._socket.recv(count - len(data))
-            if not piece:
-                raise ConnectionError("connection closed")
-            data += piece
-        return bytes(data)
+            raise CommandError(f"the request was not answered ({error})", ExitCode.UNREACHABLE, hint=hint) from error
+        return response_reader(key, version)(body, _BODY_START)[0] if decode is None else decode(body, _BODY_START)
 
 
 def open_connection(bootstrap: str) -> KafkaConnection:
-    """To an address that `client.connect` has found to be listening."""
-    problem: OSError | None = None
-    for address in bootstrap.split(","):
-        host, _, port = address.strip().rpartition(":")
+    """Connect to an address at which `client.connect` has found a listener."""
+    from penstock.client.address import parse_addresses
+    from penstock.client.connection import BrokerUnavailable, Connection
+
+    problems = []
+    for address in parse_addresses(bootstrap):
         try:
-            connected = socket.create_connection((host.strip("[]"), int(port)), CONNECT_TIMEOUT_S)
-        except OSError as error:
-            problem = error
-            continue
-        return KafkaConnection(address.strip(), connected)
-    raise CommandError(f"no broker at {bootstrap} ({problem})", ExitCode.UNREACHABLE)
+            return KafkaConnection(Connection(address, client_id=_CLIENT_ID, timeout_s=REQUEST_TIMEOUT_S))
+        except BrokerUnavailable as error:
+            problems.append(str(error))
+    raise CommandError("; ".join(problems), ExitCode.UNREACHABLE)

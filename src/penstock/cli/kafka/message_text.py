@@ -1,11 +1,11 @@
-"""A message as a line of text: what `produce` reads and `consume` writes.
+"""Messages as lines of text, as `produce` reads and `consume` writes them.
 
-As JSON a message is an object; what `consume --output json` prints can be given to `produce --format json` again:
+In JSON a message is an object; the output of `consume --output json` is valid input of `produce --format json`:
 
     {"key": "a", "value": "text", "headers": [["name", "value"]], "partition": 0, "timestamp": 1700000000000}
 
-A value that is JSON of its own (an object, a number) is sent as its text; null is a tombstone. Bytes that are not
-UTF-8 are under `key_base64` and `value_base64`. Topic and offset are shown, and ignored when read.
+A value that is an object, a number or another JSON value is sent as its JSON text; null is a tombstone. Bytes that are
+not UTF-8 are in `key_base64` and `value_base64`. Topic and offset are ignored in input.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class OutgoingMessage:
 
 
 def from_line(line: bytes, key_separator: str | None) -> OutgoingMessage:
-    """A line of text; with a separator, what stands before the first one is the key."""
+    """Make a message of a line; with a separator, the text before the first one is the key."""
     if key_separator is None:
         return OutgoingMessage(None, line)
     key, found, value = line.partition(key_separator.encode())
@@ -41,7 +41,7 @@ def from_line(line: bytes, key_separator: str | None) -> OutgoingMessage:
 
 
 def from_json(line: bytes) -> OutgoingMessage:
-    """Raises ValueError with the reason."""
+    """Make a message of a JSON object; ValueError with the reason otherwise."""
     try:
         document = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -88,7 +88,7 @@ def _integer(document: dict[str, Any], name: str, highest: int) -> int | None:
 
 
 def _headers(given: object) -> Headers:
-    """A list of pairs, or an object where no name comes twice."""
+    """Parse headers: a list of pairs, or an object if no name occurs twice."""
     if not isinstance(given, dict | list):
         raise ValueError("has headers that are neither an object nor a list of pairs")
     headers: Headers = []
@@ -101,7 +101,7 @@ def _headers(given: object) -> Headers:
 
 
 def to_json(message: Any) -> dict[str, Any]:
-    """A consumed message as an object."""
+    """Return a consumed message as an object."""
     _, timestamp = message.timestamp()
     document: dict[str, Any] = {
         "topic": message.topic(),
@@ -121,7 +121,7 @@ def to_json_line(message: Any) -> str:
 
 
 def text_fields(name: str, value: bytes | None) -> dict[str, str | None]:
-    """{name: text}, or {name_base64: …} for bytes that are not UTF-8."""
+    """Return {name: text}, or {name_base64: …} for bytes that are not UTF-8."""
     if value is None:
         return {name: None}
     try:
@@ -131,12 +131,12 @@ def text_fields(name: str, value: bytes | None) -> dict[str, str | None]:
 
 
 def shown(value: bytes | None) -> str | None:
-    """For reading only: bytes that are not UTF-8 become escapes."""
+    """Decode bytes for display; those that are not UTF-8 become escapes."""
     return None if value is None else value.decode(errors="backslashreplace")
 
 
 def to_text(message: Any, verbose: bool) -> str:
-    """The value; with `verbose`, where it is and everything that came with it."""
+    """Format the value; with `verbose` also topic, partition, offset, time, key and headers."""
     value = shown(message.value())
     if not verbose:
         return "" if value is None else value

@@ -1,6 +1,6 @@
-"""What `penstock group reset-offsets` is to do: which partitions, and the new offset of each.
+"""The plan of `penstock group reset-offsets`: partitions with their new offsets.
 
-A new offset outside the log is moved to its nearer end, since a consumer could not start there.
+A new offset outside the log is moved to the nearer end, since a consumer could not start there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reset:
-    """Exactly one of these."""
+    """The target of a reset: exactly one of these is set."""
 
     earliest: bool = False
     latest: bool = False
@@ -45,7 +45,7 @@ class Reset:
 def plan_reset(
     cluster: Cluster, admin: AdminClient, committed: Mapping[Place, int], topics: Sequence[str] | None, reset: Reset
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """A row per partition: where it stands, where it would go; and what is to be said about offsets that were moved."""
+    """Return a row per partition with the old and the new offset, and remarks about offsets outside the log."""
     places = _named(cluster, admin, topics) if topics else sorted(committed)
     ranges = offset_ranges(admin, places)
     moments = _at_moment(admin, places, reset.timestamp_ms) if reset.timestamp_ms is not None else {}
@@ -66,13 +66,13 @@ def plan_reset(
         reachable = min(max(target, start), end)
         if reachable != target:
             side = "end" if target > end else "start"
-            remarks.append(f"{place[0]}-{place[1]} has no offset {target}, only {start} to {end}: its {side} is taken")
+            remarks.append(f"{place[0]}-{place[1]} has no offset {target}, only {start} to {end}: using its {side}")
         rows.append({"topic": place[0], "partition": place[1], "from": current, "to": reachable})
     return rows, remarks
 
 
 def _named(cluster: Cluster, admin: AdminClient, topics: Sequence[str]) -> list[Place]:
-    """TOPIC for all its partitions, TOPIC:0,2 for some."""
+    """Parse TOPIC (all partitions) or TOPIC:0,2 (some)."""
     named = [text.partition(":") for text in topics]
     metadata = cluster.check_topics([name for name, _, _ in named], admin)
     places: set[Place] = set()
@@ -89,7 +89,7 @@ def _named(cluster: Cluster, admin: AdminClient, topics: Sequence[str]) -> list[
 
 
 def _at_moment(admin: AdminClient, places: Sequence[Place], timestamp_ms: int) -> dict[Place, int]:
-    """The first offset at or after a moment, -1 if there is none."""
+    """Return the first offset at or after a time for each partition, -1 if there is none."""
     from confluent_kafka import TopicPartition
     from confluent_kafka.admin import OffsetSpec
 

@@ -1,4 +1,4 @@
-"""`penstock produce`: lines or JSON objects from stdin or files, each a message."""
+"""`penstock produce`: send each line or JSON object of stdin or of files as a message."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from penstock.cli.kafka.input_lines import Place, Stop, UnreadableError, read_li
 from penstock.cli.kafka.message_text import Headers, OutgoingMessage, from_json, from_line
 from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.output import Output, note, print_json
+from penstock.model.counted import counted
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer
@@ -57,7 +58,7 @@ class Compression(StrEnum):
 
 @dataclass(slots=True)
 class Sending:
-    """One run: what all messages have in common, and how it went."""
+    """One run: the settings that all messages share, and the outcome."""
 
     topic: str
     format: Format
@@ -75,13 +76,13 @@ class Sending:
     config: dict[str, Any] = field(default_factory=dict)
 
     def message(self, line: bytes) -> OutgoingMessage:
-        """Raises ValueError with what is wrong with the line."""
+        """Make a message of a line; ValueError with the problem otherwise."""
         message = from_json(line) if self.format is Format.JSON else from_line(line, self.key_separator)
         if message.key is None:
             message.key = self.key
         if message.partition is None:
             message.partition = self.partition
-        # Asked before it is sent: the library knows only later, with no line to blame.
+        # Checked before sending: the library would report it later, without the line.
         if message.partition is not None and message.partition >= self.partition_count:
             last = self.partition_count - 1
             raise ValueError(f"names partition {message.partition}, but {self.topic} has only 0 to {last}")
@@ -110,9 +111,9 @@ def _refusal(error: Any, message: Any, topic: str, config: Mapping[str, Any]) ->
     if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
         return f"{error.str()}; `penstock topic alter {topic} --config max.message.bytes=…` allows larger ones"
     if error.code() == KafkaError.TOPIC_EXCEPTION and topic.startswith("__"):
-        return f"{error.str()}; {topic} is written only by the broker itself: name another topic"
+        return f"{error.str()}; only the broker writes to {topic}: name another topic"
     if error.code() == KafkaError.INVALID_RECORD and message.key() is None:
-        return f"{error.str()}; a compacted topic takes only messages with keys: give --key or --key-separator"
+        return f"{error.str()}; a compacted topic needs messages with keys: give --key or --key-separator"
     return str(explain(error))
 
 
@@ -120,19 +121,21 @@ def produce(
     topic: Annotated[str, typer.Argument(metavar="TOPIC")],
     files: Annotated[list[Path] | None, typer.Argument(metavar="[FILE...]", help="Default: stdin.")] = None,
     format: Annotated[  # noqa: A002 - it is the option's name
-        Format, typer.Option("--format", "-f", help="Each line a value, or a JSON object with key, value, headers …")
+        Format, typer.Option("--format", "-f", help="A value per line, or a JSON object with key, value, headers …")
     ] = Format.LINES,
-    key: Annotated[str | None, typer.Option("--key", "-k", help="Key of every message without one.")] = None,
+    key: Annotated[str | None, typer.Option("--key", "-k", help="Key of messages without a key of their own.")] = None,
     key_separator: Annotated[
-        str | None, typer.Option("--key-separator", "-K", help="What stands before it in a line is the key.")
+        str | None, typer.Option("--key-separator", "-K", help="Separator in a line; the text before it is the key.")
     ] = None,
     header: Annotated[
         list[str] | None, typer.Option("--header", "-H", metavar="NAME=VALUE", help="Header of every message.")
     ] = None,
-    partition: Annotated[int | None, typer.Option("--partition", "-p", min=0, help="Default: by key.")] = None,
-    acks: Annotated[Acks, typer.Option("--acks", help="What the broker confirms.")] = Acks.ALL,
+    partition: Annotated[
+        int | None, typer.Option("--partition", "-p", min=0, help="Partition. Default: by key.")
+    ] = None,
+    acks: Annotated[Acks, typer.Option("--acks", help="Acknowledgement to wait for.")] = Acks.ALL,
     compression: Annotated[Compression, typer.Option("--compression", "-z")] = Compression.NONE,
-    progress: Annotated[bool, typer.Option("--progress/--no-progress", help="A bar for files.")] = True,
+    progress: Annotated[bool, typer.Option("--progress/--no-progress", help="Show a progress bar for files.")] = True,
     output: Annotated[Output, typer.Option("--output", "-o", help="A sentence on stderr, or json.")] = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     properties: ClientProperties = None,
@@ -154,7 +157,7 @@ def produce(
             "compression.type": compression.value,
             "linger.ms": 5,
             "enable.idempotence": acks is Acks.ALL,
-            # A person is waiting: two minutes of silence, the library's default, help nobody.
+            # The library's default of two minutes is too long for a person who waits.
             "message.timeout.ms": 30_000,
             "on_delivery": sending.on_delivery,
             **producer_properties(),
@@ -168,7 +171,7 @@ def produce(
 
 
 def ensure_topic(cluster: Cluster, producer: Producer, topic: str, partition: int | None) -> int:
-    """The number of its partitions. The broker may create it, as for every Kafka producer, but that is said."""
+    """Return the number of partitions. The broker may create the topic, as for any producer; a note says so."""
     known = cluster.metadata().topics
     if topic not in known:
         deadline = time.monotonic() + CREATION_TIMEOUT_S
@@ -177,7 +180,7 @@ def ensure_topic(cluster: Cluster, producer: Producer, topic: str, partition: in
                 found = producer.list_topics(topic, timeout=REQUEST_TIMEOUT_S).topics[topic]
             if found.error is None:
                 break
-            # A broker that is creating it says one of these until it is there.
+            # A broker that is creating the topic answers with one of these until it exists.
             if found.error.code() not in _BEING_CREATED or time.monotonic() > deadline:
                 hint = f"create it with `penstock topic create {topic}`"
                 raise CommandError(f"topic {topic} does not exist ({found.error.str()})", ExitCode.NOT_FOUND, hint=hint)
@@ -191,7 +194,7 @@ def ensure_topic(cluster: Cluster, producer: Producer, topic: str, partition: in
 
 
 def _send(producer: Producer, sending: Sending, lines: Iterator[tuple[Place, bytes]]) -> None:
-    """Until the end, a bad line or a refusal. Whatever ends it, what was handed over before is delivered."""
+    """Send until the end, a bad line or a refusal; everything handed over before is delivered in any case."""
     try:
         for place, line in lines:
             try:
@@ -214,7 +217,7 @@ def _send(producer: Producer, sending: Sending, lines: Iterator[tuple[Place, byt
 
 
 def _hand_over(producer: Producer, topic: str, message: OutgoingMessage) -> None:
-    """Into the library's queue. Raises ValueError with the reason for a message that it does not take."""
+    """Put a message into the library's queue; ValueError with the reason if the library refuses it."""
     from confluent_kafka import KafkaError, KafkaException
 
     optional: dict[str, Any] = {"headers": message.headers} if message.headers else {}
@@ -249,16 +252,15 @@ def _report(sending: Sending, seconds: float, output: Output) -> None:
     if sending.failed:
         reasons = "; ".join(sorted(set(sending.failures)))
         stopped = f"; {sending.stop}" if sending.stop else ""
-        raise CommandError(f"{sending.failed} of {sending.sent} messages were not delivered: {reasons}{stopped}")
+        were = "was" if sending.failed == 1 else "were"
+        what = f"{sending.failed:,} of {_count(sending.sent)} {were} not delivered"
+        raise CommandError(f"{what}: {reasons}{stopped}")
     if sending.stop:
         raise CommandError(f"{_count(sending.delivered)} delivered, {sending.stop}")
     if output is Output.TABLE:
         count = len(sending.per_partition)
-        note(
-            f"{_count(sending.delivered)} to {sending.topic}"
-            f" ({count} partition{'s' if count != 1 else ''}) in {seconds:.2f} s"
-        )
+        note(f"{_count(sending.delivered)} to {sending.topic} ({counted(count, 'partition')}) in {seconds:.2f} s")
 
 
 def _count(messages: int) -> str:
-    return f"{messages} message{'s' if messages != 1 else ''}"
+    return counted(messages, "message")

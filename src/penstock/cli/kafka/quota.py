@@ -1,6 +1,6 @@
 """`penstock quota`: list, set and remove limits of users, client ids and addresses.
 
-librdkafka knows no request about quotas, so these commands speak to the broker themselves.
+librdkafka has no requests about quotas, so these commands send the requests themselves.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from penstock.cli.kafka.topic import ChangeOutput, OutputOption
 from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.output import Output, note, print_json, print_table
 
-app = typer.Typer(no_args_is_help=True, help="Limit what clients may use: bytes, the broker's time, changes of topics.")
+app = typer.Typer(
+    no_args_is_help=True, help="Limit clients: bytes, time of the broker, changes of topics, connections."
+)
 
 EXACT, DEFAULT = 0, 1
 CLIENT_QUOTAS = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
@@ -31,32 +33,32 @@ Entity = dict[str, str | None]
 
 def _entity(
     user: Annotated[
-        str | None, typer.Option("--user", "-u", metavar="NAME", help="A user; who has none is ANONYMOUS.")
+        str | None, typer.Option("--user", "-u", metavar="NAME", help="A user; clients without one are ANONYMOUS.")
     ] = None,
     user_default: Annotated[
-        bool, typer.Option("--user-default", help="Each user that has no quota of its own.")
+        bool, typer.Option("--user-default", help="Every user without a quota of its own.")
     ] = False,
     client_id: Annotated[str | None, typer.Option("--client-id", "-i", metavar="NAME", help="A client id.")] = None,
     client_id_default: Annotated[
-        bool, typer.Option("--client-id-default", help="Each client id that has no quota of its own.")
+        bool, typer.Option("--client-id-default", help="Every client id without a quota of its own.")
     ] = False,
-    ip: Annotated[str | None, typer.Option("--ip", metavar="ADDR", help="An address, or a host that has one.")] = None,
-    ip_default: Annotated[
-        bool, typer.Option("--ip-default", help="Each address that has no quota of its own.")
-    ] = False,
+    ip: Annotated[str | None, typer.Option("--ip", metavar="ADDR", help="An address or host name.")] = None,
+    ip_default: Annotated[bool, typer.Option("--ip-default", help="Every address without a quota of its own.")] = False,
 ) -> Entity:
-    """Whose quotas: the options of every command, and what they say together."""
+    """Parse the options that name an entity, which all commands share."""
     entity: Entity = {}
     options = (("client-id", client_id, client_id_default), ("user", user, user_default), ("ip", ip, ip_default))
     for kind, name, default in options:
         if name is not None and default:
-            raise CommandError(f"--{kind} and --{kind}-default exclude each other", ExitCode.USAGE)
+            raise CommandError(f"--{kind} and --{kind}-default cannot be used together", ExitCode.USAGE)
         if name == "":
-            raise CommandError(f"--{kind} is empty", ExitCode.USAGE, hint=f"use --{kind}-default for all of them")
+            raise CommandError(
+                f"--{kind} is empty", ExitCode.USAGE, hint=f"use --{kind}-default for all without their own quota"
+            )
         if name is not None or default:
             entity[kind] = name
     if "ip" in entity and len(entity) > 1:
-        raise CommandError("quotas of addresses cannot be for users or client ids, too", ExitCode.USAGE)
+        raise CommandError("--ip cannot be combined with users or client ids", ExitCode.USAGE)
     return entity
 
 
@@ -84,7 +86,7 @@ def list_quotas(
     output: OutputOption = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
 ) -> None:
-    """List quotas: all, or those of the entities that the options name."""
+    """List all quotas, or those of the given entity."""
     rows = _described(bootstrap_server, entity)
     if output is Output.JSON:
         print_json(rows)
@@ -94,7 +96,7 @@ def list_quotas(
     elif entity:
         note(f"no quotas of {_shown(entity)}; `penstock quota list` shows all")
     else:
-        note("no quotas yet; `penstock quota set --client-id NAME producer_byte_rate=1000000` makes one")
+        note("no quotas yet; create one with `penstock quota set --client-id NAME producer_byte_rate=1000000`")
 
 
 @app.command("set")
@@ -107,9 +109,9 @@ def set_quotas(
 ) -> None:
     """Set limits of a user, a client id, both together, or an address.
 
-    producer_byte_rate and consumer_byte_rate: bytes a second. request_percentage: of the time of one CPU.
-    controller_mutation_rate: partitions created or deleted a second. connection_creation_rate: connections of an
-    address a second. The most specific quota counts; a user's comes before a client id's.
+    producer_byte_rate and consumer_byte_rate: bytes per second. request_percentage: of the time of one CPU.
+    controller_mutation_rate: partitions created or deleted per second. connection_creation_rate: connections of an
+    address per second. The most specific quota applies; that of a user before that of a client id.
     """
     _must_be_named(entity)
     limits = {key: _limit(entity, key, text) for key, text in parse_pairs(quotas, "quota").items()}
@@ -124,7 +126,9 @@ def set_quotas(
 @_of_entity
 def remove(
     entity: Entity,
-    quotas: Annotated[list[str] | None, typer.Argument(metavar="[QUOTA...]", help="Default: all it has.")] = None,
+    quotas: Annotated[
+        list[str] | None, typer.Argument(metavar="[QUOTA...]", help="Default: all of the entity.")
+    ] = None,
     output: ChangeOutput = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
 ) -> None:
@@ -198,7 +202,7 @@ def _described(bootstrap: str, entity: Entity) -> list[dict[str, Any]]:
 
 
 def _alter(bootstrap: str, entity: Entity, changes: Mapping[str, float | None]) -> None:
-    """None removes a quota."""
+    """Set quotas of an entity; None removes one."""
     from kio.schema.alter_client_quotas.v1 import request as schema
     from kio.static.primitive import f64
 

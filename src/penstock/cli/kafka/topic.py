@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 INT16_MAX = (1 << 15) - 1
 
-app = typer.Typer(no_args_is_help=True, help="Create, look at, change and delete topics.")
+app = typer.Typer(no_args_is_help=True, help="Create, list, describe, change and delete topics.")
 
 Name = Annotated[str, typer.Argument(metavar="TOPIC")]
 Names = Annotated[list[str], typer.Argument(metavar="TOPIC...")]
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="table for people, json for programs.")]
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="A table for people, or json for programs.")]
 ChangeOutput = Annotated[Output, typer.Option("--output", "-o", help="A sentence on stderr, or json.")]
 Configs = Annotated[
     list[str] | None, typer.Option("--config", "-c", metavar="NAME=VALUE", help="Topic config, such as retention.ms=…")
@@ -52,7 +52,7 @@ def create(
         int | None, typer.Option("--replication-factor", "-r", min=1, max=INT16_MAX, help="Default: the broker's.")
     ] = None,
     config: Configs = None,
-    if_not_exists: Annotated[bool, typer.Option("--if-not-exists", help="An existing topic is no error.")] = False,
+    if_not_exists: Annotated[bool, typer.Option("--if-not-exists", help="Accept an existing topic.")] = False,
     output: ChangeOutput = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     properties: ClientProperties = None,
@@ -78,7 +78,7 @@ def create(
 
 @app.command("list")
 def list_topics(
-    internal: Annotated[bool, typer.Option("--internal", help="Show the broker's own topics, too.")] = False,
+    internal: Annotated[bool, typer.Option("--internal", help="Include the broker's own topics.")] = False,
     output: OutputOption = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     properties: ClientProperties = None,
@@ -95,7 +95,7 @@ def list_topics(
     elif rows:
         print_table(["topic", "partitions"], [(r["topic"], r["partitions"]) for r in rows], numbers=["partitions"])
     else:
-        note("no topics yet; `penstock topic create NAME` makes one")
+        note("no topics yet; create one with `penstock topic create NAME`")
 
 
 def _is_internal(name: str) -> bool:
@@ -105,7 +105,7 @@ def _is_internal(name: str) -> bool:
 @app.command()
 def describe(
     names: Names,
-    all_configs: Annotated[bool, typer.Option("--all-configs", help="Configs that have their default, too.")] = False,
+    all_configs: Annotated[bool, typer.Option("--all-configs", help="Include configs with default values.")] = False,
     output: OutputOption = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     properties: ClientProperties = None,
@@ -153,13 +153,13 @@ def _describe(admin: AdminClient, name: str, all_configs: bool) -> dict[str, Any
 
 
 def _id_text(topic_id: Any) -> str:
-    """As Kafka's own tools write it: base64 for URLs, without padding. The library's text has + and / in it."""
+    """Format a topic id as Kafka's tools do: base64 for URLs without padding. The library uses + and /."""
     high, low = topic_id.get_most_significant_bits(), topic_id.get_least_significant_bits()
     return base64.urlsafe_b64encode(struct.pack(">qq", high, low)).decode().rstrip("=")
 
 
 def offset_ranges(admin: AdminClient, partitions: list[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, int]]:
-    """First and next offset of each partition."""
+    """Return the first and the next offset of each partition."""
     from confluent_kafka import TopicPartition
     from confluent_kafka.admin import OffsetSpec
 
@@ -194,16 +194,16 @@ def alter(
     name: Name,
     config: Configs = None,
     delete_config: Annotated[
-        list[str] | None, typer.Option("--delete-config", metavar="NAME", help="Back to the default.")
+        list[str] | None, typer.Option("--delete-config", metavar="NAME", help="Reset this config to its default.")
     ] = None,
     partitions: Annotated[
-        int | None, typer.Option("--partitions", "-p", min=1, max=INT32_MAX, help="Raise the number.")
+        int | None, typer.Option("--partitions", "-p", min=1, max=INT32_MAX, help="New, larger number.")
     ] = None,
     output: ChangeOutput = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     properties: ClientProperties = None,
 ) -> None:
-    """Change a topic's configs, or give it more partitions."""
+    """Change the configs of a topic, or add partitions."""
     changes = parse_pairs(config, "--config")
     if not changes and not delete_config and partitions is None:
         raise CommandError("nothing to change", ExitCode.USAGE, hint="give --config, --delete-config or --partitions")
@@ -233,7 +233,7 @@ def _alter_configs(admin: AdminClient, name: str, changes: dict[str, str], remov
 
 
 def _config_refusal(error: Any, what: str, names: Iterable[str]) -> CommandError:
-    """A refusal, with the config that may have been meant by a name that Kafka does not have."""
+    """Explain a refusal; for an unknown config, suggest the one that may have been meant."""
     from confluent_kafka import KafkaError
 
     from penstock.config.topic_configs import TOPIC_CONFIGS
@@ -257,7 +257,8 @@ def _add_partitions(admin: AdminClient, name: str, count: int) -> None:
 def delete(
     names: Names,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Do not ask. Without a terminal, as in a script, nobody is asked.")
+        bool,
+        typer.Option("--yes", "-y", help="Do not ask for confirmation. Scripts, without a terminal, are never asked."),
     ] = False,
     output: ChangeOutput = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
@@ -286,7 +287,7 @@ def _delete_refusal(error: Any, name: str) -> CommandError:
 
 
 def report_deletions(kind: str, names: Iterable[str], failures: Mapping[str, CommandError], output: Output) -> None:
-    """What became of each; the failures together end the command."""
+    """Report each deletion; failures end the command together."""
     if output is Output.JSON:
         errors = {name: str(failure) for name, failure in failures.items()}
         print_json([{kind: name, "deleted": name not in failures, "error": errors.get(name)} for name in names])
@@ -300,7 +301,7 @@ def report_deletions(kind: str, names: Iterable[str], failures: Mapping[str, Com
 
 
 def _failure(future: Any) -> Any:
-    """The KafkaError that a future ended with, or None."""
+    """Return the KafkaError that a future ended with, or None."""
     from confluent_kafka import KafkaException
 
     try:

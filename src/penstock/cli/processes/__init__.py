@@ -1,1 +1,1 @@
-"""Processes that commands start, and the node they ask."""
+"""Child processes of commands, and the HTTP port of a node."""

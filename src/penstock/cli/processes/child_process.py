@@ -1,7 +1,7 @@
-"""A process that a command starts and that must not outlive it, whatever ends the command.
+"""A child process that never outlives the command that started it.
 
-It gets a session of its own, so that Ctrl-C reaches the command alone, which then ends its children in order. Should
-the command be killed, the kernel ends them.
+It has its own session, so that Ctrl-C reaches only the command, which then ends its children in order. If the command
+is killed, the kernel ends them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 
 class ChildProcess:
-    """Runs from entry to exit; what it says goes to the end of `log`, and to `lines` if it is to be read."""
+    """A process that runs from entry to exit; its output is appended to `log`, or is in `lines` if `piped`."""
 
     def __init__(
         self, command: Sequence[str], *, environ: Mapping[str, str], directory: Path, log: Path, piped: bool = False
@@ -84,7 +84,7 @@ class ChildProcess:
 
 
 def end_in_order(process: subprocess.Popen[str] | subprocess.Popen[bytes], timeout_s: float) -> int:
-    """SIGTERM, and after the timeout what no process can refuse. Its exit code."""
+    """Send SIGTERM and, after the timeout, SIGKILL; return the exit code."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
         try:

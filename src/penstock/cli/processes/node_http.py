@@ -1,4 +1,4 @@
-"""Asking a node over its HTTP port, for commands that concern one node and not its cluster."""
+"""Requests to the HTTP port of a node, for commands about one node rather than its cluster."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ DEFAULT_URL = "http://localhost:8080"
 TIMEOUT_S = 30
 
 NodeUrl = Annotated[
-    str, typer.Option("--url", envvar="PENSTOCK_URL", metavar="URL", help="The node's HTTP port.", show_envvar=True)
+    str, typer.Option("--url", envvar="PENSTOCK_URL", metavar="URL", help="HTTP address of the node.", show_envvar=True)
 ]
 
 
 def ask_node(url: str, path: str, *, method: str = "GET", **query: str) -> Any:
-    """The JSON that it answers. CommandError with what it says otherwise."""
+    """Return the JSON answer of the node; CommandError with its reason otherwise."""
     address = url.rstrip("/") + path + ("?" + urllib.parse.urlencode(query) if query else "")
     if not address.startswith(("http://", "https://")):
-        raise CommandError(f"{url} is no URL", ExitCode.USAGE, hint="write http://host:port")
+        raise CommandError(f"{url} is not a URL", ExitCode.USAGE, hint="write http://host:port")
     request = urllib.request.Request(address, method=method)
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
@@ -34,7 +34,9 @@ def ask_node(url: str, path: str, *, method: str = "GET", **query: str) -> Any:
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
         raise CommandError(
-            f"{url} cannot be reached ({reason})", ExitCode.UNREACHABLE, hint="name the node's HTTP port with --url"
+            f"{url} cannot be reached ({reason})",
+            ExitCode.UNREACHABLE,
+            hint="give the HTTP address of the node with --url",
         ) from error
 
 

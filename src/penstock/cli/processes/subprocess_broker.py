@@ -1,4 +1,4 @@
-"""A broker of one's own for as long as a command runs: `penstock serve` in a child process, on free ports."""
+"""A private broker for as long as a command runs: `penstock serve` in a child process, on free ports."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ HOST = "127.0.0.1"
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 30.0
 POLL_S = 0.01
-# What would make the child another broker than the one that was asked for.
+# Variables that would change the settings of the child.
 _SETTINGS = ("PENSTOCK_", "NODE_ID", "DATA_DIR", "BROKER_PORT", "HTTP_PORT")
 
 
 class SubprocessBroker:
-    """Started on entry, stopped on exit; its output is in `broker.log` beside its data."""
+    """A broker that runs from entry to exit; its output is in `broker.log` beside its data."""
 
     def __init__(self, directory: Path, *assignments: str) -> None:
         self._directory = directory
@@ -89,11 +89,11 @@ class SubprocessBroker:
 
     def _last_line(self) -> str:
         lines = self._log_file.read_text(errors="replace").strip().splitlines()
-        return lines[-1] if lines else "it said nothing"
+        return lines[-1] if lines else "it printed nothing"
 
 
 def _free_ports() -> tuple[int, int]:
-    """Two ports that nobody has at the moment."""
+    """Return two ports that are free at the moment."""
     with socket.socket() as first, socket.socket() as second:
         for probe in (first, second):
             probe.bind((HOST, 0))

@@ -1,1 +1,1 @@
-"""What commands print and how they read values that users type."""
+"""Output of commands, and parsing of values that users type."""

@@ -13,5 +13,5 @@ _FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 def parse_size(text: str, option: str) -> int:
     found = _SIZE.fullmatch(text.strip())
     if found is None or not int(found[1]):
-        raise CommandError(f"{option} {text!r} is no size such as 128M", ExitCode.USAGE)
+        raise CommandError(f"{option} {text!r} is not a size such as 128M", ExitCode.USAGE)
     return int(found[1]) * _FACTORS[found[2].upper()]

@@ -9,7 +9,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|)")
 
 
 def parse_seconds(text: str) -> float:
-    """30, 30s, 500ms, 2m: seconds. ValueError for anything else."""
+    """Return the seconds of 30, 30s, 500ms or 2m; ValueError for anything else."""
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         raise ValueError("expected seconds, or a time such as 30s, 500ms or 2m")

@@ -8,10 +8,10 @@ from penstock.cli.terminal.errors import CommandError, ExitCode
 
 
 def parse_moment(text: str, option: str, otherwise: str = "") -> int:
-    """Milliseconds since 1970. A time without a zone is local time, as on the clock of whoever typed it."""
+    """Return milliseconds since 1970. A time without a zone is local time."""
     try:
         if text.startswith("@") and text[1:].isdecimal():
-            # Through datetime, so that a number beyond all dates is refused here and not by the library.
+            # Through datetime, so that a number outside all dates is refused here and not by the library.
             datetime.fromtimestamp(int(text[1:]) / 1000, UTC)
             return int(text[1:])
         return int(datetime.fromisoformat(text).astimezone(UTC).timestamp() * 1000)

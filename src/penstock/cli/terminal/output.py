@@ -1,6 +1,6 @@
-"""Tables for people, JSON for programs: what a command found goes to stdout, everything else to stderr.
+"""Tables for people and JSON for programs. Results go to stdout, everything else to stderr.
 
-A table is as wide as the terminal; written to a file or a pipe it is as wide as its content, so that no name is cut.
+A table is as wide as the terminal; in a file or a pipe it is as wide as its content, so that no name is cut.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def print_json(value: Any) -> None:
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str | None = None, numbers: Iterable[str] = ()
 ) -> None:
-    """Columns named in `numbers` are aligned to the right."""
+    """Print a table; the columns named in `numbers` are aligned to the right."""
     from rich import box
     from rich.table import Table
 
@@ -57,5 +57,5 @@ def _plain(cell: object) -> str:
 
 
 def note(message: str) -> None:
-    """A remark on the side: never part of the output."""
+    """Write a remark to stderr; it is never part of the output."""
     sys.stderr.write(message + "\n")

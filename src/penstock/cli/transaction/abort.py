@@ -1,4 +1,4 @@
-"""The end of an open transaction by hand: of the one that was looked at, or of none."""
+"""Abort of an open transaction by hand: of exactly the one that was shown, or of none."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _MOVED_ON = (47, 48, 49, 51, 90)  # another epoch, another state, another produc
 
 
 def abort_by_id(connection: KafkaConnection, transactional_id: str, yes: bool) -> str:
-    """This one transaction or nothing: it may have ended, and the next one begun, while somebody thought about it."""
+    """Abort the open transaction of an id, unless it ends, and another begins, while the user decides."""
     found = describe(connection, transactional_id)
     if found.state != "Ongoing":
-        raise CommandError(f"{transactional_id} has no open transaction, it is {found.state}")
+        raise CommandError(f"{transactional_id} has no open transaction: its state is {found.state}")
     what = f"the transaction of {transactional_id}"
     producer = f"producer {found.producer_id}, epoch {found.producer_epoch}"
     _ask(
-        f"Abort {what} ({producer}), open for {open_for_ms(found)} ms in {places(found)}? Its producer is shut out.",
+        f"Abort {what} ({producer}), open for {open_for_ms(found)} ms in {places(found)}? Its producer will be fenced.",
         yes,
     )
     now = describe(connection, transactional_id)
@@ -58,20 +58,25 @@ def _identity(found: DescribedTransaction) -> tuple[str, int, int, int]:
 
 def _moved_on(now: DescribedTransaction) -> CommandError:
     producer = f"producer {now.producer_id}, epoch {now.producer_epoch}"
-    message = f"nothing was aborted: that transaction has ended, and {now.transactional_id} is {now.state} ({producer})"
-    return CommandError(message, hint=f"look again with `penstock transaction describe {now.transactional_id}`")
+    message = (
+        f"nothing was aborted: that transaction is over, and {now.transactional_id} is {now.state} now ({producer})"
+    )
+    return CommandError(message, hint=f"check with `penstock transaction describe {now.transactional_id}`")
 
 
 def _wait_for_markers(connection: KafkaConnection, transactional_id: str) -> None:
     deadline = time.monotonic() + ABORT_SECONDS_MAX
     while describe(connection, transactional_id).state == "PrepareAbort":
         if time.monotonic() > deadline:
-            raise CommandError(f"{transactional_id} is to be aborted, and not every partition takes its marker yet")
+            raise CommandError(f"{transactional_id} is being aborted, but not every partition has its marker yet")
         time.sleep(0.05)
 
 
 def abort_in_partition(connection: KafkaConnection, place: Place, producer_id: int, *, force: bool, yes: bool) -> str:
-    """Past the coordinator, so only where none knows of it: half a transaction would be worse than one that hangs."""
+    """Abort in one partition, past the coordinator.
+
+    Only if no coordinator knows the transaction: aborting half of one would be worse than leaving it open.
+    """
     producer = _open_producer(connection, place, producer_id)
     _check_uncoordinated(connection, producer, force)
     what = f"the transaction of producer {producer_id} in {place}"
@@ -96,7 +101,7 @@ def _check_uncoordinated(connection: KafkaConnection, producer: OpenProducer, fo
         known = coordinated(connection, producer)
         if known is None:
             return
-        problem = f"{producer.place} is a part of the open transaction of {known.transactional_id}"
+        problem = f"{producer.place} belongs to the open transaction of {known.transactional_id}"
         hint = (
             f"`penstock transaction abort {known.transactional_id}` ends all of it"
             if known.state == "Ongoing"
@@ -106,10 +111,10 @@ def _check_uncoordinated(connection: KafkaConnection, producer: OpenProducer, fo
         if error.code is ExitCode.UNREACHABLE:
             raise
         problem = f"coordinators cannot tell whether they know this transaction ({error})"
-        hint = "restart the broker, which ends what nobody coordinates"
+        hint = "restart the broker, which aborts transactions without a coordinator"
     if not force:
         raise CommandError(problem, hint=hint)
-    note(f"warning: {problem}; with --force a part of it may be committed and this part lost")
+    note(f"warning: {problem}; --force may lose this part while the rest is committed")
 
 
 def _ask(question: str, yes: bool) -> None:

@@ -1,6 +1,6 @@
-"""`penstock transaction`: what is open and since when, and the end of what hangs.
+"""`penstock transaction`: list and describe transactions, and abort those that hang.
 
-librdkafka knows none of these requests, so these commands speak to the broker themselves.
+librdkafka has none of these requests, so these commands send them themselves.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ if TYPE_CHECKING:
     from penstock.cli.kafka.kafka_connection import KafkaConnection
     from penstock.protocol.kafka.describe_transactions import DescribedTransaction
 
-app = typer.Typer(no_args_is_help=True, help="Look at transactions, and end those that hang.")
+app = typer.Typer(no_args_is_help=True, help="List and describe transactions, and abort those that hang.")
 
 TIMEOUT_MAX_MS = 900_000
 
 Ids = Annotated[list[str], typer.Argument(metavar="TRANSACTIONAL_ID...")]
 States = Annotated[
-    list[str] | None, typer.Option("--state", "-s", metavar="STATE", help="Only in this state, as Ongoing; several.")
+    list[str] | None,
+    typer.Option("--state", "-s", metavar="STATE", help="Only in this state, such as Ongoing; may be repeated."),
 ]
-OpenFor = Annotated[int, typer.Option("--open-for-ms", help="Only those that are open, for at least so long.")]
+OpenFor = Annotated[int, typer.Option("--open-for-ms", help="Only those that have been open for at least this long.")]
 
 
 @app.command("list")
@@ -72,14 +73,14 @@ def describe(ids: Ids, output: OutputOption = Output.TABLE, bootstrap_server: Bo
 
 @app.command("find-hanging")
 def find_hanging(
-    topic: Annotated[str | None, typer.Option(help="Only in this topic; otherwise in all.")] = None,
+    topic: Annotated[str | None, typer.Option(help="Only in this topic. Default: all.")] = None,
     timeout_max_ms: Annotated[
-        int, typer.Option("--timeout-max-ms", help="The longest timeout that the broker allows.")
+        int, typer.Option("--timeout-max-ms", help="Longest transaction timeout that the broker allows.")
     ] = TIMEOUT_MAX_MS,
     output: OutputOption = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
 ) -> None:
-    """Find transactions that are open in partitions while no coordinator knows them, or beyond every timeout."""
+    """Find transactions that no coordinator knows, or that have been open longer than any timeout allows."""
     with _connection(bootstrap_server) as connection:
         found = list(find_all_hanging(connection, all_places(connection, topic), timeout_max_ms))
     if output is Output.JSON:
@@ -96,17 +97,20 @@ def find_hanging(
 @app.command()
 def abort(
     transactional_id: Annotated[str | None, typer.Argument(metavar="TRANSACTIONAL_ID")] = None,
-    topic: Annotated[str | None, typer.Option(help="Of a transaction that no coordinator knows.")] = None,
+    topic: Annotated[str | None, typer.Option(help="Topic of a transaction that no coordinator knows.")] = None,
     partition: Annotated[int | None, typer.Option(help="Its partition.")] = None,
     producer_id: Annotated[int | None, typer.Option(help="Its producer.")] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="In the partition even if a coordinator knows it, or cannot be asked.")
+        bool,
+        typer.Option(
+            "--force", help="Abort in the partition even if a coordinator knows the transaction or cannot be asked."
+        ),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     output: ChangeOutput = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
 ) -> None:
-    """Abort the open transaction of a transactional id, and shut its producer out; or one that hangs in a partition."""
+    """Abort the open transaction of a transactional id and fence its producer, or one that hangs in a partition."""
     with _connection(bootstrap_server) as connection:
         if transactional_id is not None and topic is None and partition is None and producer_id is None and not force:
             what = abort_by_id(connection, transactional_id, yes)
@@ -114,7 +118,7 @@ def abort(
             what = abort_in_partition(connection, Place(topic, partition), producer_id, force=force, yes=yes)
         else:
             hint = "give a transactional id, or --topic, --partition and --producer-id"
-            raise CommandError("which transaction?", ExitCode.USAGE, hint=hint)
+            raise CommandError("no transaction is named", ExitCode.USAGE, hint=hint)
     if output is Output.JSON:
         print_json({"aborted": what})
     else:

@@ -1,8 +1,8 @@
-"""Transactions that hang: open in a partition, and no coordinator knows them, so nobody would ever end them.
+"""Hanging transactions: open in a partition but unknown to every coordinator, so that nothing would ever end them.
 
-A coordinator has a partition in its transaction from before the first batch until after the marker. So what is open in
-a partition, is then not found at any coordinator, and after that is still open as before, hangs; a transaction that is
-just being begun or ended does not look like it.
+A coordinator keeps a partition in its transaction from before the first batch until after the marker. So a transaction
+hangs if it is open in a partition, is then not found at any coordinator, and is still open afterwards. One that is just
+beginning or ending does not look like that.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TOO_LONG: Final = "open beyond every timeout"
 
 
 class Hanging(NamedTuple):
-    """`known`: its coordinator has it and should have ended it long ago."""
+    """A hanging transaction; `known` is set if its coordinator has it and should have ended it long ago."""
 
     producer: OpenProducer
     known: DescribedTransaction | None
@@ -41,7 +41,9 @@ class Hanging(NamedTuple):
     @property
     def remedy(self) -> str:
         if self.why == NOT_TO_BE_ASKED:
-            return f"{self.producer.place}: restart the broker, which recovers the coordinator or ends what it lost"
+            return (
+                f"{self.producer.place}: restart the broker, which recovers the coordinator or aborts the transaction"
+            )
         if self.known is not None:
             return f"to end it: penstock transaction abort {self.known.transactional_id}"
         topic, partition = self.producer.place
@@ -50,7 +52,7 @@ class Hanging(NamedTuple):
 
 
 def coordinated(connection: KafkaConnection, producer: OpenProducer) -> DescribedTransaction | None:
-    """The transaction to which this belongs, as a coordinator knows it."""
+    """Return the transaction of an open producer as its coordinator knows it, or None."""
     for one in list_all(connection, producer_ids=[producer.producer_id]):
         found = describe(connection, one.transactional_id)
         places = {(topic, index) for topic, indexes in found.topics for index in indexes}
@@ -66,7 +68,7 @@ def is_open_as_before(connection: KafkaConnection, producer: OpenProducer) -> bo
 
 
 def find_hanging(connection: KafkaConnection, places: dict[str, list[int]], timeout_max_ms: int) -> Iterator[Hanging]:
-    """Those that no coordinator knows, and those that are open for longer than any timeout may be."""
+    """Yield transactions that no coordinator knows, and those open longer than any timeout allows."""
     for producer in list(open_producers(connection, places)):
         known, why = None, UNKNOWN
         try:

@@ -1,7 +1,4 @@
-"""What `penstock transaction` asks of a broker, one function for each request.
-
-Answers are checked: what a broker refuses is a CommandError in words.
-"""
+"""Requests of `penstock transaction`, one function each. A refusal of the broker is a CommandError."""
 
 from __future__ import annotations
 
@@ -78,7 +75,7 @@ def list_all(
     producer_ids: Sequence[int] = (),
     open_for_ms: int = -1,
 ) -> list[Any]:
-    """Ids, producers and states, sorted. `open_for_ms` leaves out what is over, which brokers do not."""
+    """Return ids, producers and states, sorted; `open_for_ms` also leaves out ended ones, which brokers keep."""
     from kio.schema.list_transactions.v1.request import ListTransactionsRequest
     from kio.schema.types import ProducerId
     from kio.static.primitive import i64
@@ -99,7 +96,7 @@ def list_all(
 
 
 def all_places(connection: KafkaConnection, topic: str | None) -> dict[str, list[int]]:
-    """Partitions by topic, of one topic or of all, internal ones included."""
+    """Return partitions by topic, of one topic or of all, including internal ones."""
     from kio.schema.metadata.v12.request import MetadataRequest, MetadataRequestTopic
     from kio.schema.types import TopicName
 
@@ -113,7 +110,7 @@ def all_places(connection: KafkaConnection, topic: str | None) -> dict[str, list
 
 
 def open_producers(connection: KafkaConnection, wanted: Mapping[str, Sequence[int]]) -> Iterator[OpenProducer]:
-    """A request for each topic: an answer must not become too large."""
+    """Yield producers with open transactions; each topic is a request, so that no answer is too large."""
     from kio.schema.describe_producers.v0.request import DescribeProducersRequest, TopicRequest
     from kio.schema.types import TopicName
     from kio.static.primitive import i32
@@ -143,7 +140,7 @@ def _check_place(code: Any, what: str) -> None:
 
 
 def end_by_abort(connection: KafkaConnection, found: DescribedTransaction) -> int:
-    """EndTxn v5, the error code: the coordinator refuses it unless producer id and epoch are still the same."""
+    """Abort with EndTxn v5, which is refused unless producer id and epoch are still the same; return the error code."""
     from kio.schema.end_txn.v5.request import EndTxnRequest
     from kio.schema.types import ProducerId, TransactionalId
     from kio.static.primitive import i16
@@ -158,7 +155,7 @@ def end_by_abort(connection: KafkaConnection, found: DescribedTransaction) -> in
 
 
 def abort_by_marker(connection: KafkaConnection, producer: OpenProducer) -> None:
-    """Past the coordinator, in this one partition."""
+    """Write an abort marker to one partition, past the coordinator."""
     from kio.schema.types import ProducerId, TopicName
     from kio.schema.write_txn_markers.v1 import request as schema
     from kio.static.primitive import i16, i32
