@@ -171,4 +171,4 @@ def test_a_reset_of_what_is_not_there_is_a_problem_document(node: PenstockProces
     with pytest.raises(urllib.error.HTTPError) as refused:
         reset(node, "nobody")
     assert refused.value.code == 404
-    assert "CREATE_SUBSCRIPTION" in json.load(refused.value)["detail"]
+    assert "create-subscription" in json.load(refused.value)["detail"]
