@@ -17,6 +17,7 @@ from penstock.model.errors import ErrorCode
 
 Done = Callable[[ErrorCode], None]
 
+_NONE = ErrorCode.NONE
 _offset = itemgetter(0)
 
 
@@ -50,9 +51,9 @@ class OffsetWaits:
 
     def release(self, end: int) -> None:
         """Tell every waiter whose last offset is below `end` that it is there."""
-        waiting = self.waiting
+        waiting, code = self.waiting, _NONE
         while waiting and waiting[0][0] < end:
-            waiting.popleft()[1](ErrorCode.NONE)
+            waiting.popleft()[1](code)
 
     def fail(self, code: ErrorCode) -> None:
         """Tell all that are waiting now that it will not be."""
