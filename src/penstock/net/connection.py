@@ -46,8 +46,8 @@ class Connection(ReadingGate):
         self.peer = Peer(connection_id, "", 0, Endpoint("", 0))
         self._channel: Channel | None = None  # from the moment at which the connection is admitted
         self.last_active = 0.0
-        self._is_fresh = True  # nothing was received yet
-        self._head = b""  # up to three bytes of a frame's size
+        self._is_fresh = True  # not enough was received to tell that it is ours
+        self._head = b""  # the first bytes of a frame, too few to tell its size
         self._incoming = None
         self._queue = deque()  # requests that wait for a coroutine to end
         self._queued_bytes = 0
@@ -97,12 +97,8 @@ class Connection(ReadingGate):
         if self._closing:
             return
         self.last_active = self._shared.clock()
-        if self._is_fresh:
-            self._is_fresh = False
-            others = self._shared.others
-            if others is not None and self._scratch[0] in others[0]:
-                self._hand_over(others[1](), bytes(self._scratch[:nbytes]))
-                return
+        if self._is_fresh and not self._is_ours(nbytes):
+            return
         incoming = self._incoming
         if incoming is not None:
             if incoming.received(nbytes):
@@ -110,6 +106,21 @@ class Connection(ReadingGate):
                 self._accept(incoming.end())
             return
         self._split(len(self._head) + nbytes)
+
+    def _is_ours(self, nbytes: int) -> bool:
+        """Whether to read on; False if the first bytes were kept until there are more, or belong to another door."""
+        others = self._shared.others
+        if others is not None:
+            start = self._scratch[: len(self._head) + nbytes]
+            is_other = others[0](start)
+            if is_other is None:
+                self._head = bytes(start)
+                return False
+            if is_other:
+                self._hand_over(others[1](), bytes(start))
+                return False
+        self._is_fresh = False
+        return True
 
     def _hand_over(self, protocol: asyncio.Protocol, received: bytes) -> None:
         """A client of another door has come in here: from now on it is served there."""

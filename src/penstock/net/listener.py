@@ -98,9 +98,9 @@ class Listener:
     def muted_count(self) -> int:
         return self._shared.muted
 
-    def hand_over(self, first_bytes: range, make: Callable[[], asyncio.Protocol]) -> None:
-        """Give connections whose first byte is one of these to another door."""
-        self._shared.others = (first_bytes, make)
+    def hand_over(self, is_other: Callable[[memoryview], bool | None], make: Callable[[], asyncio.Protocol]) -> None:
+        """Give connections to another door if their first bytes say so; None asks for more bytes."""
+        self._shared.others = (is_other, make)
 
     async def start(self, bound: NetworkServer) -> None:
         """Accept connections at the address that `bind` took. OSError if somebody else was faster after all."""

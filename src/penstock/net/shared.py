@@ -43,5 +43,5 @@ class Shared:
     """Where clients come in, if their connections do not say it themselves."""
     muted: int = 0
     """How many are not read because their clients are over a quota."""
-    others: tuple[range, Callable[[], asyncio.Protocol]] | None = None
-    """First bytes of connections that are for another door, and what serves them there."""
+    others: tuple[Callable[[memoryview], bool | None], Callable[[], asyncio.Protocol]] | None = None
+    """Whether a connection with these first bytes is for another door (None: more are needed), and its protocol."""

@@ -50,7 +50,7 @@ from penstock.node.web_server import bind as bind_http
 from penstock.observability.health import Health, Phase
 from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.apis import APIS
-from penstock.protocol.push.frames import FIRST_BYTES
+from penstock.protocol.recognition import is_push
 from penstock.runtime.clock import SystemClock
 from penstock.runtime.files import CALLS
 from penstock.runtime.periodic import Periodic
@@ -273,7 +273,8 @@ class Node:
         assert self._listener is not None
         await push.start(push_socket)
         self._stack.push_async_callback(push.stop)
-        self._listener.hand_over(FIRST_BYTES, push.make)
+        frame_bytes_max = self.settings.limits.frame_bytes_max
+        self._listener.hand_over(lambda start: is_push(start, frame_bytes_max), push.make)
 
     async def _open_kafka_door(self, broker: Broker, kafka_server: NetworkServer, outbox: Outbox) -> None:
         """Closing it goes the other way round: nothing new, waiting requests answered, the last answers sent."""

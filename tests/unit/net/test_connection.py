@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import socket
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import uvloop
@@ -19,6 +20,8 @@ from penstock.net.service import Stream
 from penstock.net.shared import ConnectionLimits
 from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.primitives import MalformedRequest
+from penstock.protocol.push.messages import Subscribe, encode
+from penstock.protocol.recognition import is_push
 
 LIMITS = ConnectionLimits(
     frame_bytes_max=4 << 20, in_flight_max=8, queued_bytes_max=1 << 20, unread_bytes_max=256 << 10
@@ -522,3 +525,46 @@ def test_a_connection_over_the_rate_of_its_address_is_closed_unread() -> None:
             assert await welcome.receive() == b"now"
 
     run(scenario())
+
+
+@pytest.mark.parametrize("piece_bytes", [1, 7, 65_536])
+def test_a_first_frame_of_16_mib_is_not_taken_for_another_protocol(piece_bytes: int) -> None:
+    """Its first byte is that of a push frame. Pieces are small for its beginning only."""
+    limits = dataclasses.replace(LIMITS, frame_bytes_max=32 << 20)
+
+    async def scenario() -> None:
+        async with served(limits) as (service, listener, connect):
+            others: list[Echo] = []
+
+            def make() -> Echo:
+                others.append(Echo())
+                return others[-1]
+
+            listener.hand_over(lambda start: is_push(start, limits.frame_bytes_max), make)
+            text = struct.pack(">hhih", 0, 9, 1, 4) + b"test" + bytes((17 << 20) - 14)
+            client = await connect()
+            frame = struct.pack(">i", len(text)) + text
+            for position in range(0, 28, piece_bytes):
+                client.writer.write(frame[position : min(28, position + piece_bytes)])
+                await client.writer.drain()
+                await asyncio.sleep(0.001)
+            client.writer.write(frame[28:])
+            assert await client.receive() == text
+            assert (len(service.seen), others) == (1, [])
+            other = await connect()
+            hello = encode(Subscribe("prices"), 800)
+            for position in range(0, len(hello), piece_bytes):
+                other.writer.write(hello[position : position + piece_bytes])
+                await asyncio.sleep(0.001)
+            assert await other.reader.readexactly(len(hello)) == hello
+            assert (len(service.seen), len(others)) == (1, 1)
+
+    run(scenario())
+
+
+class Echo(asyncio.Protocol):
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._transport.write(data)

@@ -1,6 +1,6 @@
 """The push door: its socket, its connections and their heartbeats.
 
-Connections come in on its own port, or from the Kafka door, which recognises them by their first byte. One timer looks
+Connections come in on its own port, or from the Kafka door, which recognises them by their first bytes. One timer looks
 after all of them.
 """
 

@@ -38,10 +38,6 @@ class FrameType(enum.IntEnum):
     ERROR = 0x0E
 
 
-FIRST_BYTES = range(min(FrameType), max(FrameType) + 1)
-"""What a connection of this protocol begins with; one of the Kafka protocol begins with 0."""
-
-
 class MalformedFrame(Exception):
     """Bytes that are not a frame or not a payload: an ERROR is sent and the connection is closed."""
 
