@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 
 from penstock.net.endpoint import Peer
-from penstock.net.file_sender import FileSender, Part, is_plain
+from penstock.net.file_sender import FileSender, Part, can_send_files, is_plain
 from penstock.net.reply import SILENCE, Buffers, Reply
 from penstock.net.shared import Shared
 from penstock.protocol.kafka.primitives import INT32
@@ -93,12 +93,22 @@ class AnswerLine(asyncio.BufferedProtocol):
             self._transport.write(b"".join(parts))
         elif is_plain(parts):
             self._transport.writelines(parts)
+        elif not can_send_files(self._transport):
+            self._write_from_memory(parts)
         else:
             self._sender = FileSender(self._transport, parts, self._sent_some, self.close)
             self._sender.send()
             if not self._sender.unsent:
                 self._sender = None
         self._note_unread()
+
+    def _write_from_memory(self, parts: list[Part]) -> None:
+        try:
+            self._transport.writelines(
+                [part if isinstance(part, bytes | bytearray | memoryview) else part.read() for part in parts]
+            )
+        except OSError as error:
+            self.close(f"records could not be sent: {error}")
 
     def _sent_some(self) -> None:
         """Of an answer that lies in a file; when it is through, those behind it have their turn."""

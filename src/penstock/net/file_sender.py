@@ -23,6 +23,13 @@ def is_plain(parts: Sequence[Part]) -> TypeGuard[Sequence[Buffer]]:
     return _IN_MEMORY.issuperset(map(type, parts))
 
 
+def can_send_files(transport: asyncio.Transport) -> bool:
+    """Whether a file may go to the socket past the transport: not where that changes the bytes, as TLS does."""
+    if transport.get_extra_info("sslcontext") is not None:
+        return False
+    return transport.get_extra_info("socket") is not None
+
+
 class FileSender:
     """`on_progress` is called after each turn but the first, `on_failure` if the rest cannot be sent."""
 

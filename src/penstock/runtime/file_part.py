@@ -27,5 +27,12 @@ class FilePart:
         self._left -= sent
         return sent
 
+    def read(self) -> bytes:
+        """Everything that was not sent yet. OSError if the file has become shorter."""
+        content = os.pread(self._fd, self._left, self._position)
+        if len(content) < self._left:
+            raise OSError("the file has become shorter")
+        return content
+
     def __del__(self) -> None:
         os.close(self._fd)

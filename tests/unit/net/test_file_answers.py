@@ -5,9 +5,11 @@ import gc
 import os
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from penstock.net.file_sender import can_send_files
 from penstock.net.reply import Buffers, Reply
 from penstock.net.service import Stream
 from penstock.runtime.file_part import FilePart
@@ -83,6 +85,37 @@ def test_a_client_that_does_not_read_is_not_read_from(service: FileService) -> N
                 assert await client.receive() == _expected(0, 100_000)
 
     run(scenario())
+
+
+def test_a_transport_that_changes_bytes_gets_all_of_them(service: FileService, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing goes to the socket past it: under TLS that would be plain text."""
+
+    def never(self: FilePart, socket_fd: int) -> int:
+        raise AssertionError("a file was sent to the socket past the transport")
+
+    monkeypatch.setattr("penstock.net.answer_line.can_send_files", lambda transport: False)
+    monkeypatch.setattr(FilePart, "send", never)
+
+    async def scenario() -> None:
+        async with served(service=service) as (_, _, connect):
+            client = await connect()
+            client.send(b"file 100 2000000", b"file 7 30 later", b"now")
+            assert await client.receive() == _expected(100, 2_000_000)
+            assert await client.receive() == _expected(7, 30)
+            assert await client.receive() == b"now"
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("found", "can_send"), [({"socket": 1}, True), ({"socket": 1, "sslcontext": 1}, False), ({}, False)]
+)
+def test_only_a_plain_socket_takes_files(found: dict[str, Any], can_send: bool) -> None:
+    class Transport(asyncio.Transport):
+        def get_extra_info(self, name: str, default: Any = None) -> Any:
+            return found.get(name, default)
+
+    assert can_send_files(Transport()) is can_send
 
 
 def test_a_client_that_leaves_leaves_nothing_open(service: FileService) -> None:

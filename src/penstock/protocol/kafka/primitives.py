@@ -19,6 +19,9 @@ class Sendable(Protocol):
 
     def __len__(self) -> int: ...
     def send(self, socket_fd: int) -> int: ...
+    def read(self) -> bytes:
+        """The bytes themselves, for a connection that must not write to the socket past its transport."""
+        ...
 
 
 INT16 = Struct(">h")
