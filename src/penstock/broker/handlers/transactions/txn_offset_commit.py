@@ -44,6 +44,11 @@ async def handle(broker: Broker, request: TxnOffsetCommit) -> bytes:
     codes: Codes = {}
     turns = Turns()
     changes = await _collect(broker, request, codes, turns)
+    try:
+        broker.access.check_transactional_id(request.session, Operation.WRITE, request.body.transactional_id)
+        broker.access.check_group(request.session, Operation.READ, request.body.group_id)
+    except KafkaError as error:
+        codes, changes = dict.fromkeys(codes, error.code), []
     if changes:
         try:
             await _commit(broker, request, changes)
@@ -87,8 +92,6 @@ async def _collect(broker: Broker, request: TxnOffsetCommit, codes: Codes, turns
 async def _commit(broker: Broker, request: TxnOffsetCommit, changes: list[OffsetChange]) -> None:
     body: TxnOffsetCommitRequest = request.body
     sender = ProducerIdentity(body.producer_id, body.producer_epoch)
-    broker.access.check_transactional_id(request.session, Operation.WRITE, body.transactional_id)
-    broker.access.check_group(request.session, Operation.READ, body.group_id)
     if not body.group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
     place = await broker.groups.place_of(body.group_id)

@@ -1,0 +1,1 @@
+"""Every request of every door passes the gate."""

@@ -1,0 +1,46 @@
+"""An authenticator and an authorizer that say yes and write down everything that they are asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from penstock.security.access import Access
+from penstock.security.authenticator import Credentials
+from penstock.security.resources import Operation, ResourceType
+from penstock.security.session import Session
+
+Asked = tuple[Operation, ResourceType]
+
+
+@dataclass
+class Recorder:
+    """Sessions are not authenticated for this authenticator, so that it has to admit each request."""
+
+    version: int = 0
+    authenticated: list[Session] = field(default_factory=list)
+    admitted: list[tuple[Session, str]] = field(default_factory=list)
+    asked: list[tuple[Session, Operation, ResourceType, str]] = field(default_factory=list)
+
+    @property
+    def access(self) -> Access:
+        return Access(self, self)
+
+    def authenticate(self, session: Session, credentials: Credentials) -> Session:
+        self.authenticated.append(session)
+        return session
+
+    def admit(self, session: Session, request: str) -> None:
+        self.admitted.append((session, request))
+
+    def allows(self, session: Session, operation: Operation, kind: ResourceType, name: str) -> bool:
+        self.asked.append((session, operation, kind, name))
+        return True
+
+    def take(self) -> tuple[list[str], set[Asked]]:
+        """What was admitted and what was asked for since the last call. Every decision was about a session."""
+        admitted = [request for _, request in self.admitted]
+        assert all(isinstance(session, Session) for session, *_ in self.asked)
+        rights = {(operation, kind) for _, operation, kind, _ in self.asked}
+        self.admitted.clear()
+        self.asked.clear()
+        return admitted, rights
