@@ -8,6 +8,8 @@ COMPILED := .venv/.compiled
 # What the linters look at: the packages that exist.
 CODE := $(wildcard src tests tools bench examples)
 PYTEST := $(BIN)/pytest -n 3 --dist worksteal
+# Twice as many as cores: half of the time of these tests is waiting for processes and timers.
+QUICK := $(BIN)/pytest -n $(or $(WORKERS),4) --dist worksteal
 # Without bytecode every process that a test starts would compile Penstock once more: a third of the time of all tests.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -40,10 +42,10 @@ run: setup ## serve on the default ports with ./data, until Ctrl-C
 	$(BIN)/penstock serve --data-dir ./data
 
 test: setup ## lint and the quick tests: every behaviour, in less than 8 minutes from a clone on two cores
-	tools/check.sh $(PYTEST)
+	tools/check.sh $(QUICK)
 
 test-rest: setup ## what `make test-full` runs beyond `make test`
-	$(PYTEST) -m "$(REST)"
+	$(QUICK) -m "$(REST)"
 
 test-full: ## `make test`, then every variant, kill and long wait that it leaves out
 	@$(MAKE) --no-print-directory test

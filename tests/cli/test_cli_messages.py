@@ -1,5 +1,6 @@
 """`penstock produce` and `penstock consume` against a running broker."""
 
+import itertools
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ import pytest
 
 from tests.cli.conftest import CommandLine
 from tests.support.penstock_process import PenstockProcess
+from tests.support.variants import variants
 from tests.support.waiting import wait_until
 
 
@@ -44,7 +46,11 @@ def test_json_round_trips_with_keys_headers_times_and_bytes(penstock: CommandLin
     assert [{k: m.get(k) for k in keep} for m in copy] == [{k: m.get(k) for k in keep} for m in read[:3]]
 
 
-@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+@variants(
+    "codec",
+    [("none",), ("gzip",), ("snappy",), ("lz4",), ("zstd",)],
+    quick=[("none",), ("gzip",)],  # with one of the two ways to wait each
+)
 def test_files_keys_headers_and_codecs(penstock: CommandLine, name: str, codec: str, tmp_path: Path) -> None:
     path = tmp_path / "lines.txt"
     path.write_text("".join(f"key{number}:value {number}\n" for number in range(100)))
@@ -80,7 +86,7 @@ def test_a_group_goes_on_after_what_was_printed(penstock: CommandLine, name: str
     assert penstock("consume", name, "--group", name).lines == []
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+@variants("end", [(signal.SIGINT,), (signal.SIGTERM,)], quick=[(signal.SIGINT,)])
 def test_following_shows_new_messages_and_ends_cleanly(penstock: CommandLine, name: str, end: signal.Signals) -> None:
     penstock("produce", name, stdin="old\n")
     with penstock.started("consume", name, "--follow", "--group", name) as process:
@@ -169,11 +175,21 @@ def test_a_keyless_message_to_a_compacted_topic_is_refused_with_the_remedy(penst
     assert "--key-separator" in penstock("produce", name, stdin="x\n", code=1).err
 
 
-@pytest.mark.parametrize(
-    "command",
-    [["topic", "list"], ["topic", "create", "x"], ["consume", "x"], ["produce", "x"], ["group", "list"], ["bench"]],
+@variants(
+    "command,bad",
+    itertools.product(
+        (["topic", "list"], ["topic", "create", "x"], ["consume", "x"], ["produce", "x"], ["group", "list"], ["bench"]),
+        ("bogus=1", "socket.timeout.ms=soon"),
+    ),
+    quick=[
+        (["topic", "list"], "bogus=1"),
+        (["topic", "create", "x"], "socket.timeout.ms=soon"),
+        (["consume", "x"], "bogus=1"),
+        (["produce", "x"], "socket.timeout.ms=soon"),
+        (["group", "list"], "bogus=1"),
+        (["bench"], "socket.timeout.ms=soon"),
+    ],
 )
-@pytest.mark.parametrize("bad", ["bogus=1", "socket.timeout.ms=soon"])
 def test_an_unknown_client_property_is_wrong_usage(penstock: CommandLine, command: list[str], bad: str) -> None:
     failed = penstock(*command, "-X", bad, code=2)
     assert bad.partition("=")[0] in failed.err

@@ -8,6 +8,7 @@ import pytest
 from tests.support.broker_process import free_port
 from tests.support.command_line import CommandLine, Outcome
 from tests.support.penstock_process import PenstockProcess
+from tests.support.variants import variants
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.feature("Q-03", "Q-07")
@@ -52,7 +53,7 @@ def test_json_answers(push: Push, name: str) -> None:
     assert (stored["topic"], stored["partition"], stored["offset"]) == (name, 0, 0)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@variants("number", [(signal.SIGINT,), (signal.SIGTERM,)], quick=[(signal.SIGTERM,)])
 def test_ctrl_c_leaves_in_order_and_what_was_printed_is_acknowledged(push: Push, name: str, number: int) -> None:
     push("create-topic", name)
     push("create-subscription", "of-" + name, name)

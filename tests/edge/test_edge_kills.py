@@ -16,6 +16,7 @@ from tests.support.fake_push_broker import FakePushBroker, Item
 from tests.support.http_json import ask
 from tests.support.penstock_process import PenstockProcess
 from tests.support.raw_client import unique_name
+from tests.support.variants import variants
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.feature("P-13")
@@ -128,7 +129,7 @@ def test_a_refresh_that_is_killed_goes_on(push_broker: PenstockProcess, new_edge
 
 @pytest.mark.crash
 @pytest.mark.slow
-@pytest.mark.parametrize("pause", ["edge-begun", "edge-filled"])
+@variants("pause", [("edge-begun",), ("edge-filled",)], quick=[("edge-filled",)])
 def test_a_refresh_whose_broker_is_killed_goes_on(tmp_path: Path, new_edge: NewEdge, pause: str) -> None:
     broker = PenstockProcess(tmp_path / "broker", "test_endpoints: true\n")
     broker.prepare()

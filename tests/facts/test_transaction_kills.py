@@ -26,7 +26,6 @@ from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.feature("K-07", "X-02")
 
-GENERATIONS = pytest.mark.parametrize("generation", [V1, V2])
 ENDS = list(itertools.product([True, False], [V1, V2]))
 GROUPS = ("group-1", "group-2")
 """Of which each has its own partition of the offsets' topic, and so its own marker."""
@@ -184,7 +183,7 @@ def test_records_and_offsets_come_out_together(
     assert [committed(client, topic, index) for index in (0, 1)] == [[*values, "next"]] * 2
 
 
-@GENERATIONS
+@variants("generation", [(V1,), (V2,)], quick=[(V2,)])
 def test_what_was_open_stays_open_and_commits(process: PausingProcess, generation: int) -> None:
     client = restart(process)
     topic = client.create_topic(partitions=2)
@@ -200,7 +199,7 @@ def test_what_was_open_stays_open_and_commits(process: PausingProcess, generatio
     assert [committed(client, topic, index) for index in (0, 1)] == [["a", "b"], ["c"]]
 
 
-@pytest.mark.parametrize("killed_first", [True, False])
+@variants("killed_first", [(True,), (False,)], quick=[(True,)])
 def test_a_group_that_is_deleted_while_its_offsets_are_pending(process: PausingProcess, killed_first: bool) -> None:
     client = restart(process)
     wait_for_coordinator(client)
