@@ -1,15 +1,16 @@
 """The alerts are valid, and about metrics that exist."""
 
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
+import promql_parser
 import pytest
 import yaml
 
+from penstock.config.settings import HttpSettings
 from penstock.observability.exposition import LAG_FAMILIES, LOG_FAMILIES, pages
 from penstock.observability.metrics import BrokerMetrics
+from tests.unit.deploy.rule_file import problems
 
 DEPLOY = Path(__file__).parents[3] / "deploy" / "prometheus"
 # Gauges that the node adds to the metrics.
@@ -47,10 +48,59 @@ def test_what_matters_has_an_alert(subject: str) -> None:
     assert any(subject in expression for expression in expressions().values())
 
 
-@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
+def test_prometheus_accepts_the_alerts() -> None:
+    assert problems((DEPLOY / "alerts.yml").read_text()) == []
+
+
+GOOD = """
+groups:
+  - name: penstock
+    rules:
+      - alert: Late
+        expr: histogram_quantile(0.99, sum by (le) (rate(penstock_flush_seconds_bucket[5m]))) > 0.25
+        for: 1m
+        labels: {severity: warning}
+        annotations: {summary: "{{ $value | humanize }} of {{ $labels.instance }}"}
+"""
+
+
 @pytest.mark.parametrize(
-    "command", [["check", "rules", "alerts.yml"], ["check", "config", "prometheus.yml"]], ids=["rules", "config"]
+    ("right", "wrong", "told"),
+    [
+        ("[5m]", "", "expected type matrix"),
+        ("[5m]", "[5 minutes]", "Late: "),
+        ("sum by", "summe by", "Late: "),
+        ("rate(", "frequency(", "unknown function"),
+        ("> 0.25", ">", "Late: "),
+        ("for: 1m", "for: a while", "for: "),
+        ("for: 1m", "until: 1m", "unknown until"),
+        ("severity:", "how-bad:", "how-bad is not a name"),
+        ("$value", "$wert", "is not $value"),
+        ("| humanize", "| vermenschliche", "unknown function 'vermenschliche'"),
+        ("{{ $labels.instance }}", "{{ $labels.instance", "not closed"),
+        ("- alert: Late", "- alarm: Late", "unknown alarm"),
+        ("- name: penstock", "- nome: penstock", "groups need names"),
+    ],
 )
-def test_promtool_accepts_the_files(command: list[str]) -> None:
-    done = subprocess.run(["promtool", *command], cwd=DEPLOY, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_mistakes_in_rules_are_found(right: str, wrong: str, told: str) -> None:
+    assert problems(GOOD) == []
+    assert right in GOOD
+    assert any(told in problem for problem in problems(GOOD.replace(right, wrong)))
+
+
+def test_a_rule_that_is_there_twice_is_found() -> None:
+    again = GOOD[GOOD.index("      - alert") :]
+    assert any("twice" in problem for problem in problems(GOOD.rstrip("\n") + "\n" + again))
+
+
+def test_the_sample_configuration_scrapes_a_broker_and_loads_the_alerts() -> None:
+    content = yaml.safe_load((DEPLOY / "prometheus.yml").read_text())
+    assert content.keys() == {"global", "rule_files", "scrape_configs"}
+    assert content["rule_files"] == ["alerts.yml"]
+    for duration in content["global"].values():
+        assert promql_parser.parse_duration(duration).total_seconds() > 0
+    (job,) = content["scrape_configs"]
+    assert job.keys() == {"job_name", "static_configs"}
+    (targets,) = (entry["targets"] for entry in job["static_configs"])
+    assert targets == [f"127.0.0.1:{HttpSettings().port}"]
+    assert any(f'job="{job["job_name"]}"' in expression for expression in expressions().values())
