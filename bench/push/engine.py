@@ -19,9 +19,12 @@ import uvloop
 from crc32c import crc32c
 
 from bench.spread import Figures
-from penstock.cluster.gatherer import Gatherer
+from penstock.broker.records.appender import RecordAppender
+from penstock.broker.records.batcher import Batcher
+from penstock.broker.records.gatherer import Gatherer
 from penstock.cluster.partition import Partition
 from penstock.cluster.role import Leader
+from penstock.cluster.topics import TopicTable
 from penstock.cluster.visibility import visibility_of
 from penstock.config.settings import Flush, StorageSettings
 from penstock.model.batch import CRC_START, iter_headers
@@ -29,6 +32,7 @@ from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.errors import KafkaError
 from penstock.model.ids import PartitionId
 from penstock.model.records import batch_records, record_at
+from penstock.observability.metrics import BrokerMetrics
 from penstock.runtime.clock import SystemClock
 from penstock.storage.engine.disk_engine import DiskEngine
 from penstock.storage.interface import Log, LogConfig
@@ -79,7 +83,9 @@ class Engine:
 
 async def _append(engine: Engine, seconds: float) -> Figures:
     loop = asyncio.get_running_loop()
-    gatherer = Gatherer(engine.partition, SystemClock(), loop.call_soon)
+    gatherer = Gatherer(
+        Batcher(engine.partition, RecordAppender(TopicTable(), BrokerMetrics()), SystemClock()), loop.call_soon
+    )
     ended = asyncio.Event()
     acknowledged = 0
     stop_at = time.perf_counter() + seconds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,7 @@ from penstock.protocol.push.data import Data, Verdict
 from tests.push.conftest import Connect
 from tests.support.batches import now_ms
 from tests.support.group_client import commit, fetch_offsets, join
-from tests.support.metrics_page import page
+from tests.support.metrics_page import metric, page
 from tests.support.penstock_process import PenstockProcess
 from tests.support.push_client import PushClient, PushRefused
 from tests.support.raw_client import RawClient
@@ -191,3 +192,19 @@ def test_partitions_that_are_added_are_read_from_their_beginning(
     client.publish(topic, b"there", partition=1)
     (item,) = reader.data().items
     assert (item.partition, item.offset, item.body) == (1, 0, b"there")
+
+
+def test_messages_of_every_door_are_counted_once(
+    client: PushClient, kafka: RawClient, node: PenstockProcess, topic: str
+) -> None:
+    before = metric(node, "penstock_messages_in_total")
+    client.publish(topic, b"with a sequence")
+    client.ask(m.Publish("", 0, -1, topic, 0, b"", b"without a sequence"))
+    produce(kafka, topic, NewRecord(None, b"produced"), NewRecord(None, b"produced"))
+    for _ in range(2):  # the second one takes the repeat path
+        produce(kafka, topic, NewRecord(None, b"again"))
+    url = f"http://{node.host}:{node.http_port}/api/v1/topics/{topic}/messages"
+    request = urllib.request.Request(url, b'{"value": "over HTTP"}', {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        assert answer.status in (200, 201)
+    assert metric(node, "penstock_messages_in_total") - before == 7

@@ -136,7 +136,7 @@ def test_aborted_and_open_transactions_are_hidden(rest: Rest, client: RawClient)
 
 def test_compacted_topics_need_keys(rest: Rest) -> None:
     topic = rest.topic(cleanup_policy="compact")
-    assert "no key" in rest.refused(400, "INVALID_RECORD", "POST", f"/topics/{topic}/messages", {"value": "x"})
+    assert "without a key" in rest.refused(400, "INVALID_RECORD", "POST", f"/topics/{topic}/messages", {"value": "x"})
     assert rest.send(topic, "x", key="k") == [0]
 
 

@@ -17,7 +17,9 @@ from penstock.broker.operations.offsets import OffsetOperations
 from penstock.broker.operations.operations import Operations
 from penstock.broker.operations.records import RecordOperations
 from penstock.broker.operations.topics import TopicOperations
+from penstock.broker.produce.timeouts import ProduceTimeouts
 from penstock.broker.quotas.quotas import Quotas
+from penstock.broker.records.appender import RecordAppender
 from penstock.broker.records.worker import RecordWorker
 from penstock.broker.request import AnyRequest
 from penstock.broker.telemetry.telemetry import ClientTelemetry
@@ -59,8 +61,12 @@ class Broker:
     """Requests that wait for data, each by the call that answers it with what there is: used when the node stops."""
 
     operations: Operations = field(init=False)
+    appender: RecordAppender = field(init=False)
+    produce_timeouts: ProduceTimeouts = field(init=False)
 
     def __post_init__(self) -> None:
+        self.produce_timeouts = ProduceTimeouts(self.clock)
+        self.appender = RecordAppender(self.topics, self.metrics)
         access, controller = self.access, self.controller
         self.operations = Operations(
             topics=TopicOperations(self.topics, controller.topics, access),

@@ -29,6 +29,7 @@ from penstock.model.record import Headers
 from penstock.model.varint import signed_bytes, signed_size
 
 _NULL = signed_bytes(-1)
+_NUMBERS_BYTES_MAX = 24  # lengths and deltas of a record, beyond what `record_size` counts
 
 
 class NewRecord(NamedTuple):
@@ -123,6 +124,11 @@ def append_record(payload: bytearray, record: NewRecord, timestamp_delta: int, o
     body = b"".join(parts)
     payload += signed_bytes(len(body))
     payload += body
+
+
+def record_bytes_max(record: NewRecord) -> int:
+    """At most how many bytes `append_record` adds: `record_size`, and what its numbers may take besides."""
+    return record_size(record) + _NUMBERS_BYTES_MAX
 
 
 def record_size(record: NewRecord) -> int:

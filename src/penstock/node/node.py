@@ -19,6 +19,7 @@ from penstock.broker.dispatcher import Dispatcher
 from penstock.broker.fetch.sessions import FetchSessions
 from penstock.broker.gate import Gate, enforce_quotas
 from penstock.broker.groups.coordinator import GroupCoordinator
+from penstock.broker.produce.timeouts import SWEEP_INTERVAL_MS as PRODUCE_SWEEP_INTERVAL_MS
 from penstock.broker.push.server import PushDoor
 from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.records.worker import RecordWorker
@@ -285,9 +286,12 @@ class Node:
         self._resolving = asyncio.ensure_future(broker.quotas.resolve_names())
         self._stack.callback(self._resolving.cancel)
         self._stack.push_async_callback(listener.drain, self.settings.kafka.shutdown_timeout_ms / 1000)
-        sweep = Periodic("telemetry", SWEEP_INTERVAL_MS, broker.telemetry.sweep)
-        sweep.start()
-        self._stack.push_async_callback(sweep.stop)
+        for sweep in (
+            Periodic("telemetry", SWEEP_INTERVAL_MS, broker.telemetry.sweep),
+            Periodic("produce timeouts", PRODUCE_SWEEP_INTERVAL_MS, broker.produce_timeouts.sweep),
+        ):
+            sweep.start()
+            self._stack.push_async_callback(sweep.stop)
         await broker.groups.start()
         self._stack.push_async_callback(broker.groups.stop)
         await broker.transactions.start()

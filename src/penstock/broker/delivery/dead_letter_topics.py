@@ -10,9 +10,11 @@ import asyncio
 from collections.abc import Sequence
 
 from penstock.broker.delivery.core.poison import DeadLetter
-from penstock.cluster.controller.controller import Controller
+from penstock.broker.records.appender import RecordAppender
+from penstock.broker.records.batcher import Batcher
+from penstock.broker.records.gatherer import Done, Gatherer
 from penstock.cluster.controller.new_topic import NewTopic
-from penstock.cluster.gatherer import Done, Gatherer
+from penstock.cluster.controller.topics_frontend import TopicsFrontend
 from penstock.cluster.partition import Partition
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import Topic, TopicTable
@@ -33,10 +35,19 @@ def dead_letter_topic(topic: str, subscription: str) -> str:
 class DeadLetterTopics:
     """Makes and writes the dead-letter topics of a node."""
 
-    def __init__(self, *, topics: TopicTable, partitions: PartitionTable, controller: Controller, clock: Clock) -> None:
+    def __init__(
+        self,
+        *,
+        topics: TopicTable,
+        partitions: PartitionTable,
+        frontend: TopicsFrontend,
+        appender: RecordAppender,
+        clock: Clock,
+    ) -> None:
         self._topics = topics
         self._partitions = partitions
-        self._controller = controller
+        self._frontend = frontend
+        self._appender = appender
         self._clock = clock
 
     async def store(
@@ -55,7 +66,7 @@ class DeadLetterTopics:
 
     async def _store(self, partition: Partition, records: Sequence[NewRecord]) -> list[KafkaError | None]:
         loop = asyncio.get_running_loop()
-        gatherer = Gatherer(partition, self._clock, loop.call_soon)
+        gatherer = Gatherer(Batcher(partition, self._appender, self._clock), loop.call_soon)
         outcomes: list[asyncio.Future[KafkaError | None]] = []
         for record in records:
             outcome: asyncio.Future[KafkaError | None] = loop.create_future()
@@ -66,7 +77,7 @@ class DeadLetterTopics:
     async def _topic(self, source: str, name: str) -> Topic:
         topic = self._topics.get(name)
         if topic is None:
-            (made,) = await self._controller.topics.create([NewTopic(name=name, configs=self.configs(source))])
+            (made,) = await self._frontend.create([NewTopic(name=name, configs=self.configs(source))])
             if isinstance(made, KafkaError) and made.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
                 raise made
             topic = self._topics.get(name)

@@ -57,7 +57,11 @@ class Subscriptions:
         self._refreshes = RefreshService(self._definitions, broker.partitions, self._commits, self._locks)
         self._scheduler = Scheduler(asyncio.get_running_loop().call_soon, outbox.send)
         self._dead_letter_topics = DeadLetterTopics(
-            topics=broker.topics, partitions=broker.partitions, controller=broker.controller, clock=broker.clock
+            topics=broker.topics,
+            partitions=broker.partitions,
+            frontend=broker.controller.topics,
+            appender=broker.appender,
+            clock=broker.clock,
         )
         rules = Rules(
             ack_timeout_ms=settings.ack_timeout_ms,

@@ -10,8 +10,8 @@ first batch of a transaction in a partition.
 from __future__ import annotations
 
 from penstock.broker.broker import Broker
-from penstock.broker.produce.append import append_batch
 from penstock.broker.produce.refusal import named_records, refuse
+from penstock.broker.produce.timeouts import ProduceTimeouts
 from penstock.broker.produce.transactional import is_unknown_start
 from penstock.broker.records.checks import LoopBudget
 from penstock.broker.transactions.transaction import ProducerIdentity
@@ -29,7 +29,7 @@ from penstock.model.limits import RECORD_ERRORS_MAX
 from penstock.model.topic_partition import TopicPartition
 from penstock.net.reply import Reply
 from penstock.protocol.kafka.apis import PRODUCE
-from penstock.protocol.kafka.produce import encode_response
+from penstock.protocol.kafka.produce import ProduceRequest, encode_response
 from penstock.protocol.kafka.repeated_produce import RepeatedProduce
 from penstock.security.session import Session
 from penstock.storage.interface import Appended
@@ -41,7 +41,8 @@ class RepeatPath:
     """The parsed form of the last Produce request of a channel, until a different one comes."""
 
     __slots__ = (
-        "_access_version", "_broker", "_config", "_partition", "_repeated", "_session", "_transactional_id", "_wait",
+        "_access_version", "_broker", "_config", "_partition", "_repeated", "_session", "_timeout_ms",
+        "_transactional_id", "_wait",
     )  # fmt: skip
 
     def __init__(
@@ -50,16 +51,16 @@ class RepeatPath:
         partition: Partition,
         repeated: RepeatedProduce,
         session: Session,
-        transactional_id: str | None,
-        acks: int,
+        body: ProduceRequest,
     ) -> None:
         self._broker = broker
-        self._transactional_id = transactional_id
+        self._transactional_id = body.transactional_id
+        self._timeout_ms = body.timeout_ms
         self._session = session
         self._access_version = broker.access.version
         self._partition = partition
         self._config = partition.config
-        self._wait = partition.when_stored if acks == 1 else partition.when_visible
+        self._wait = partition.when_stored if body.acks == 1 else partition.when_visible
         self._repeated = repeated
 
     def serve(self, frame: memoryview) -> Reply | None:
@@ -82,7 +83,7 @@ class RepeatPath:
         except KafkaError:
             return None
         try:
-            appended = append_batch(broker, partition, batch, header, broker.clock.now_ms())
+            appended = broker.appender.append(partition, batch, header, broker.clock.now_ms())
         except KafkaError as error:
             topic, index = self._repeated.topic, partition.index
             named = named_records(error, batch, header, LoopBudget(), RECORD_ERRORS_MAX)
@@ -90,9 +91,11 @@ class RepeatPath:
             refusal = Reply.now([encode_response([result], self._repeated.version)])
             refusal.header, refusal.api_key = self._repeated.response_header(frame), PRODUCE
             return refusal
-        reply = _AcknowledgedReply(self._repeated, partition, appended)
+        reply = _AcknowledgedReply(self._repeated, partition, appended, broker.produce_timeouts)
         reply.header, reply.api_key = self._repeated.response_header(frame), PRODUCE
         self._wait(appended.last_offset, reply.acknowledged)
+        if not reply.done:
+            broker.produce_timeouts.begin(reply, self._timeout_ms)
         return reply
 
     def _is_settled(self, header: BatchHeader) -> bool:
@@ -107,17 +110,28 @@ class RepeatPath:
 class _AcknowledgedReply(Reply):
     """Completed when the batch is stored or visible, as its producer wants it."""
 
-    __slots__ = ("_appended", "_partition", "_repeated")
+    __slots__ = ("_appended", "_partition", "_repeated", "_timeouts")
 
     gathers = True
 
-    def __init__(self, repeated: RepeatedProduce, partition: Partition, appended: Appended) -> None:
+    def __init__(
+        self, repeated: RepeatedProduce, partition: Partition, appended: Appended, timeouts: ProduceTimeouts
+    ) -> None:
         super().__init__()
+        self._timeouts = timeouts
         self._repeated = repeated
         self._partition = partition
         self._appended = appended
 
     def acknowledged(self, code: ErrorCode) -> None:
+        self._timeouts.end(self)
+        self._answer(code)
+
+    def time_out(self) -> None:
+        self._partition.stop_waiting(self._appended.last_offset, self.acknowledged)
+        self._answer(ErrorCode.REQUEST_TIMED_OUT)
+
+    def _answer(self, code: ErrorCode) -> None:
         if code is ErrorCode.NONE:
             appended = self._appended
             body = self._repeated.response(

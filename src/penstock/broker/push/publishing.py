@@ -11,11 +11,10 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
 from penstock.broker.broker import Broker
-from penstock.cluster.gatherer import Gatherer
-from penstock.cluster.mirrors import read_only
+from penstock.broker.records.batcher import Batcher
+from penstock.broker.records.gatherer import Gatherer
 from penstock.cluster.partition import Partition
-from penstock.model.batch import HEADER_BYTES, read_header
-from penstock.model.batch_builder import NewRecord, build_batch, record_size
+from penstock.model.batch_builder import NewRecord, record_bytes_max
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.murmur2 import partition_of
 from penstock.protocol.push.messages import NO_PARTITION, NO_SEQUENCE, Publish, PublishAck, encode
@@ -24,7 +23,6 @@ from penstock.security.session import Session
 
 SEQUENCE_MASK: Final = 0x7FFFFFFF
 _BEHIND: Final = 1 << 30
-_RECORD_OVERHEAD_BYTES: Final = 24
 
 
 class Answers(Protocol):
@@ -81,11 +79,11 @@ class Publisher:
             if error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 raise KafkaError(error.code, f"topic {topic!r} has no partition {index}") from None
             raise
-        if partition.internal:
-            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "clients may not write to internal topics")
-        if partition.mirror:
-            raise read_only(topic, self._broker.topics.parent)
+        self._broker.appender.check_writable(partition)
         return partition
+
+    def batcher(self, partition: Partition) -> Batcher:
+        return Batcher(partition, self._broker.appender, self._broker.clock)
 
     def _publish_any(self, message_id: int, message: Publish, session: Session, answers: Answers) -> None:
         """Without a sequence: gathered with what others publish in this turn of the loop."""
@@ -99,7 +97,7 @@ class Publisher:
         if gatherer is None:
             if len(self._gatherers) > 1000:
                 self._gatherers.clear()  # what they hold is appended all the same
-            gatherer = self._gatherers[partition] = Gatherer(partition, self._broker.clock, self._call_soon)
+            gatherer = self._gatherers[partition] = Gatherer(self.batcher(partition), self._call_soon)
         record, timestamp = self.record(message)
 
         def done(offset: int, error: KafkaError | None) -> None:
@@ -117,16 +115,11 @@ class Publisher:
         timestamp = self._broker.clock.now_ms() if message.timestamp < 0 else message.timestamp
         return NewRecord(message.key, message.body, headers, timestamp), timestamp
 
-    @property
-    def broker(self) -> Broker:
-        return self._broker
-
 
 class _Run:
     """What one producer publishes to one partition, in its order."""
 
-    __slots__ = ("_answers", "_bytes", "_expected", "_first", "_ids", "_partition", "_producer_id", "_publisher",
-                 "_records")  # fmt: skip
+    __slots__ = ("_answers", "_batcher", "_expected", "_first", "_partition", "_producer_id", "_publisher", "_waiting")
 
     def __init__(self, publisher: Publisher, partition: Partition, producer_id: int, answers: Answers) -> None:
         self._publisher = publisher
@@ -136,9 +129,8 @@ class _Run:
         known = partition.producer(producer_id)
         self._expected = None if known is None else (known.last_sequence + 1) & SEQUENCE_MASK
         self._first = 0
-        self._records: list[NewRecord] = []
-        self._ids: list[int] = []
-        self._bytes = 0
+        self._batcher = publisher.batcher(partition)
+        self._waiting: list[tuple[int, int]] = []  # message id and timestamp of those in the batch
 
     def add(self, message_id: int, message: Publish) -> None:
         """KafkaError if it is neither the next one nor one of the last."""
@@ -153,48 +145,32 @@ class _Run:
                 ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
                 f"sequence {message.sequence} where {self._expected} comes next; send what is missing first",
             )
-        config = self._partition.config
-        if message.key is None and config.cleanup_compact:
-            raise KafkaError(ErrorCode.INVALID_RECORD, "a compacted topic takes no message without a key")
-        record, _ = self._publisher.record(message)
-        size = record_size(record) + _RECORD_OVERHEAD_BYTES
-        if self._records and self._bytes + size > config.max_message_bytes - HEADER_BYTES:
+        record, timestamp = self._publisher.record(message)
+        self._batcher.check(record)
+        size = record_bytes_max(record)
+        if not self._batcher.has_room(size):
             self.append()
-        if not self._records:
+        if not self._waiting:
             self._first = sequence
-        self._records.append(record)
-        self._ids.append(message_id)
-        self._bytes += size
+        self._batcher.add(record, size)
+        self._waiting.append((message_id, timestamp))
         self._expected = (sequence + 1) & SEQUENCE_MASK
 
     def append(self) -> None:
-        records, ids = self._records, self._ids
-        if not records:
+        waiting, self._waiting = self._waiting, []
+        if not waiting:
             return
-        self._records, self._ids, self._bytes = [], [], 0
-        partition, broker = self._partition, self._publisher.broker
-        now_ms = broker.clock.now_ms()
-        batch = build_batch(
-            records,
-            timestamp=now_ms,
-            producer_id=self._producer_id,
-            producer_epoch=0,
-            base_sequence=self._first,
-            codec=partition.config.codec or 0,
-        )
         try:
-            appended = partition.append(batch, read_header(batch), now_ms)
+            appended = self._batcher.append(producer_id=self._producer_id, producer_epoch=0, base_sequence=self._first)
         except KafkaError as error:
             self._expected = self._first
-            for message_id in ids:
+            for message_id, _ in waiting:
                 self._answers.refuse(message_id, error)
             return
-        broker.metrics.produced(len(records), len(batch))
+        append_time_ms = appended.append_time_ms
         stored = [
-            _Stored(
-                message_id, offset, appended.append_time_ms if appended.append_time_ms >= 0 else record.timestamp or 0
-            )
-            for offset, (message_id, record) in enumerate(zip(ids, records, strict=True), appended.base_offset)
+            _Stored(message_id, offset, append_time_ms if append_time_ms >= 0 else timestamp)
+            for offset, (message_id, timestamp) in enumerate(waiting, appended.base_offset)
         ]
         self._publisher.published += len(stored)
         self._when_visible(appended.last_offset, stored)

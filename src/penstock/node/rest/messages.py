@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Response
 
 from penstock.broker.broker import Broker
+from penstock.broker.records.topic_writer import TopicWriter
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.murmur2 import partition_of
@@ -22,7 +23,6 @@ from penstock.node.rest.part import PREFIX
 from penstock.node.rest.peek import Wanted, peek
 from penstock.node.rest.problems import invalid
 from penstock.node.rest.topics import check_partition, existing_topic
-from penstock.node.topic_writer import TopicWriter
 from penstock.security.resources import Operation
 from penstock.storage.interface import Scan
 

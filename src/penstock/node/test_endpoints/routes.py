@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute, Mount
 
 from penstock import __version__
 from penstock.broker.broker import Broker
+from penstock.broker.records.topic_writer import TopicWriter
 from penstock.bulk.problems import BulkError, Missing
 from penstock.model.batch_builder import NewRecord
 from penstock.model.errors import ErrorCode, KafkaError
@@ -26,7 +27,6 @@ from penstock.node.rest.parameters import Asking
 from penstock.node.test_endpoints.bodies import InjectBody, LoadBody, StatsBody, WrittenBody, written_body
 from penstock.node.test_endpoints.sqlite_load import load
 from penstock.node.test_endpoints.stats import stats
-from penstock.node.topic_writer import TopicWriter
 from penstock.security.resources import Operation
 
 PREFIX = "/test"

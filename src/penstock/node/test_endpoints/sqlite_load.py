@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 
 from penstock.broker.broker import Broker
+from penstock.broker.records.topic_writer import Placed, TopicWriter
 from penstock.bulk.encoding import Shape, encoder
 from penstock.bulk.problems import BadRow, Missing, Unfit
 from penstock.bulk.rows import PieceLimits, Row
 from penstock.bulk.sqlite_source import SqliteSource
 from penstock.node.test_endpoints.bodies import LoadBody, WrittenBody, written_body
-from penstock.node.topic_writer import Placed, TopicWriter
 from penstock.security.session import Session
 
 PIECE = PieceLimits(rows=1_000, size_bytes=1 << 20)

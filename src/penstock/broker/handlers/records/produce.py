@@ -12,6 +12,7 @@ Behaviour:
 Differs from Kafka:
 - On one node acks=1 and acks=all are the same moment: acknowledged means on disk, unless `storage.flush` is interval
   or os.
+- `timeout_ms` limits the wait for the disk: REQUEST_TIMED_OUT after it, at the earliest after a second.
 - Records are decoded only where a topic requires it; docs/compatibility.md lists what follows from that.
 
 Version notes:
@@ -24,14 +25,12 @@ import asyncio
 from functools import partial
 
 from penstock.broker.broker import Broker
-from penstock.broker.produce.append import append_batch
 from penstock.broker.produce.refusal import named_records, refuse
 from penstock.broker.produce.repeat_path import ZSTD_VERSION, RepeatPath
 from penstock.broker.produce.transactional import ADDING_VERSION, is_unknown_start, join_transaction
 from penstock.broker.records.checks import LoopBudget, RecordCheck, Verdict
 from penstock.broker.request import AnyRequest
 from penstock.broker.transactions.transaction import ProducerIdentity
-from penstock.cluster.mirrors import read_only
 from penstock.cluster.partition import Partition
 from penstock.config.settings import Validation
 from penstock.model.batch import (
@@ -74,7 +73,7 @@ def handle(broker: Broker, request: AnyRequest) -> Reply:
     body = decode(request.frame, request.body_start, request.version)
     if body.acks not in (-1, 0, 1):
         return Reply.now([encode_response(_refuse_all(body, ErrorCode.INVALID_REQUIRED_ACKS), request.version)])
-    produce = _Produce(broker, request, body.transactional_id, body.acks)
+    produce = _Produce(broker, request, body)
     try:
         for data in body.partitions:
             produce.admit(data, body.transactional_id)
@@ -88,9 +87,7 @@ def handle(broker: Broker, request: AnyRequest) -> Reply:
     if produce.plain_partition is not None and request.session.authenticated:
         repeated = RepeatedProduce.of(request.frame, request.version, body)
         if repeated is not None:
-            channel.repeat_path = RepeatPath(
-                broker, produce.plain_partition, repeated, request.session, body.transactional_id, body.acks
-            )
+            channel.repeat_path = RepeatPath(broker, produce.plain_partition, repeated, request.session, body)
     return produce.when_acknowledged()
 
 
@@ -120,15 +117,17 @@ class _Produce:
 
     __slots__ = (
         "_acks", "_broker", "_budget", "_errors_left", "_failure", "_has_transactional", "_parts", "_reply",
-        "_results", "_session", "_transactional_id", "_version", "_waiting", "_written", "unchecked",
+        "_results", "_session", "_timeout_ms", "_transactional_id", "_unacknowledged", "_version", "_waiting",
+        "_written", "unchecked",
     )  # fmt: skip
 
-    def __init__(self, broker: Broker, request: AnyRequest, transactional_id: str | None, acks: int) -> None:
+    def __init__(self, broker: Broker, request: AnyRequest, body: ProduceRequest) -> None:
         self._broker = broker
         self._version = request.version
         self._session = request.session
-        self._transactional_id = transactional_id
-        self._acks = acks
+        self._transactional_id = body.transactional_id
+        self._acks = body.acks
+        self._timeout_ms = body.timeout_ms
         self._has_transactional = False
         self._failure: ErrorCode | None = None  # of the coordinator
         self._budget = LoopBudget()
@@ -138,6 +137,7 @@ class _Produce:
         self._results: list[PartitionResult] = []
         self._errors_left = RECORD_ERRORS_MAX
         self._written: list[tuple[int, Partition, int]] = []  # index of the result, partition, last offset
+        self._unacknowledged: set[int] = set()  # indexes of results
         self._waiting = 0
         self._reply: Reply | None = None
 
@@ -188,10 +188,7 @@ class _Produce:
         records = part.data.records
         if records is None or not len(records):
             raise NotOneBatch("exactly one record batch per partition is allowed")
-        if part.partition.internal:
-            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "clients may not write to internal topics")
-        if part.partition.mirror:
-            raise read_only(part.partition.topic, self._broker.topics.parent)
+        self._broker.appender.check_writable(part.partition)
         header = check_batch(records)
         if header.codec == ZSTD and self._version < ZSTD_VERSION:
             raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7")
@@ -325,7 +322,7 @@ class _Produce:
         data, partition, batch = part.data, part.partition, part.batch
         if partition.deleted:  # since it was found
             raise KafkaError(partition.failure)
-        appended = append_batch(self._broker, partition, batch, part.header, now_ms)
+        appended = self._broker.appender.append(partition, batch, part.header, now_ms)
         self._written.append((len(self._results), partition, appended.last_offset))
         self._results.append(
             PartitionResult(
@@ -358,22 +355,36 @@ class _Produce:
 
     def when_acknowledged(self) -> Reply:
         self._waiting += len(self._written)
+        self._unacknowledged.update(index for index, _, _ in self._written)
         for index, partition, last_offset in self._written:
             wait = partition.when_stored if self._acks == 1 else partition.when_visible
             wait(last_offset, partial(self._acknowledged, index))
         if not self._waiting:
             return Reply.now(self._body())
         self._reply = Reply()
+        self._broker.produce_timeouts.begin(self, self._timeout_ms)
         return self._reply
 
     def _acknowledged(self, index: int, code: ErrorCode) -> None:
+        """A batch is stored or visible, as its client wants it, or never will be."""
+        self._unacknowledged.discard(index)
         if code is not ErrorCode.NONE:
             self._fail(index, code)
         self._one_less()
 
+    def time_out(self) -> None:
+        if self._waiting > len(self._unacknowledged):  # the coordinator does not know yet of any of the batches
+            self._failure = self._failure or ErrorCode.REQUEST_TIMED_OUT
+        for index in self._unacknowledged:
+            self._fail(index, ErrorCode.REQUEST_TIMED_OUT)
+        reply, self._reply = self._reply, None  # acknowledgements that come later find nothing to answer
+        assert reply is not None
+        reply.complete(self._body())
+
     def _one_less(self) -> None:
         self._waiting -= 1
         if not self._waiting and self._reply is not None:
+            self._broker.produce_timeouts.end(self)
             self._reply.complete(self._body())
 
     def _fail(self, index: int, code: ErrorCode) -> None:

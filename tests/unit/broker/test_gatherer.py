@@ -8,13 +8,17 @@ from typing import Any
 
 import pytest
 
-from penstock.cluster.gatherer import Gatherer
+from penstock.broker.records.appender import RecordAppender
+from penstock.broker.records.batcher import Batcher
+from penstock.broker.records.gatherer import Gatherer
 from penstock.cluster.partition import Partition
 from penstock.cluster.role import Leader
+from penstock.cluster.topics import TopicTable
 from penstock.model.batch import iter_headers
 from penstock.model.batch_builder import NewRecord
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
+from penstock.observability.metrics import BrokerMetrics
 from penstock.storage.interface import Log
 from tests.support.engine_bench import TOPIC, EngineBench, MemoryBench
 
@@ -32,7 +36,9 @@ class Gathering:
         log = bench.engine.log(PartitionId(TOPIC, 0))
         self.partition = Partition("t", PartitionId(TOPIC, 0), log, Leader(0))
         self.turns: list[Callable[[], None]] = []
-        self.gatherer = Gatherer(self.partition, bench.clock, self.turns.append)
+        self.metrics = BrokerMetrics()
+        batcher = Batcher(self.partition, RecordAppender(TopicTable(), self.metrics), bench.clock)
+        self.gatherer = Gatherer(batcher, self.turns.append)
         self.told: Told = {}
 
     def _on_flushed(self, log: Log) -> None:
@@ -116,8 +122,8 @@ def test_a_topic_deleted_meanwhile_is_an_error_and_not_a_silence(tmp_path: Path)
 
 def test_the_codec_of_the_topic_is_used(tmp_path: Path) -> None:
     world = Gathering(EngineBench(tmp_path), compression_type="zstd")
-    for _ in range(3):
-        world.add(b"z" * 100 + b"%d" % len(world.gatherer._records))
+    for number in range(3):
+        world.add(b"z" * 100 + b"%d" % number)
     world.settle()
     piece = world.partition.read(0, 1 << 20, one_batch_at_least=True, wait=True)
     assert [header.codec for _, header in iter_headers(piece.records)] == [4]

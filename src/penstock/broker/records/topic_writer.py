@@ -1,6 +1,6 @@
-"""Records into a topic, on the way of all messages that come one by one: gathered, appended, answered when flushed.
+"""Records of one request into one topic, message by message: checked, gathered, appended, answered when visible.
 
-What is wrong with any of them is noticed before the first is written.
+All records are checked before the first is written.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 
 from penstock.broker.broker import Broker
-from penstock.cluster.gatherer import Gatherer
+from penstock.broker.records.appender import check_key, internal_topic
+from penstock.broker.records.batcher import Batcher
+from penstock.broker.records.gatherer import Gatherer
 from penstock.cluster.mirrors import read_only
 from penstock.cluster.topics import Topic
 from penstock.model.batch import HEADER_BYTES
-from penstock.model.batch_builder import NewRecord, record_size
+from penstock.model.batch_builder import NewRecord, record_bytes_max
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_TOPIC_ID
 from penstock.model.murmur2 import partition_of
 from penstock.model.topic_name import INTERNAL_NAMES, check_topic_name
 from penstock.security.resources import Operation
 from penstock.security.session import Session
-
-RECORD_OVERHEAD_BYTES = 24
 
 Placed = tuple[int | None, NewRecord]
 """A record and the partition that was asked for."""
@@ -55,10 +55,11 @@ class TopicWriter:
                     f"message {number}: topic {self._topic.name} has no partition {partition}, only"
                     f" {self._topic.partition_count}",
                 )
-            if record.key is None and config.cleanup_compact:
-                text = f"message {number} has no key, and topic {self._topic.name} is compacted"
-                raise KafkaError(ErrorCode.INVALID_RECORD, text)
-            if record_size(record) + RECORD_OVERHEAD_BYTES + HEADER_BYTES > config.max_message_bytes:
+            try:
+                check_key(record, config)
+            except KafkaError as error:
+                raise KafkaError(error.code, f"message {number}: {error.message}") from None
+            if record_bytes_max(record) + HEADER_BYTES > config.max_message_bytes:
                 raise KafkaError(
                     ErrorCode.MESSAGE_TOO_LARGE,
                     f"message {number} is larger than max.message.bytes of the topic, {config.max_message_bytes}",
@@ -101,7 +102,9 @@ class TopicWriter:
     def _gatherer(self, index: int) -> Gatherer:
         if index not in self._gatherers:
             partition = self._broker.partitions.get(self._topic.name, index)
-            self._gatherers[index] = Gatherer(partition, self._broker.clock, self._loop.call_soon)
+            self._gatherers[index] = Gatherer(
+                Batcher(partition, self._broker.appender, self._broker.clock), self._loop.call_soon
+            )
         return self._gatherers[index]
 
 
@@ -110,7 +113,7 @@ def planned_topic(broker: Broker, name: str) -> Topic:
     check_topic_name(name)
     topic = broker.topics.get(name)
     if name in INTERNAL_NAMES or (topic is not None and topic.internal):
-        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name} is the broker's own; choose another topic")
+        raise internal_topic(name)
     if topic is None:
         if not broker.settings.topics.auto_create:
             text = f"there is no topic {name}; create it first: penstock topic create {name}"

@@ -1,0 +1,56 @@
+"""Produce requests that wait to be acknowledged, answered when their `timeout_ms` is over.
+
+Kafka waits that long for the followers. One node waits for its disk, which takes a millisecond or so; a request that
+waits for a disk that hangs is answered REQUEST_TIMED_OUT. As in Kafka its records may be stored all the same.
+
+Nothing is timed per request on the hot path: a request is noted when it begins to wait and forgotten when it is
+acknowledged, and a sweep a few times a second looks at those that are left.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from penstock.runtime.clock import Clock
+
+LEAST_MS: Final = 1_000
+"""A client that allows less, such as 0, does not mean that an ordinary sync is too slow for it."""
+SWEEP_INTERVAL_MS: Final = 250
+
+
+class Waiting(Protocol):
+    """A produce request that is not acknowledged yet."""
+
+    def time_out(self) -> None:
+        """Answer REQUEST_TIMED_OUT for what is not acknowledged, and forget the waiters."""
+
+
+class ProduceTimeouts:
+    """Everything happens on the event loop."""
+
+    __slots__ = ("_clock", "_deadlines_ms")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._deadlines_ms: dict[Waiting, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._deadlines_ms)
+
+    def begin(self, waiting: Waiting, timeout_ms: int) -> None:
+        """Note a request that waits from now on."""
+        allowed = timeout_ms if timeout_ms > LEAST_MS else LEAST_MS
+        self._deadlines_ms[waiting] = self._clock.monotonic_ms() + allowed
+
+    def end(self, waiting: Waiting) -> None:
+        """Forget a request that is answered."""
+        self._deadlines_ms.pop(waiting, None)
+
+    async def sweep(self) -> None:
+        """Answer the requests whose time is over."""
+        if not self._deadlines_ms:
+            return
+        now_ms = self._clock.monotonic_ms()
+        for waiting in [each for each, deadline_ms in self._deadlines_ms.items() if deadline_ms <= now_ms]:
+            del self._deadlines_ms[waiting]
+            waiting.time_out()

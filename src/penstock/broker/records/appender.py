@@ -1,0 +1,56 @@
+"""The one way of clients' records into a partition: refused, appended, timed and counted in one place.
+
+Kafka's Produce, long way and repeat path, PUBLISH with and without a sequence, the admin API, the test endpoints and
+dead letters all end here. Coordinators append their own records past it (`Partition.append_trusted`).
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from penstock.cluster.mirrors import read_only
+from penstock.cluster.partition import Partition
+from penstock.cluster.topics import TopicTable
+from penstock.model.batch import BatchHeader
+from penstock.model.batch_builder import NewRecord
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.observability.metrics import BrokerMetrics
+from penstock.storage.interface import Appended, LogConfig
+
+
+class RecordAppender:
+    """One for all doors."""
+
+    __slots__ = ("_metrics", "_topics")
+
+    def __init__(self, topics: TopicTable, metrics: BrokerMetrics) -> None:
+        self._topics = topics
+        self._metrics = metrics
+
+    def check_writable(self, partition: Partition) -> None:
+        """KafkaError if no client may write to this partition, whatever its rights."""
+        if partition.internal:
+            raise internal_topic(partition.topic)
+        if partition.mirror:
+            raise read_only(partition.topic, self._topics.parent)
+
+    def append(self, partition: Partition, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
+        """Append a checked batch to a writable partition. KafkaError if the partition refuses it."""
+        started = perf_counter()
+        appended = partition.append(batch, header, now_ms)
+        if not appended.duplicate:
+            size = len(batch)
+            metrics = self._metrics
+            metrics.appended(perf_counter() - started, size)
+            metrics.produced(header.record_count, size)
+        return appended
+
+
+def internal_topic(name: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name} is an internal topic; clients may not write to it")
+
+
+def check_key(record: NewRecord, config: LogConfig) -> None:
+    """KafkaError for a record without a key where compaction needs one."""
+    if record.key is None and config.cleanup_compact:
+        raise KafkaError(ErrorCode.INVALID_RECORD, "the topic is compacted and takes no message without a key")
