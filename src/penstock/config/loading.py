@@ -83,8 +83,8 @@ def load(
         problems.extend(_explain(error, origins))
     if problems:
         raise ConfigError(problems)
-    if settings.node.name is not None:
-        origins.setdefault("node.name", origins["node.id"])  # a name given as the id is both
+    if settings.node.name is not None and "node.name" not in origins:
+        origins["node.name"] = origins["node.id"]  # a name given as the id is both
     warnings = [*_disagreements(given), *(str(each) for each in ignored if not each.expected)]
     return Loaded(settings, {key: origins.get(key, "default") for key in keys()}, tuple(warnings), tuple(ignored))
 

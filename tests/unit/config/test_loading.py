@@ -143,6 +143,11 @@ def test_a_name_given_as_the_id_has_its_origin() -> None:
     assert both.origins["node.name"] == "environment variable PENSTOCK_NODE__NAME"
 
 
+def test_a_name_needs_no_id() -> None:
+    loaded = load(None, {"PENSTOCK_NODE__NAME": "till"})
+    assert (loaded.settings.node.name, loaded.origins["node.id"]) == ("till", "default")
+
+
 def test_an_empty_variable_counts_as_not_set() -> None:
     assert load_settings(None, {"NODE_ID": "", "PENSTOCK_KAFKA__PORT": ""}).node.id == 1
 
