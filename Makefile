@@ -14,7 +14,7 @@ QUICK := $(BIN)/pytest -n $(or $(WORKERS),4) --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help all setup demo run test test-rest test-full lint build smoke docs compat compat-setup spark spark-kills differential compat-suites crash crash-setup scale fuzz load soak soak-smoke chaos nightly bench bench-quick bench-clients bench-age bench-spark bench-push bench-sustained features clean
+.PHONY: help all setup demo run test quick test-rest test-full lint build smoke docs compat compat-setup spark spark-kills differential compat-suites crash crash-setup scale fuzz load soak soak-smoke chaos nightly bench bench-quick bench-clients bench-age bench-spark bench-push bench-sustained features clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,8 +41,11 @@ demo: setup ## a broker, a stream of stock prices, a pipeline on Spark, bars as 
 run: setup ## serve on the default ports with ./data, until Ctrl-C
 	$(BIN)/penstock serve --data-dir ./data
 
-test: setup ## lint and the quick tests: every behaviour, in less than 8 minutes from a clone on two cores
-	tools/check.sh $(QUICK)
+test: $(STAMP) ## lint and the quick tests: every behaviour, in less than 8 minutes from a clone on two cores
+	@tools/check.sh $(MAKE) --no-print-directory quick
+
+quick: setup
+	$(QUICK)
 
 test-rest: setup ## what `make test-full` runs beyond `make test`
 	$(QUICK) -m "$(REST)"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The quick tests with the linters beside them: `make test`. Arguments go to pytest.
+# Runs the command that is given, which is the tests, with `make lint` beside it: this is `make test`.
 #
 # Tests wait for processes and timers a part of their time, and the type checker fills it. What the linters say comes
 # after the tests, where it is seen; if they fail first, one line says so at once.
