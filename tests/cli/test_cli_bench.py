@@ -148,7 +148,7 @@ def test_a_wrong_scenario_is_refused_with_its_line(penstock: CommandLine, tmp_pa
     [
         (["--scenario", "brust"], "did you mean burst?", 4),
         (["--scenario", "burst", "--size", 5], "--size", 2),
-        (["--scenario", "burst", "--rate", 5], "--rate and --scenario contradict each other", 2),
+        (["--scenario", "burst", "--rate", 5], "--rate cannot be used with --scenario", 2),
         (["--scenario", "mixed", "--duration", 5], "--duration 5 ends before audit would start", 2),
         (["--scenario", "mixed", "--duration", "5s"], "--duration 5 ends before audit would start", 2),
         (["--duration", "soon"], "expected seconds, or a time such as 30s, 500ms or 2m", 2),
