@@ -1,6 +1,6 @@
-"""The application as a whole: store, handler, feed and what they tell of themselves; up in order, down in reverse.
+"""The application as a whole: store, handler, feed and their status; up in order, down in reverse.
 
-The port is somebody else's: `node.edge_server` serves what `api` makes of this.
+The port is not opened here: `node.edge_server` serves the API that `api` builds from this.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from penstock.observability.metrics import BrokerMetrics
 log = logging.getLogger(__name__)
 
 KEYS_MAX, RESTORED_BYTES_MAX = 100_000, 64 << 20
-"""As many last messages are given to a handler that begins anew."""
+"""Limits of the last messages that a handler gets when it starts."""
 
 
 class Application:
@@ -40,13 +40,13 @@ class Application:
         self._running: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Returns when it can be asked; the index may still be built, and the broker be away."""
+        """Returns when requests can be answered; the index may still be under construction, and the broker be away."""
         await self.store.start()
         self._shared.loop_lag.start(asyncio.get_running_loop())
         self._running = asyncio.create_task(self._run(), name="feed")
 
     async def stop(self) -> None:
-        """Finish what is in hand, acknowledge it, leave; then the store."""
+        """Finish the messages in hand, acknowledge them, leave the subscription; then close the store."""
         self._feed.stop()
         if self._running is not None:
             await asyncio.wait([self._running])
@@ -58,7 +58,7 @@ class Application:
             await self._restore()
             await self._feed.run()
         except Exception:
-            log.exception("the feed ended in an unforeseen way")
+            log.exception("the feed ended unexpectedly")
 
     async def _restore(self) -> None:
         if not self._handler.can_restore:
@@ -68,7 +68,7 @@ class Application:
         except EdgeError as error:
             log.warning("the handler begins without what is stored: %s", error)
 
-    # --- what it tells ---------------------------------------------------------------------------------------------
+    # --- status ----------------------------------------------------------------------------------------------------
 
     def ask_refresh(self) -> str:
         return self._feed.ask_refresh()

@@ -1,6 +1,6 @@
 """Bringing an index up to the end of its log: after a start, after each flush, and from nothing when it was deleted.
 
-There is one way into the index, from the log: so it can say nothing that the log does not hold. Runs in a thread.
+There is one way into the index, from the log: so it can hold nothing that the log does not. Runs in a thread.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ READ_BYTES = 1 << 20
 ROWS_PER_COMMIT = 10_000
 PROGRESS_SECONDS = 2.0
 PROGRESS_ROWS_MIN = 50_000
-"""Less is done before anybody could read a line about it."""
+"""Progress is logged above this number of messages; less is done at once."""
 
 Cancelled = Callable[[], bool]
 
@@ -50,13 +50,13 @@ def open_index(path: Path, generation: str, source: Log, end: int) -> Index:
     try:
         index = Index(path, generation)
     except IndexUnusable as problem:
-        log.warning("the index is made anew: %s", problem, extra={"path": str(path)})
+        log.warning("the index is rebuilt: %s", problem, extra={"path": str(path)})
         delete_index(path)
         return Index(path, generation)
     problem_text = _not_of_this_log(index, source, end)
     if problem_text is None:
         return index
-    log.warning("the index is made anew: %s", problem_text, extra={"path": str(path)})
+    log.warning("the index is rebuilt: %s", problem_text, extra={"path": str(path)})
     index.close()
     delete_index(path)
     return Index(path, generation)

@@ -1,10 +1,10 @@
-"""What can go wrong with the application's data. Every message says what it is and what to do."""
+"""Errors of the application's data. Every message says what is wrong and what to do."""
 
 from __future__ import annotations
 
 
 class EdgeError(Exception):
-    """The base of all of them."""
+    """Base class of these errors."""
 
 
 class Unstorable(EdgeError):
@@ -16,7 +16,7 @@ class Diverged(Unstorable):
 
 
 class NotIndexed(EdgeError):
-    """The index is being built; what needs it has to wait."""
+    """The index is being built; a query that needs it has to wait."""
 
     def __init__(self, covered: int, end: int) -> None:
         super().__init__(f"the index covers {covered} of {end} messages; ask again shortly, or read by offset")
@@ -24,4 +24,4 @@ class NotIndexed(EdgeError):
 
 
 class Replaced(EdgeError):
-    """The data were refreshed since."""
+    """The data was refreshed since the cursor was given out."""

@@ -1,10 +1,10 @@
-"""The line to the broker: what is pushed is stored, then handled, then acknowledged.
+"""The push connection to the broker: messages are stored, then handled, then acknowledged.
 
     DATA → inbox → store (one batch, one sync for all that is there) → handler → ACK
 
 Nothing is acknowledged before it is on disk. The client connects again by itself while the broker is away; the feed
-leaves only when it cannot store (a full disk, a failed flush, a topic that was made anew), and comes back when it can:
-what was not acknowledged is given again.
+leaves only when it cannot store (a full disk, a failed flush, a topic that was created again), and comes back when it
+can: messages that were not acknowledged are delivered again.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _SUBSCRIBED = "subscribed"
 BATCH_MESSAGES_MAX = 1_000
 STOP_SECONDS = 10.0
 DRAIN_SECONDS = 2.0
-"""For what is in hand at the end; what has to be tried again comes again."""
+"""Time for the messages in hand at the end; those that need a retry are delivered again."""
 LOOK_SECONDS = 1.0
-"""How often it is looked whether storing is possible again."""
+"""Interval of the check whether storing is possible again."""
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class FeedCounts:
 
 
 class Feed:
-    """`run` until `stop`. It is the target of its subscription."""
+    """The subscription's target: `run` lasts until `stop`."""
 
     def __init__(
         self,
@@ -88,13 +88,13 @@ class Feed:
 
     @property
     def says(self) -> str:
-        """What the connection is doing, for people."""
-        if self.state == _SUBSCRIBED and not self.is_connected:  # the client mends that by itself
+        """State of the connection in words."""
+        if self.state == _SUBSCRIBED and not self.is_connected:  # the client reconnects by itself
             return f"connecting again to {self._settings.broker}"
         return self.state
 
     def problem(self) -> str | None:
-        """Why nothing is taken from the broker now, beyond that it may be away."""
+        """Reason why nothing is taken from the broker now, other than its absence."""
         return self._diverged or self._store.problem()
 
     def ask_refresh(self) -> str:
@@ -118,7 +118,7 @@ class Feed:
         self._lost = error
         self._wake.set()
 
-    # --- its life --------------------------------------------------------------------------------------------------
+    # --- lifecycle -------------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
         self._is_stopping = True
@@ -143,7 +143,7 @@ class Feed:
         self._says("stopped")
 
     async def _session(self, backoff: Backoff) -> None:
-        """From the first connection until something is wrong that connecting again does not mend."""
+        """Serve from the first connection until something is wrong that reconnecting does not cure."""
         if self.state == "starting":
             self._says(f"connecting to {self._settings.broker}")
         client = AsyncBrokerClient(self._settings.broker_host, self._settings.broker_port)
@@ -166,7 +166,7 @@ class Feed:
             await client.disconnect()
 
     async def _ask_before_joining(self, client: AsyncBrokerClient) -> None:
-        """So that RESET comes before any message: those may be just what cannot be stored."""
+        """Ask for a refresh first, so that RESET precedes all messages: those may be just what cannot be stored."""
         if self._is_refresh_wanted:
             try:
                 await self._ask(client)
@@ -203,7 +203,7 @@ class Feed:
             pass
 
     async def _take(self, worker: Worker, refreshing: Refreshing) -> None:
-        """All that is there, in its order: what was sent before a RESET belongs to the old data."""
+        """Take everything in the inbox, in order: messages sent before a RESET belong to the old data."""
         while self._inbox:
             first = self._inbox.popleft()
             if isinstance(first, Reset):

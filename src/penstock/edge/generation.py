@@ -1,10 +1,11 @@
 """One generation of the data: a log, its index, and the rule that every source offset is stored once.
 
-What is stored is known from two places: the index, and for what it does not cover yet a dictionary. A source offset
-above the highest of its partition is new without a look, which is nearly always so; only what comes again, or out of
-order, is looked up. A flushed message is in the log for good, so it can be acknowledged; the index follows by itself.
+Stored messages are known from two places: the index, and a dictionary of those that it does not cover yet. A source
+offset above the highest of its partition is new without a look, which is nearly always so; only messages that come
+again, or out of order, are looked up. A flushed message is in the log for good, so it can be acknowledged; the index
+follows by itself.
 
-The event loop's own, but for the index, which threads fill and ask.
+Used on the event loop only, except for the index, which threads fill and query.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ BATCH_BYTES_MAX = 1 << 20
 UNINDEXED_MAX = 20_000
 """Storing waits for the index above this, so that the dictionary of what it does not cover stays small."""
 RETRY_SECONDS = 1.0
-"""A disk that is full is no better at once."""
+"""Pause before another try: a full disk does not recover at once."""
 
 
 class Generation:
@@ -49,7 +50,7 @@ class Generation:
         self._building: Index | None = None  # open, and not known to be complete
         self._unindexed: dict[Place, tuple[int, int]] = {}  # checksum and offset, by rising offset
         self._flush_waiters: list[tuple[int, asyncio.Future[None]]] = []
-        self._indexed = asyncio.Event()  # set anew whenever the index has come further
+        self._indexed = asyncio.Event()  # replaced whenever the index has advanced
         self._wanted = asyncio.Event()
         self._problem: str | None = None
         self._is_closing = False
@@ -58,14 +59,14 @@ class Generation:
 
     @property
     def end(self) -> int:
-        """Of what is on disk: as much is shown, acknowledged and indexed."""
+        """End of the flushed messages: only those are shown, acknowledged and indexed."""
         return self.data.flushed
 
     @property
     def problem(self) -> str | None:
-        """Why nothing can be stored here; None if it can."""
+        """Reason why nothing can be stored here; None if it can."""
         if self._problem is None and self.data.state is LogState.DAMAGED:
-            return "the log is damaged; `POST /refresh` fetches the data anew"
+            return "the log is damaged; `POST /refresh` fetches the data again"
         return self._problem
 
     @property
@@ -75,7 +76,7 @@ class Generation:
 
     @property
     def is_indexed(self) -> bool:
-        """Whether it is known of every message if it is stored."""
+        """Whether it is known for every message if it is stored."""
         return self._index is not None
 
     @property
@@ -106,7 +107,7 @@ class Generation:
     # --- storing ---------------------------------------------------------------------------------------------------
 
     async def store(self, messages: Sequence[Incoming], now_ms: int) -> list[Incoming]:
-        """Those that were new, when all of them are on disk. One call at a time.
+        """Store messages and return the new ones, when all of them are on disk. One call at a time.
 
         Unstorable if they cannot be taken now, Diverged if one of them contradicts what is stored.
         """
@@ -122,11 +123,11 @@ class Generation:
         return fresh
 
     async def until_known(self) -> None:
-        """Until it is known what is stored: before that `highest` says too little."""
+        """Wait until all stored messages are known: before that `highest` is too low."""
         await self._until(lambda: self.is_indexed)
 
     async def until_indexed(self) -> None:
-        """Until everything that is on disk now is in the index, as far as it can be read."""
+        """Wait until everything that is on disk now is in the index, as far as it can be read."""
         end = self.end
         await self._until(lambda: self._index is not None and (self._index.covered >= end or self.problem is not None))
 
@@ -152,7 +153,7 @@ class Generation:
             if first_of[place].checksum != checksum:
                 raise Diverged(
                     f"the broker sent another message under offset {place.offset} of partition {place.partition} than"
-                    " the one that is stored: its topic was made anew; `POST /refresh` fetches the data anew"
+                    " the one that is stored: its topic was created again; `POST /refresh` fetches the data again"
                 )
         return [message for place, message in first_of.items() if place not in known]
 
@@ -189,7 +190,7 @@ class Generation:
         await flushed
 
     def on_flushed(self) -> None:
-        """More is on disk, or the log has failed."""
+        """Note that more is on disk, or that the log has failed."""
         if self.data.state is LogState.OFFLINE:
             self._flush_failed("a flush failed; start the application again, which recovers the log")
             return
@@ -210,10 +211,10 @@ class Generation:
     # --- the index -------------------------------------------------------------------------------------------------
 
     def index_failed(self, index: Index, problem: IndexUnusable) -> None:
-        """Found by whoever used it: it is made anew, from the log."""
+        """Rebuild an index that a query found unusable, from the log."""
         if self._index is not index:
             return
-        log.warning("the index is made anew: %s", problem, extra={"path": str(self._index_path)})
+        log.warning("the index is rebuilt: %s", problem, extra={"path": str(self._index_path)})
         self._index = self._building = None
         self._is_broken = True
         index.close()
@@ -257,7 +258,7 @@ class Generation:
         finally:
             self._forget_indexed(index.covered)
         if problem is not None and self._problem is None:
-            self._problem = f"the log cannot be read: {problem}; `POST /refresh` fetches the data anew"
+            self._problem = f"the log cannot be read: {problem}; `POST /refresh` fetches the data again"
             log.error(self._problem)
         for partition, offset in known.items():
             self.highest[partition] = max(offset, self.highest.get(partition, -1))
@@ -271,7 +272,7 @@ class Generation:
         return open_index(self._index_path, self.identity.id.hex, self.data, self.end)
 
     def _catch_up(self, index: Index) -> Exception | None:
-        """Thread. Why the log cannot be read to its end: what lies before is in the index."""
+        """Thread. Returns why the log cannot be read to its end: messages before that point are in the index."""
         try:
             if index.covered < self.end:
                 catch_up(index, self.data, self.end, lambda: self._is_closing)

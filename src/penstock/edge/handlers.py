@@ -3,10 +3,10 @@
     [project.entry-points."penstock.edge"]
     orders = "shop.orders"                    a module with one class or function that is marked with @consumer
 
-What is marked there is called for each message when it is stored, with retries and dead letters as everywhere in the
-consumer framework; topic and group are those of the application. A class may have two methods more: `stats()`, whose
-dictionary is shown by /stats, and `restore(messages)`, called at the start and after a refresh with the last stored
-message of each key.
+The marked class or function is called for each message when it is stored, with retries and dead letters as everywhere
+in the consumer framework; topic and group are those of the application. A class may have two methods more: `stats()`,
+whose dictionary is shown by /stats, and `restore(messages)`, called at the start and after a refresh with the last
+stored message of each key.
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ class Handler:
 
 
 def find_handler(name: str, topic: str, group: str) -> Handler:
-    """ConsumerError with what there is if there is no such type, or with what is wrong with its module."""
+    """Load the handler.
+
+    ConsumerError, with the types there are, for an unknown type, or for a problem with its module.
+    """
     modules = {point.name: point.value for point in entry_points(group=ENTRY_POINTS)} | BUILT_IN
     if name not in modules:
         raise ConsumerError(

@@ -5,10 +5,10 @@
 
 It answers three questions: is this source offset stored already, and with which content; which messages lie in this
 time, perhaps of one key; and which is the latest of a key. Keys are kept as hashes, so that a row is small whatever the
-key is; whoever reads compares the key itself.
+key is; readers compare the key itself.
 
-WAL with synchronous=NORMAL: after a power cut the file is whole and may be a little behind, which `covered` tells. What
-is damaged, belongs to another generation or says more than the log holds is an IndexUnusable: it is made anew.
+WAL with synchronous=NORMAL: after a power cut the file is whole and may be a little behind, which `covered` tells. An
+index that is damaged, belongs to another generation or holds more than the log is an IndexUnusable and is rebuilt.
 
 Any thread. One connection writes, under a lock; every reader has its own.
 """
@@ -46,7 +46,7 @@ _PLACES_PER_QUERY = 300
 
 
 class IndexUnusable(Exception):
-    """To be deleted and made anew."""
+    """An index that has to be deleted and rebuilt."""
 
 
 class Moment(NamedTuple):
@@ -64,7 +64,7 @@ class Index:
     """Open from construction to `close`."""
 
     def __init__(self, path: Path, generation: str) -> None:
-        """IndexUnusable if what is there cannot be used."""
+        """IndexUnusable if the existing file cannot be used."""
         self.path = path
         self._lock = threading.Lock()
         with _unusable():
@@ -199,7 +199,7 @@ class Index:
     def _meta(self, name: str) -> str:
         row = self._database.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         if row is None:
-            raise IndexUnusable(f"it does not say its {name}")
+            raise IndexUnusable(f"it lacks its {name}")
         return str(row[0])
 
     @contextlib.contextmanager

@@ -24,7 +24,7 @@ Headers = tuple[tuple[str, bytes | None], ...]
 
 
 class Place(NamedTuple):
-    """Where a message is at the broker: this names it for good."""
+    """Place of a message at the broker, which identifies it for good."""
 
     partition: int
     offset: int
@@ -82,7 +82,7 @@ def stored(record: Record) -> Stored:
 
 
 def content_checksum(timestamp: int, key: bytes | None, body: bytes | None, headers: Headers) -> int:
-    """Of all that a message says: another one under the same source offset is noticed by it."""
+    """Checksum of a message's content: detects another message under the same source offset."""
     shape = _SHAPE.pack(timestamp, -1 if key is None else len(key), -1 if body is None else len(body), len(headers))
     checksum = crc32c(body or b"", crc32c(key or b"", crc32c(shape)))
     for name, value in headers:

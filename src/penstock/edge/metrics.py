@@ -1,4 +1,4 @@
-"""What is measured of the application; everything carries its consumer type."""
+"""Metrics of the application; every one carries its consumer type."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class EdgeMetrics(Collector):
             ("stored", "Messages that were new and are on disk", counts.stored),
             ("duplicates", "Messages that came again and were stored already", counts.duplicates),
             ("stored_bytes", "Bytes of the bodies of stored messages", counts.stored_bytes),
-            ("sessions", "Times that the subscription was joined anew", counts.sessions),
+            ("sessions", "Times that the subscription was joined again", counts.sessions),
             ("refreshes", "Refreshes that were completed", counts.refreshes),
         ):
             yield self._labelled(CounterMetricFamily(f"penstock_edge_{name}", help_text, labels=("type",)), value)

@@ -2,7 +2,7 @@
 
     {"symbol": "AAPL", "price": 227.5, …}     the symbol may be the message's key instead
 
-What is no price is stored like everything else, and goes to the dead-letter topic.
+A message that is not a price is stored like all others, and goes to the dead-letter topic.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Prices:
             self._last[symbol] = last
 
     async def restore(self, messages: Iterable[Message]) -> None:
-        """Begin anew with what is stored."""
+        """Start over from the stored messages."""
         self._last.clear()
         for message in messages:
             try:

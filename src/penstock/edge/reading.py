@@ -27,16 +27,16 @@ INDEX_WAIT_SECONDS = 2.0
 
 
 class Unreadable(EdgeError):
-    """The disk does not give back what was stored."""
+    """Stored messages cannot be read from disk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     messages: list[Stored]
     position: Position
-    """Where the next page begins."""
+    """Position at which the next page begins."""
     more: bool
-    """Whether there is something by now."""
+    """Whether there are more messages by now."""
 
 
 class Reader:
@@ -49,7 +49,7 @@ class Reader:
             generation = self._store.active
             name = generation.identity.id.hex
             if position is not None and position.generation != name:
-                raise Replaced("the data were refreshed since this cursor was given out; ask again without it")
+                raise Replaced("the data was refreshed since this cursor was given out; ask again without it")
             start = position or replace(asked, generation=name)
             try:
                 if start.order == "offset":
@@ -78,7 +78,7 @@ class Reader:
                 generation.index_failed(index, problem)
 
     async def latest_of_each_key(self, count_max: int, bytes_max: int) -> list[Stored]:
-        """What handlers that keep the last of each key begin with; with too many of them, those that came last."""
+        """The last message of each key, for handlers that start with it; of too many, those that came last."""
         generation = self._store.active
         index = await self._index(generation, wait_seconds=None)
 
@@ -99,7 +99,7 @@ class Reader:
             raise Unreadable(str(error)) from error
 
     async def _index(self, generation: Generation, wait_seconds: float | None = INDEX_WAIT_SECONDS) -> Index:
-        """Up to what is acknowledged."""
+        """The index, once it covers all that is on disk. NotIndexed if that takes too long."""
         try:
             await asyncio.wait_for(generation.until_indexed(), wait_seconds)
         except TimeoutError:
@@ -162,7 +162,7 @@ def _latest(generation: Generation, index: Index, key: bytes) -> Stored | None:
 
 
 class _Batches:
-    """Messages by offset: the last few batches stay decoded, since what is asked for mostly lies close together."""
+    """Messages by offset: the last few batches stay decoded, since requested messages are mostly close together."""
 
     def __init__(self, generation: Generation) -> None:
         self._generation = generation

@@ -2,11 +2,11 @@
 
 Only the broker knows when nothing below the ends is left to come: messages may come out of order (one that another
 member gave back), and those just below an end may not exist any more (expired, compacted away, another member's). So
-READY is said first, and the switch follows when the broker has taken it, which it does only if everything that it has
-sent below the ends is acknowledged, and therefore on disk here. It takes READY again however often it is said: killed
-between READY and the switch, the application says it once more and switches.
+READY is sent first, and the switch follows when the broker has accepted it, which it does only if everything that it
+has sent below the ends is acknowledged, and therefore on disk here. It accepts READY however often it is sent: killed
+between READY and the switch, the application sends it once more and switches.
 
-READY is tried when there is something at or past all ends, and otherwise when nothing has come for a while.
+READY is tried when there are messages at or past all ends, and otherwise when none has come for a while.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Refreshing:
         return None
 
     async def advance(self, now: float) -> None:
-        """Say READY if that may be right, and switch if it is."""
+        """Send READY if it may be due, and switch if the broker accepts it."""
         if self._owed is not None and now >= self._not_before:
             if await self._ready(self._owed):
                 self._owed = None

@@ -1,4 +1,4 @@
-"""What the application is told; `cli.edge` reads it from flags and variables."""
+"""Settings of the application; `cli.edge` reads them from flags and variables."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 FOREVER = LogConfig(
     cleanup_delete=False, retention_ms=-1, max_message_bytes=(1 << 31) - 1, timestamp_after_max_ms=(1 << 63) - 1
 )
-"""Nothing leaves the log by itself, and whatever the broker took is taken."""
+"""Settings of the log: nothing expires, and every message that the broker accepted is accepted."""
 
 
 class Store:
@@ -96,7 +96,7 @@ class Store:
         self._threads.shutdown()
         self.engine.close()
 
-    # --- what there is ---------------------------------------------------------------------------------------------
+    # --- state -----------------------------------------------------------------------------------------------------
 
     @property
     def active(self) -> Generation:
@@ -110,7 +110,7 @@ class Store:
         return self.active if refresh is None else self._generations[refresh.generation.number]
 
     def problem(self) -> str | None:
-        """Why messages cannot be taken now."""
+        """Reason why messages cannot be taken now."""
         if self.target.problem is not None:
             return self.target.problem
         return None if self.engine.accepts_writes() else "the disk is nearly full; make room on it"
@@ -118,9 +118,9 @@ class Store:
     # --- storing ---------------------------------------------------------------------------------------------------
 
     async def store(self, messages: Sequence[Incoming]) -> list[Incoming]:
-        """Those that were new, when all of them are on disk. Unstorable or Diverged: none of them may be acknowledged.
+        """Store messages and return the new ones, when all are on disk. Unstorable, Diverged: acknowledge none of them.
 
-        What was new and is on disk in spite of an error is recognised when it comes again.
+        New messages that are on disk in spite of an error are recognised when they come again.
         """
         async with self._storing:
             return await self.target.store(messages, self._clock.now_ms())
@@ -128,7 +128,7 @@ class Store:
     # --- refreshing ------------------------------------------------------------------------------------------------
 
     async def begin_refresh(self, refresh_id: int, ends: Mapping[int, int]) -> bool:
-        """RESET. True if it is complete already, and READY is all that is missing."""
+        """Begin a refresh at RESET. True if it is complete already, and only READY is missing."""
         async with self._storing:
             state = self.state
             if refresh_id == state.completed:
@@ -165,7 +165,7 @@ class Store:
         )
 
     async def complete_refresh(self) -> None:
-        """Switch to the new generation, which the broker has taken READY for."""
+        """Switch to the new generation, whose READY the broker has accepted."""
         async with self._storing:
             state = self.state
             refresh = state.refresh
@@ -210,7 +210,7 @@ class Store:
         return self._root / f"index-{number}.db"
 
     def _remove_stray_indexes(self) -> None:
-        """Of generations that were removed just before a crash."""
+        """Remove indexes of generations that were removed just before a crash."""
         kept = {self._index_path(identity.number) for identity in self.state.generations}
         for path in self._root.glob("index-*.db"):
             if path not in kept:
@@ -226,7 +226,7 @@ async def _durably(write: Callable[..., None], *args: Any) -> None:
 
 
 def take_over(engine: DiskEngine, files: Files, topic: str, config: LogConfig) -> State:
-    """What the directory holds, or the beginning of it; generations that no state names are removed."""
+    """The directory's state, or a first one; generations that no state names are removed."""
     root = engine.data.root
     state = load_state(files, root)
     known = engine.metadata.topics.all()

@@ -1,1 +1,1 @@
-"""The hierarchy of brokers: the registry that knows all nodes, and what a node knows of its place among them."""
+"""The hierarchy of brokers: the registry that knows all nodes, and a node's own view of its place in the hierarchy."""

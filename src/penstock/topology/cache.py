@@ -27,7 +27,7 @@ NAME = "topology.json"
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """`instance_id` is this node's for good: it tells the registry two nodes of one id apart."""
+    """`instance_id` stays with this node for good: by it the registry tells two nodes with the same id apart."""
 
     instance_id: str
     topology: Topology | None = None
@@ -46,7 +46,7 @@ class TopologyCache:
         try:
             remembered = _decode(self._files.read_bytes(self._path))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            log.warning("%s is damaged and counts for nothing, the registry is asked anew: %s", self._path, error)
+            log.warning("%s is damaged and is ignored, the registry is asked again: %s", self._path, error)
             return Remembered(uuid.uuid4().hex)
         topology = remembered.topology
         if topology is not None and topology.node_id != node_id:
@@ -55,7 +55,7 @@ class TopologyCache:
         return remembered
 
     def save(self, remembered: Remembered) -> None:
-        """On disk at return."""
+        """Store the topology; it is on disk at return."""
         if self._path is not None:
             self._files.write_durably(self._path, _encode(remembered))
 
@@ -71,7 +71,7 @@ def _decode(data: bytes) -> Remembered:
     document = json.loads(data)
     content = document["content"]
     if crc32c(json.dumps(content, sort_keys=True).encode()) != document["crc32c"]:
-        raise ValueError("its CRC does not fit")
+        raise ValueError("its CRC does not match")
     topology = content["topology"]
     return Remembered(
         str(content["instanceId"]),

@@ -1,8 +1,8 @@
-"""A node's line to the registry: registers, polls, keeps the last answer on disk, tells those who follow it.
+"""Client of the registry: registers, polls, keeps the last answer on disk, notifies subscribers.
 
 The driver around `follower`. It never holds up a start: the topology from disk holds until the registry says
-otherwise. aiohttp is loaded in a thread when there is a registry to ask. A new topology is on disk before anybody is
-told of it, unless the disk refuses: then it holds all the same, and a restart begins with the one before.
+otherwise. aiohttp is loaded in a thread when there is a registry to ask. A new topology is on disk before subscribers
+are notified, unless the disk refuses it: then it holds all the same, and a restart begins with the one before.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ANSWER_BYTES_MAX = 256 * 1024
 
 
 class TopologyClient:
-    """A `TopologySource`. `registration` is what the node says of itself; its instance id is filled in here."""
+    """A `TopologySource`. `registration` describes the node; its instance id is filled in here."""
 
     def __init__(self, url: str, registration: RegistrationBody, cache: TopologyCache) -> None:
         remembered = cache.load(registration.node_id)
@@ -60,7 +60,7 @@ class TopologyClient:
         return lambda: self._listeners.remove(changed)
 
     def describe(self) -> str:
-        """For the health report: role, parent, and how it stands with the registry."""
+        """For the health report: role, parent, and the state of the link to the registry."""
         told, follower = self.current, self.follower
         place = "no role yet"
         if told is not None:
@@ -97,7 +97,7 @@ class TopologyClient:
                 await asyncio.sleep(pause_ms / 1000)
 
     async def _ask(self, session: aiohttp.ClientSession) -> float:
-        """One question and what came of it; the pause after it."""
+        """Send one request and handle its outcome; return the pause after it."""
         import aiohttp
 
         before, state = self.current, self.follower.state
@@ -168,7 +168,7 @@ class TopologyClient:
 
 
 def _detail(status: int, body: bytes) -> str:
-    """The problem's own words, or what there is instead."""
+    """The `detail` of a problem body, or a text of our own where there is none."""
     try:
         document: Any = json.loads(body)
         return str(document["detail"])[:500]

@@ -1,12 +1,12 @@
-"""What a node asks of the registry, and when: a core without I/O.
+"""The requests of a node to the registry and their timing: a core without I/O.
 
     register → poll → poll → …   404: register again      409: another node has this id; register again, later
     Every poll_interval; sooner while a node below ROOT has no parent, so that a hierarchy comes up in any order.
     After a failure: 1 s, 2 s, 4 s, … up to the interval, each by up to a half shorter, so that many nodes do not come
     back at the same moment.
 
-`question` is what to send now; whoever sends it says what came of it and is told how long to wait. The last topology
-holds whatever happens to the registry.
+`question` is the request to send now; the driver reports its outcome and gets the pause before the next one. The last
+topology holds whatever happens to the registry.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Follower:
         return Poll(etag=self._etag) if self._registered else Register()
 
     def answered(self, topology: Topology | None, etag: str | None) -> float:
-        """The registry answered; None: as before (304). The milliseconds until the next question."""
+        """Take an answer; None: unchanged (304). Returns the milliseconds until the next request."""
         self.polls += 1
         self.state, self.problem = RegistryState.REGISTERED, None
         self._registered = True
@@ -82,7 +82,10 @@ class Follower:
         return interval_ms * (1 - EARLY * self._chance())
 
     def refused(self, status: int, detail: str) -> float:
-        """It answered with an error. A 404 of a poll is not one: it has forgotten us, and we register at once."""
+        """Take an error status.
+
+        A 404 to a poll is not an error: the registry has forgotten this node, which registers at once.
+        """
         if self._registered and status == HTTPStatus.NOT_FOUND:
             self._registered, self._etag = False, None
             return 0.0

@@ -1,6 +1,6 @@
-"""A node's place in the hierarchy, as the registry told it, and how others learn that it has changed.
+"""A node's place in the hierarchy, as the registry gave it, and the interface for following its changes.
 
-`Topology` is a value; who keeps the current one is a `TopologySource` (`topology.client`). The URLs are those of
+`Topology` is a value; the current one is held by a `TopologySource` (`topology.client`). The URLs are those of
 HTTP ports, without a slash at the end.
 """
 
@@ -17,7 +17,7 @@ __all__ = ["Change", "Role", "Topology", "TopologySource"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topology:
-    """What the registry answered. `version` rises with every change of what follows it."""
+    """The registry's answer. `version` rises with every change of the fields after it."""
 
     node_id: str
     version: int
@@ -38,7 +38,7 @@ Change = Callable[[Topology], None]
 
 
 class TopologySource(Protocol):
-    """Where a part of a node asks for the node's place. `current` is None before the first answer ever."""
+    """The source of a node's current topology for its other parts. `current` is None before the first answer ever."""
 
     @property
     def current(self) -> Topology | None: ...

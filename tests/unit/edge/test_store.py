@@ -92,7 +92,7 @@ def test_an_index_that_is_gone_or_wrong_is_built_anew(
     asyncio.run(fill(other, 12 if harm == "ahead" else 5))
     _harm(tmp_path / "data" / INDEX, other / INDEX, harm)
     asyncio.run(check())
-    assert ("is made anew" in caplog.text) == (harm not in ("deleted", "stale"))
+    assert ("is rebuilt" in caplog.text) == (harm not in ("deleted", "stale"))
 
 
 def _harm(path: Path, other: Path, harm: str) -> None:

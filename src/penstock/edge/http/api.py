@@ -2,7 +2,7 @@
 
     GET  /messages          by offset, or by key and time; pages with cursors
     GET  /messages/latest   the last message, or the last of a key
-    GET  /stats             how much there is, how far it has come
+    GET  /stats             number of messages, progress
     GET  /segments          the files of the log
     GET  /health            live, ready, connected or not; also /health/live and /health/ready
     POST /refresh           ask the broker for all data again
@@ -58,7 +58,7 @@ _TIME = "milliseconds since 1970, or ISO 8601; without a zone it is UTC."
 From = Annotated[str | None, Query(alias="from", description=f"Not before: {_TIME}", examples=["2026-03-02T14:30:00Z"])]
 To = Annotated[str | None, Query(description=f"Before: {_TIME}", examples=["1772461860000"])]
 Key = Annotated[str | None, Query(description="Only messages with this key, as UTF-8.", examples=["AAPL"])]
-Limit = Annotated[int, Query(ge=1, le=LIMIT_MAX, description="At most so many messages.")]
+Limit = Annotated[int, Query(ge=1, le=LIMIT_MAX, description="Maximum number of messages.")]
 Cursor = Annotated[
     str | None, Query(max_length=100_000, description="Of the answer before: goes on from there, with the same query.")
 ]
@@ -68,7 +68,7 @@ CHECKED = [Depends(no_unknown_parameters)]
 
 
 class Told(Protocol):
-    """Figures and state of the rest of the application."""
+    """Metrics and state of the rest of the application."""
 
     def stats(self) -> StatsBody: ...
     def health(self) -> HealthBody: ...
@@ -244,7 +244,7 @@ def _unready() -> dict[int | str, dict[str, Any]]:
 
 
 def _shown_health(body: HealthBody, with_details: bool, response: Response) -> HealthBody:
-    """The status for everybody, the details for sessions that may describe the cluster."""
+    """The status for every session, the details for those that may describe the cluster."""
     if not body.ready:
         response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
     if with_details:

@@ -1,4 +1,4 @@
-"""What goes over the application's HTTP as JSON, with examples for its OpenAPI page."""
+"""JSON bodies of the application's HTTP API, with examples for its OpenAPI page."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class MessageBody(_Body):
 
 
 class MessagesBody(_Body):
-    """A page. With `cursor` the next one is asked for, now if there is `more`, otherwise when something has come."""
+    """A page. Request the next one with `cursor`, now if there is `more`, otherwise when messages have arrived."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -79,7 +79,7 @@ class SegmentsBody(_Body):
 
 
 class RefreshBody(_Body):
-    """A refresh under way: how far the new data are from the ends that the broker named."""
+    """A refresh under way: how far the new data is from the ends that the broker named."""
 
     id: int
     generation: int
@@ -110,7 +110,7 @@ class StatsBody(_Body):
     refreshes: int
     refresh: RefreshBody | None
     handler: dict[str, Any] = Field(
-        description="What the handler module tells; of `price`, the last price of each symbol."
+        description="Figures of the handler module; with `price`, the last price of each symbol."
     )
 
 
@@ -122,7 +122,7 @@ class HealthBody(_Body):
     ready: bool
     connected: bool
     broker: str = Field(examples=["localhost:9999"])
-    feed: str = Field(description="What the connection to the broker is doing.", examples=["subscribed"])
+    feed: str = Field(description="State of the connection to the broker.", examples=["subscribed"])
     last_message: str | None
     problems: list[str]
 

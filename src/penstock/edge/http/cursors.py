@@ -1,4 +1,4 @@
-"""Where a page of messages ended, as a text that callers hand back: which query, of which generation, and from where.
+"""Cursors: the end of a page of messages as a text that callers hand back, with query, generation and position.
 
 Two orders: `offset` is the log's own, `time` is that of the timestamps, in which keys and times can be asked for. Both
 are fixed for what is stored: new messages come after, or, with an old timestamp, among those that were passed already.
@@ -19,7 +19,7 @@ BEGINNING = Moment(TIME_MIN, -1)
 
 
 class BadCursor(ValueError):
-    """Not one that this application gave out."""
+    """A text that is not a cursor of this application."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ def position_of(text: str) -> Position:
             key=None if key is None else base64.b64decode(key, validate=True),
         )
     except (ValueError, TypeError, RecursionError) as error:
-        raise BadCursor("this is no cursor; take it from `cursor` of an answer, as it stands") from error
+        raise BadCursor("this is not a cursor; take it from `cursor` of an answer, unchanged") from error
 
 
 def _number(value: object) -> int:

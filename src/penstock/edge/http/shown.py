@@ -1,7 +1,7 @@
 """Messages as an answer shows them, in JSON: bytes as JSON if they are that, else as text, else as base64, and which of
 these it is.
 
-A body that is JSON stands in the answer as it is, byte for byte, and is not written anew: numbers keep their digits.
+A body that is JSON stands in the answer as it is, byte for byte, and is not encoded again: numbers keep their digits.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def shown_text(data: bytes | None) -> tuple[str | None, Encoding]:
 
 
 def shown_time(timestamp_ms: int) -> str | None:
-    """ISO 8601; None for what is no time of this calendar, -1 among it."""
+    """The time in ISO 8601; None for values outside the calendar, -1 among them."""
     if timestamp_ms < 0:
         return None
     try:
@@ -92,7 +92,7 @@ def _refuse(name: str) -> Any:
 
 
 def _float(text: str) -> float:
-    """Readers would take what is too large for infinity, or refuse it."""
+    """Refuse numbers that are too large: readers would take them for infinity, or refuse them."""
     value = float(text)
     if math.isinf(value):
         raise ValueError(text)

@@ -1,10 +1,10 @@
-"""The core of a child: what to ask its parent for, and what an answer means for its own logs. No I/O, no clock.
+"""The core of a child: requests to its parent, and the steps that follow from an answer. No I/O, no clock.
 
     request    the partitions that are followed, each from the end of the child's log on
     digest     every batch is checked (length, CRC-32C, offsets in a row); returns what has to be done, in order
 
 The position of a partition is the end of its log and is kept nowhere else: a child that dies begins with a new
-follower and what its logs say. Whoever cannot do what `digest` says drops the follower, too.
+follower and what its logs say. A driver that cannot carry out the steps of `digest` drops the follower, too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from penstock.topology.pipe.wire import LastBatch, PullAnswer, Pulled, PullReque
 
 
 class BadAnswer(Exception):
-    """The parent sent what cannot be stored; nothing of the answer was used. It is asked again."""
+    """An answer that cannot be stored. None of it was used, and the parent is asked again."""
 
 
 class Place(NamedTuple):
@@ -39,7 +39,7 @@ class Store(NamedTuple):
 
 
 class Restart(NamedTuple):
-    """Go on at `offset`; what is stored goes. From `missing_from` on nobody has the records any more, -1: none missed.
+    """Drop the stored records and go on at `offset`. Records from `missing_from` on are lost; -1: none are.
 
     An empty log that begins later than 0 has missed nothing.
     """
@@ -50,21 +50,21 @@ class Restart(NamedTuple):
 
 
 class Trim(NamedTuple):
-    """Records below are gone at the parent, and so they go here."""
+    """Delete records below the offset: the parent has deleted them."""
 
     place: Place
     log_start: int
 
 
 class Diverge(NamedTuple):
-    """The parent's topic is another one than what is stored. Nothing of it may be followed until it is reset."""
+    """Stop following a topic that differs from the parent's. It may not be followed until it is reset."""
 
     place: Place
     reason: str
 
 
 class Lose(NamedTuple):
-    """The parent has no such partition any more."""
+    """Stop following a partition that the parent no longer has."""
 
     place: Place
 
@@ -103,7 +103,7 @@ class Follower:
         self.partitions: dict[Place, Followed] = {}
 
     def follow(self, followed: Followed) -> None:
-        """Unless it is followed already."""
+        """Follow a partition, unless it is followed already."""
         self.partitions.setdefault(followed.place, followed)
 
     def forget_topic(self, topic: bytes) -> None:
@@ -123,7 +123,7 @@ class Follower:
     # --- being answered ----------------------------------------------------------------------------------------------
 
     def digest(self, answer: PullAnswer, now_ms: int) -> list[Step]:
-        """What to do now. BadAnswer, before anything has changed, if it cannot be believed."""
+        """The steps to take now. BadAnswer, before anything has changed, if the answer is not valid."""
         found = []
         for pulled in answer.partitions:
             one = self.partitions.get(Place(pulled.topic, pulled.partition))
@@ -183,15 +183,15 @@ class Follower:
         elif one.behind_since_ms < 0:
             one.behind_since_ms = now_ms
 
-    # --- what it is worth --------------------------------------------------------------------------------------------
+    # --- lag ---------------------------------------------------------------------------------------------------------
 
     @property
     def lag_messages(self) -> int:
-        """By offsets, as far as the parent has told."""
+        """Offsets that only the parent has, as far as it has reported its ends."""
         return sum(one.lag for one in self.partitions.values())
 
     def behind_since(self) -> int | None:
-        """Since when some partition has not been at the parent's end."""
+        """Time since when some partition has been behind the parent's end."""
         return min((one.behind_since_ms for one in self.partitions.values() if one.behind_since_ms >= 0), default=None)
 
 

@@ -4,7 +4,7 @@
     UNHEALTHY   after `unhealthy_failures` in a row, or a lag above `unhealthy_lag_ms`
     better      after `healthy_successes` in a row, as far as the lag allows
 
-No clock and no I/O: it is told what happened.
+No clock and no I/O: events and times come as arguments.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""To a parent that is a Penstock, over its HTTP port. One connection, kept; questions one after the other."""
+"""Connector to a Penstock parent over its HTTP port. One lasting connection, one request at a time."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class HttpPipeConnector:
             raise ParentUnavailable(f"{self._url}{path}: {str(error) or type(error).__name__}") from error
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """Not more than a parent in its right mind would send: one batch may be larger than an answer should be."""
+        """Read a body up to the most that a sound parent sends: one batch may be larger than an answer should be."""
         if response.content_length is not None and response.content_length <= self._bytes_max:
             return await response.read()
         content = bytearray()

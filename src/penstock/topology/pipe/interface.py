@@ -1,7 +1,7 @@
-"""What a child needs of whatever reaches its parent: a list of topics, and record batches from offsets on.
+"""The connector from a child to its parent: a list of topics, and record batches from offsets on.
 
 `PipeConnector` is open to other packages (docs/extending.md): the entry point group is `penstock.pipe`, its values are
-`Connect`. The ones that are here are `http`, to another Penstock, and `kafka`, to any broker that speaks Kafka.
+`Connect`. Built in are `http`, to another Penstock, and `kafka`, to any broker that speaks Kafka.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from penstock.topology.pipe.wire import PullAnswer, PullRequest
 
 
 class ParentUnavailable(Exception):
-    """The parent cannot be reached, or answers nothing that can be used; the message says which. Tried again."""
+    """The parent cannot be reached, or its answer is unusable; the message says which. Tried again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class PipeConnector(Protocol):
     async def topics(self) -> ParentTopics: ...
 
     async def pull(self, request: PullRequest) -> PullAnswer:
-        """Records from the wanted offsets on, as soon as there are any; `docs/formats/pipe.md` says what an answer has.
+        """Records from the wanted offsets on, as soon as there are any; `docs/formats/pipe.md` describes the answer.
 
         A partition that names its last batch is answered at once, with whether its history is the same.
         """

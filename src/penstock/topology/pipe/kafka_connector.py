@@ -1,9 +1,9 @@
-"""To a parent that speaks Kafka's protocol: any broker of version 4.0 or newer, Apache Kafka as well as Penstock.
+"""Connector to a parent that speaks Kafka's protocol: any broker of version 4.0 or newer, Apache Kafka or Penstock.
 
 Topics are asked for by id, so a topic that was created again under its name is never taken for the old one. Whether
 the history is the same is Kafka's own check (KIP-595: the epoch of the last record), and the last batch, compared. The
-client is a blocking one, so it lives in a thread of its own. Several leaders are asked one after the other, with
-little patience for each.
+client is a blocking one, so it lives in a thread of its own. Several leaders are asked one after the other, with a
+short timeout for each.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LIST_OFFSETS, LIST_OFFSETS_VERSION = 2, 7
 EARLIEST, LATEST = -2, -1
 TOPIC_RESOURCE, SET_FOR_THE_TOPIC = 2, 1
 TOPICS_SECONDS = 5.0
-"""How old the list of topics may be: nobody tells of changes."""
+"""Age limit of the list of topics: Kafka does not announce changes."""
 SEVERAL_LEADERS_WAIT_MS = 100
 
 T = TypeVar("T")
@@ -68,7 +68,7 @@ class KafkaPipeConnector:
         return await self._in_thread(lambda: self._pull(request))
 
     async def close(self) -> None:
-        self._cluster.close()  # whoever waits for an answer in the thread gets an error
+        self._cluster.close()  # a call that waits for an answer in the thread gets an error
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
@@ -84,7 +84,7 @@ class KafkaPipeConnector:
     # --- topics ------------------------------------------------------------------------------------------------------
 
     def _list(self) -> ParentTopics:
-        found = self._cluster.topics()  # learns who leads what
+        found = self._cluster.topics()  # learns the leaders
         connection = self._cluster.any_connection()
         answer = connection.call(METADATA, METADATA_VERSION, topics=None, allow_auto_topic_creation=False)
         ids = {topic.name: topic.topic_id for topic in answer.topics if not topic.error_code}
@@ -244,7 +244,7 @@ def _explicit_configs(connection: Connection, names: Sequence[str]) -> dict[str,
 
 
 def _whole_batches(records: Buffer) -> Buffer:
-    """Without the one that a limit has cut."""
+    """The whole batches, without one that a limit has cut off."""
     end = 0
     for position, header in iter_headers(records):
         end = position + header.size_bytes

@@ -1,7 +1,7 @@
-"""The child's own side of the pipe: which topics are mirrored, and what a follower's steps do to their logs.
+"""The child's side of the pipe: chooses the mirrored topics and applies a follower's steps to their logs.
 
-Everything that touches the controller, partitions and files is here; what to do is decided in `follower`, when in
-`pipe`. Loop thread.
+Everything that touches the controller, partitions and files is here; `follower` decides the steps, `pipe` their
+timing. Loop thread.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BUSY_TRIES = 200
 
 
 class LocalTrouble(Exception):
-    """This node cannot store what its parent has: a full or failed disk, or a limit. Tried again."""
+    """A failure of this node to store its parent's records: a full or failed disk, or a limit. Tried again."""
 
 
 @dataclass(slots=True)
@@ -45,12 +45,12 @@ class Counts:
     size_bytes: int = 0
     gaps: int = 0
     missed: int = 0
-    """Offsets that nobody has any more."""
+    """Offsets that were lost for good."""
 
 
 @dataclass(slots=True)
 class Keeper:
-    """`refused` says of parent's topics why they are not mirrored, `lost` of mirrors that the parent has none."""
+    """`refused` has the reasons why topics of the parent are not mirrored, `lost` the mirrors without a topic there."""
 
     broker: Broker
     settings: PipeSettings
@@ -70,7 +70,7 @@ class Keeper:
     # --- topics ------------------------------------------------------------------------------------------------------
 
     async def arrange(self, parent: ParentTopics, follower: Follower) -> bool:
-        """Make and change mirrors as the parent's topics are, and have their partitions followed.
+        """Create and alter mirrors to match the parent's topics, and follow their partitions.
 
         False if that has to be tried again soon.
         """
@@ -97,7 +97,7 @@ class Keeper:
         return is_complete
 
     async def _put(self, wanted: ParentTopic) -> Topic | None:
-        """The mirror, as it is now; None if it is not to be followed. KafkaError if it cannot be had."""
+        """The mirror, as it is now; None if it is not to be followed. KafkaError if it cannot be created."""
         topic = self.broker.topics.get(wanted.name)
         if topic is not None and topic.mirror:
             if topic.diverged:
@@ -134,7 +134,7 @@ class Keeper:
     # --- steps -------------------------------------------------------------------------------------------------------
 
     async def take(self, steps: list[Step], follower: Follower) -> None:
-        """Do what the follower says. At most one answer that is not on disk waits in memory while this goes on.
+        """Carry out the follower's steps. At most one answer that is not yet on disk waits in memory meanwhile.
 
         LocalTrouble if it cannot be done.
         """
@@ -149,7 +149,7 @@ class Keeper:
             raise LocalTrouble(f"the disk of this node: {error}") from error
 
     async def settle(self) -> None:
-        """Until everything is on disk."""
+        """Wait until everything is on disk."""
         before, self._unstored = self._unstored, []
         await self._stored(before)
 
@@ -221,7 +221,7 @@ class Keeper:
 
     def _partition(self, place: Place) -> Partition:
         partition = self.broker.partitions.find(place.topic, place.partition)
-        assert partition.mirror, f"{partition.topic} is no mirror"
+        assert partition.mirror, f"{partition.topic} is not a mirror"
         assert partition.id == PartitionId(UUID(bytes=place.topic), place.partition)
         return partition
 

@@ -1,4 +1,4 @@
-"""Whose child a node is at the moment: the parents that it was told of, in order, and the one that is tried now."""
+"""The parent in use: the parents that the node was given, in order, and the one that is tried now."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 class Parents:
-    """When the one in use fails for good, the next has its turn; after the last comes the first."""
+    """A ring of parents. When the one in use fails for good the next is tried; after the last, the first."""
 
     def __init__(self, urls: Sequence[str] = ()) -> None:
         self._urls = tuple(dict.fromkeys(urls))
@@ -20,14 +20,14 @@ class Parents:
         return self._urls[self._index] if self._urls else None
 
     def set(self, urls: Sequence[str]) -> bool:
-        """The registry has spoken: its first parent is the one to use. False if that is the one in use."""
+        """Take the registry's parents and use the first. False if that one is in use already."""
         before = self.current
         self._urls = tuple(dict.fromkeys(urls))
         self._index = 0
         return self.current != before
 
     def fail_over(self) -> bool:
-        """The next one, if there is another."""
+        """Move to the next parent, if there is another."""
         if len(self._urls) < 2:
             return False
         self._index = (self._index + 1) % len(self._urls)

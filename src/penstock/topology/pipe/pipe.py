@@ -29,15 +29,15 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 RETRY_MS = 250  # where mirrors could not be arranged for a reason that passes
-REFUSED_RETRY_MS = 5_000  # where they are refused: somebody may have made room meanwhile
+REFUSED_RETRY_MS = 5_000  # where they are refused: there may be room by then
 
 
 class Interrupted(Exception):
-    """Another parent, or a mirror is gone: begin anew. No failure."""
+    """Another parent, or a mirror is gone: the session starts over. Not a failure."""
 
 
 class Pipe:
-    """`start` returns at once; a node without a parent waits until it is told of one."""
+    """`start` returns at once; a node without a parent waits until the registry names one."""
 
     def __init__(self, broker: Broker, connect: Connect, topology: TopologySource | None = None) -> None:
         self._broker = broker
@@ -56,7 +56,7 @@ class Pipe:
         self._dropping: set[str] = set()  # mirrors that are complete and about to go
         self.failure_count = 0
         self.last_failure = ""
-        self._away_since_ms: int | None = self._clock.monotonic_ms()  # since when nothing has been heard of the parent
+        self._away_since_ms: int | None = self._clock.monotonic_ms()  # time since when the parent has not answered
 
     # --- life --------------------------------------------------------------------------------------------------------
 
@@ -118,7 +118,7 @@ class Pipe:
             await connector.close()
 
     async def _pull(self, connector: PipeConnector, follower: Follower, *, is_complete: bool) -> None:
-        """Until something goes wrong. While records are stored, the next ones are on their way already."""
+        """Pull until something goes wrong. While records are stored, the next ones are already being fetched."""
         ahead: asyncio.Future[PullAnswer] | None = None
         arranged_ms = self._clock.monotonic_ms()
         try:
@@ -150,14 +150,14 @@ class Pipe:
             topic.name for topic in mirrors if is_complete(follower, topic.topic_id.bytes, nothing_came=nothing_came)
         ]
         if complete:
-            await self.keeper.settle()  # what they are told of can be read
+            await self.keeper.settle()  # so that the records they are notified of can be read
             await self.refreshes.tell(complete)
 
     def _request(self, follower: Follower, is_complete: bool) -> PullRequest:
         return follower.request(self._clock.monotonic_ms(), wait_ms_max=None if is_complete else RETRY_MS)
 
     async def _unless_changed(self, work: Awaitable[T]) -> T:
-        """Interrupted as soon as another parent is to be used."""
+        """Await `work`; Interrupted as soon as another parent is to be used."""
         working: asyncio.Future[T] = asyncio.ensure_future(work)
         changing = asyncio.ensure_future(self._changed.wait())
         try:
@@ -185,7 +185,7 @@ class Pipe:
             pause_ms=settings.poll_interval_ms,
         )
 
-    # --- how it goes -------------------------------------------------------------------------------------------------
+    # --- health ------------------------------------------------------------------------------------------------------
 
     def _note_contact(self) -> None:
         self._away_since_ms = None
@@ -229,10 +229,10 @@ class Pipe:
         self._note_lag()
         return self.health.state
 
-    # --- for people --------------------------------------------------------------------------------------------------
+    # --- operation ---------------------------------------------------------------------------------------------------
 
     async def reset(self, name: str | None = None) -> list[str]:
-        """Drop a mirror, or every one that has diverged, and pull it again; its readers are told when it is complete.
+        """Drop a mirror, or every one that has diverged, and pull it again; readers are notified when it is complete.
 
         LookupError if there is no such mirror.
         """
@@ -242,7 +242,7 @@ class Pipe:
             chosen = [topic for topic in self.keeper.mirrors() if topic.name == name]
             if not chosen:
                 raise LookupError(f"there is no mirror {name} here; `penstock pipe status` lists them")
-        self._changed.set()  # nothing may be appended to what goes
+        self._changed.set()  # nothing may be appended to a mirror that is being dropped
         for topic in chosen:
             self._dropping.add(topic.name)
             try:
@@ -255,7 +255,7 @@ class Pipe:
         return [topic.name for topic in chosen]
 
     def status(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The status as JSON."""
         from penstock.topology.pipe.status import describe
 
         return describe(self)

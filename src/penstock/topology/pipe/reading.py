@@ -1,4 +1,4 @@
-"""What a parent finds in its logs for one question of a child, and whether the child's history is its own.
+"""Reading a parent's logs for one request of a child, and comparing the child's history with them.
 
 Any thread: partitions were looked up on the loop. Nothing is decoded; batches are counted by their headers.
 """
@@ -23,7 +23,7 @@ class PullReader:
         self._batches_max = batches_max
 
     def read(self, targets: Sequence[tuple[Wanted, Partition | Status]], *, wait: bool) -> list[Pulled]:
-        """Of every partition there is something to say of. BlockingIOError as in `Log.read`."""
+        """The answers for all partitions that have news. BlockingIOError as in `Log.read`."""
         found: list[Pulled] = []
         bytes_left, batches_left, first = self._bytes_max, self._batches_max, True
         for wanted, partition in targets:
@@ -43,7 +43,7 @@ class PullReader:
     def _pull_one(
         self, wanted: Wanted, partition: Partition, bytes_left: int, batches_left: int, *, first: bool, wait: bool
     ) -> Pulled | None:
-        """None if there is nothing to say of it."""
+        """The answer for one partition; None if there is no news of it."""
         start, end = partition.log_start, partition.high_watermark
         if partition.failed:
             return _refusal(wanted, Status.UNAVAILABLE, partition.failure.name)
@@ -83,17 +83,17 @@ class PullReader:
 
 
 def another_history(wanted: Wanted, partition: Partition, *, wait: bool) -> str:
-    """Why what the child has cannot be the beginning of this log; empty if it may be. Any thread.
+    """The reason why the child's log cannot be a prefix of this one; empty if it may be. Any thread.
 
-    A leader epoch begins at every start of the root, so what a crash took back is written again under another one.
-    Where the child names its last batch, that is compared, too, unless compaction has been at it.
+    A leader epoch begins at every start of the root, so records lost in a crash are written again under another one.
+    Where the child names its last batch, that is compared, too, unless it was compacted.
     """
     end = partition.high_watermark
     if wanted.offset > end:
         return f"the parent's log ends at {end}, this one at {wanted.offset}"
     if wanted.epoch >= 0:
         epoch_end = partition.epoch_end(wanted.epoch)[1]
-        is_empty = end == partition.log_start  # a mirror that begins anew there has seen no epoch yet
+        is_empty = end == partition.log_start  # a mirror that starts over there has seen no epoch yet
         if epoch_end < wanted.offset and not (epoch_end < 0 and is_empty):
             return f"epoch {wanted.epoch} ends at {epoch_end} in the parent's log, and not before {wanted.offset} here"
     if wanted.last is None or wanted.offset <= partition.log_start:
@@ -119,14 +119,14 @@ def differs_from(wanted: Wanted, header: BatchHeader) -> bool:
 
 
 def first_batch_offset(partition: Partition, *, wait: bool) -> int:
-    """Where the batch begins in which the log starts: deleted records may be the first ones of a batch."""
+    """Base offset of the batch that holds the log start: deleted records may be the first ones of a batch."""
     start = partition.log_start
     found = partition.read(start, 1, one_batch_at_least=True, wait=wait)
     return min(start, found.first_offset) if len(found.records) else start
 
 
 def last_batch(partition: Partition, *, wait: bool) -> LastBatch | None:
-    """What a child says of the end of its own log. Any thread."""
+    """The description of the end of a child's own log. Any thread."""
     end = partition.high_watermark
     if end <= partition.log_start:
         return None

@@ -1,6 +1,6 @@
-"""Mirrors that were reset and whose readers have not been told yet: they are when the mirror is complete again.
+"""Mirrors that were reset, whose readers are to be notified once the mirror is complete again.
 
-Kept in the metadata store, so that a node that dies between the two still tells them.
+Kept in the metadata store, so that a node that dies between the two still notifies them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from penstock.topology.pipe.follower import Follower
 
 SCOPE, KEY = "pipe", "refresh"
 OnReset = Callable[[Sequence[str]], Awaitable[None]]
-"""Told of topics that were reset and are complete again."""
+"""Listener for topics that were reset and are complete again."""
 
 
 class Refreshes:
@@ -40,9 +40,9 @@ class Refreshes:
 
 
 def is_complete(follower: Follower, topic_id: bytes, *, nothing_came: bool) -> bool:
-    """Whether a mirror has everything that the parent had when it was last heard of.
+    """Whether a mirror has everything that the parent had at its last answer.
 
-    Where the parent has not told its ends, an answer without records says so.
+    Where the parent has not reported its ends, an answer without records says so.
     """
     followed = [one for place, one in follower.partitions.items() if place.topic == topic_id]
     return bool(followed) and all(

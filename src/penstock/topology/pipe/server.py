@@ -1,6 +1,6 @@
-"""The parent's side of the pipe: which topics there are, and their record batches from offsets on, as they lie on disk.
+"""The parent's side of the pipe: the list of topics, and their record batches from offsets on, as they are on disk.
 
-Records go up to the high watermark, transactions that are open included: the child's log then says by itself how far
+Records go up to the high watermark, transactions that are open included: the child's log then shows by itself how far
 readers of committed records may go. A pull that finds nothing waits, and the flush that raises a high watermark wakes
 it, as it wakes a parked fetch; so does a change of the topics. Bytes come from the page cache, or in a thread.
 """
@@ -29,7 +29,7 @@ class TooManyPulls(Exception):
 
 
 class PipeServer:
-    """What children ask. Loop thread."""
+    """Answers the requests of children. Loop thread."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -43,7 +43,7 @@ class PipeServer:
         broker.topics.subscribe(self._topics_changed)
 
     def close(self) -> None:
-        """Answer everybody who waits, and nobody any more."""
+        """Answer all waiting pulls, and accept no more."""
         self._stopping = True
         self._broker.topics.unsubscribe(self._topics_changed)
         self._wake_all()
@@ -63,7 +63,7 @@ class PipeServer:
     # --- topics ------------------------------------------------------------------------------------------------------
 
     async def topics(self, session: Session) -> dict[str, Any]:
-        """Everything but internal topics, and topics that the session may not read, as JSON has it."""
+        """Everything but internal topics, and topics that the session may not read, as JSON."""
         broker, turns = self._broker, Turns()
         version, listed = self.topics_version, []
         for topic in tuple(broker.topics.all()):
@@ -91,7 +91,7 @@ class PipeServer:
     # --- records -----------------------------------------------------------------------------------------------------
 
     async def pull(self, session: Session, request: PullRequest) -> PullAnswer:
-        """Waits for news. TooManyPulls if it would be one too many."""
+        """Answer a pull, waiting for news. TooManyPulls if it would be one too many."""
         if self.pull_count >= self._settings.pulls_max:
             raise TooManyPulls(f"{self.pull_count} pulls are waiting, the limit")
         self.pull_count += 1
@@ -134,7 +134,7 @@ class _Pull:
             await self._wait(deadline)
 
     async def _wait(self, deadline: float) -> None:
-        """For the next flush of a partition that was asked for, or another topic, or the end of the time."""
+        """Wait for the next flush of a requested partition, a change of topics, or the timeout."""
         loop = asyncio.get_running_loop()
         woken: asyncio.Future[None] = loop.create_future()
 
@@ -167,7 +167,7 @@ class _Pull:
             return await asyncio.to_thread(self._reader.read, targets, wait=True)
 
     def _find(self, wanted: Wanted) -> Partition | Status:
-        """The partition, or why there is none."""
+        """The partition, or the status that says why there is none."""
         try:
             partition = self._broker.partitions.find(wanted.topic, wanted.partition)
             self._broker.access.check_topic(self._session, Operation.READ, partition.topic)

@@ -1,7 +1,7 @@
 """The pipe on a node's HTTP port: /pipe/topics and /pipe/records for children, /pipe/status and /pipe/reset for people.
 
-`/pipe/records` is plain ASGI: its bodies are binary, its answer goes out in pieces, and a child that has left is
-noticed while it is waited for.
+`/pipe/records` is plain ASGI: its bodies are binary, its answer goes out in pieces, and a child that disconnects
+is noticed during the wait.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Records:
         try:
             await asyncio.wait((pulling, leaving), return_when=asyncio.FIRST_COMPLETED)
             if not pulling.done():
-                return  # nobody wants it any more
+                return  # the child has disconnected
             answer = pulling.result()
         except TooManyPulls as error:
             await _refuse(send, HTTPStatus.SERVICE_UNAVAILABLE, str(error))
@@ -104,7 +104,7 @@ class Records:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """None if the child has left. WireError if it is too long."""
+    """The request's body; None if the child has disconnected. WireError if it is too long."""
     body = bytearray()
     while True:
         message = await receive()

@@ -1,4 +1,4 @@
-"""What is said of a pipe: on its status page, in the health report, on the metrics page."""
+"""The status of a pipe: for its status page, the health report and the metrics page."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _partition(index: int, one: Followed) -> dict[str, Any]:
 
 
 def connect_pipe(pipe: Pipe, server: PipeServer, metrics: BrokerMetrics, health: Health) -> None:
-    """What is read at a scrape, and what the health report says."""
+    """Add the pipe to the metrics page and to the health report."""
     metrics.add_probe(PipeProbe(pipe, server))
     health.add_detail("pipe", lambda: _detail(pipe))
     health.add_warning("pipe", lambda: _warning(pipe))
@@ -90,7 +90,9 @@ class PipeProbe:
         mirrors = pipe.keeper.mirrors()
         yield gauge("penstock_pipe_health", "0 HEALTHY, 1 DEGRADED, 2 UNHEALTHY", _state(pipe))
         yield gauge("penstock_pipe_lag_messages", "Offsets that only the parent has", pipe.follower.lag_messages)
-        yield gauge("penstock_pipe_lag_seconds", "Time since this node had all that its parent has", pipe.lag_ms / 1000)
+        yield gauge(
+            "penstock_pipe_lag_seconds", "Time since this node had everything that its parent has", pipe.lag_ms / 1000
+        )
         yield gauge("penstock_pipe_mirrors", "Topics that are mirrors", len(mirrors))
         yield gauge("penstock_pipe_diverged_topics", "Mirrors that have diverged", len(diverged(pipe)))
         yield counter("penstock_pipe_failures", "Attempts to follow the parent that failed", pipe.failure_count)
@@ -98,7 +100,7 @@ class PipeProbe:
         yield counter("penstock_pipe_missed_offsets", "Offsets in those gaps", counts.missed)
         yield counter("penstock_pipe_bytes", "Bytes of batches that were mirrored", counts.size_bytes)
         yield counter("penstock_pipe_messages", "Messages that were mirrored", counts.messages)
-        yield gauge("penstock_pipe_pulls", "Questions of children that are waiting", self._server.pull_count)
+        yield gauge("penstock_pipe_pulls", "Requests of children that are waiting", self._server.pull_count)
         yield counter("penstock_pipe_sent_bytes", "Bytes of batches that children were sent", self._server.sent_bytes)
 
 

@@ -1,4 +1,4 @@
-"""The two binary bodies of the pipe: what a child asks for, and what its parent answers (docs/formats/pipe.md).
+"""The two binary bodies of the pipe: a child's request and its parent's answer (docs/formats/pipe.md).
 
 Big-endian. Records are whole record batches as they lie in the parent's log; nothing here looks into them.
 """
@@ -27,7 +27,7 @@ REQUEST_BYTES_MAX = _REQUEST.size + PARTITIONS_MAX * _WANTED.size
 
 
 class WireError(ValueError):
-    """Bytes that are no body of the pipe; the message says why."""
+    """Bytes that are not a body of the pipe; the message says why."""
 
 
 class LastBatch(NamedTuple):
@@ -50,7 +50,7 @@ class Wanted(NamedTuple):
 
 
 class PullRequest(NamedTuple):
-    """Answered at once if a partition names its last batch; otherwise when there are news, or after `wait_ms`."""
+    """Answered at once if a partition names its last batch; otherwise when there is news, or after `wait_ms`."""
 
     topics_version: int
     wait_ms: int
@@ -69,7 +69,7 @@ class Status(IntEnum):
     UNAVAILABLE = 4
     """The parent cannot read it at the moment."""
     BEHIND = 5
-    """The parent, a child itself, has not come as far as the one who asks."""
+    """The parent, a child itself, is behind the child that asks."""
 
 
 class Pulled(NamedTuple):
@@ -102,7 +102,7 @@ def encode_request(request: PullRequest) -> bytes:
 def decode_request(body: Buffer) -> PullRequest:
     """WireError for anything that is not exactly one request within bounds."""
     if len(body) < _REQUEST.size:
-        raise WireError(f"{len(body)} bytes are no request")
+        raise WireError(f"{len(body)} bytes are not a request")
     magic, version, kind, _, topics_version, wait_ms, bytes_max, batches_max, count = _REQUEST.unpack_from(body)
     _check_head(magic, version, kind, REQUEST)
     if not 0 <= count <= PARTITIONS_MAX or len(body) != _REQUEST.size + count * _WANTED.size:
@@ -118,7 +118,7 @@ def decode_request(body: Buffer) -> PullRequest:
 
 
 def encode_answer(answer: PullAnswer) -> list[Buffer]:
-    """In pieces: records are not copied."""
+    """The answer in pieces: records are not copied."""
     pieces: list[Buffer] = [_ANSWER.pack(MAGIC, VERSION, ANSWER, 0, answer.topics_version, len(answer.partitions))]
     for topic, partition, status, log_start, high_watermark, records, reason in answer.partitions:
         text = reason.encode()[:REASON_BYTES_MAX]
@@ -134,7 +134,7 @@ def decode_answer(body: Buffer) -> PullAnswer:
     view = memoryview(body)
     size = len(view)
     if size < _ANSWER.size:
-        raise WireError(f"{size} bytes are no answer")
+        raise WireError(f"{size} bytes are not an answer")
     magic, version, kind, _, topics_version, count = _ANSWER.unpack_from(view)
     _check_head(magic, version, kind, ANSWER)
     pulled = []

@@ -1,1 +1,1 @@
-"""The registry: who the nodes are, who lives, and who is whose parent. `hierarchy` decides, the rest is around it."""
+"""The registry of nodes: which are live, and the parent of each. `hierarchy` decides, the rest serves and stores it."""

@@ -1,8 +1,8 @@
-"""The registry over HTTP, with OpenAPI: below /registry wherever it is mounted.
+"""The registry over HTTP, with OpenAPI: below /registry on any server that mounts it.
 
     POST   /registry/nodes                     a node registers; answers its topology
     GET    /registry/nodes/{nodeId}/topology   a node polls; 304 while If-None-Match still fits
-    GET    /registry/nodes                     everybody
+    GET    /registry/nodes                     all nodes
     GET    /registry/nodes/{nodeId}            one of them
     PUT    /registry/nodes/{nodeId}/parent     a parent by hand, or null: by the rules again
     DELETE /registry/nodes/{nodeId}            forget it
@@ -57,7 +57,7 @@ def registry_app(service: RegistryService, access: Access) -> FastAPI:
     app = WebApplication(
         title="Penstock registry",
         version=__version__,
-        description="Who the nodes of a hierarchy are, and who is whose parent.",
+        description="The nodes of a hierarchy and their parents.",
         responses=_problems(HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.SERVICE_UNAVAILABLE),
     )
     add_handlers(app)
@@ -92,7 +92,7 @@ class _Routes:
         )
 
     async def register(self, body: RegistrationBody, request: Request, response: Response) -> TopologyBody:
-        """A node says who it is, when it starts and after a 404."""
+        """Register a node, when it starts and after a 404."""
         url = body.url
         if url is None and body.http_port is not None and request.client is not None:
             host = f"[{request.client.host}]" if ":" in request.client.host else request.client.host
@@ -117,7 +117,7 @@ class _Routes:
         instance_id: Annotated[InstanceId | None, Query(alias="instanceId")] = None,
         if_none_match: Annotated[str | None, Header()] = None,
     ) -> Any:
-        """A node asks for its place, and shows that it lives."""
+        """Get a node's place; each poll also shows that the node is live."""
         told = await self._service.poll(node_id, instance_id)
         etag = self._etag(told)
         if if_none_match is not None and _matches(if_none_match, etag):
@@ -134,11 +134,11 @@ class _Routes:
         return self._body(self._service.hierarchy.find(node_id))
 
     async def set_parent(self, node_id: Named, body: ParentBody) -> NodeBody:
-        """By hand. The node learns of it at its next poll."""
+        """Set a parent by hand. The node learns of it at its next poll."""
         return self._body(await self._service.set_parent(node_id, body.parent_id))
 
     async def remove(self, node_id: Named) -> None:
-        """Forget a node. If it still lives, it registers again at its next poll."""
+        """Forget a node. If it is still live, it registers again at its next poll."""
         await self._service.remove(node_id)
 
     def _etag(self, told: Topology) -> str:

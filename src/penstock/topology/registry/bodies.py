@@ -1,4 +1,4 @@
-"""What goes over the registry's HTTP as JSON, with bounds on everything; there the names are nodeId, parentUrl, …"""
+"""JSON bodies of the registry's HTTP API, with bounds on everything; their names are nodeId, parentUrl, …"""
 
 from __future__ import annotations
 
@@ -23,23 +23,28 @@ def _upper(value: object) -> object:
 
 
 class _Body(BaseModel):
-    """An answer; a node of an older version leaves aside what it does not know."""
+    """An answer; a node of an older version ignores fields that it does not know."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 
 
 class _Question(_Body):
-    """A misspelt name is told to whoever asks."""
+    """A request; unknown names are refused, so that a misspelt one is noticed."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class RegistrationBody(_Question):
-    """A node that starts. Without `url`, `httpPort` and the address that the registry sees are its URL; without either
-    it is nobody's parent."""
+    """The registration of a node at its start.
+
+    Without `url`, `httpPort` and the address that the registry sees are its URL; without either it cannot
+    be a parent.
+    """
 
     node_id: NodeId
-    instance_id: InstanceId | None = Field(None, description="Kept by the node; tells two nodes of one id apart.")
+    instance_id: InstanceId | None = Field(
+        None, description="Kept by the node; tells two nodes with the same id apart."
+    )
     role: Annotated[Role, BeforeValidator(_upper)] | None = Field(
         None, description="Without one: as before, else by the name (local-001 is LOCAL), else LOCAL."
     )
@@ -48,13 +53,15 @@ class RegistrationBody(_Question):
     )
     http_port: Annotated[int, Field(ge=1, le=65_535)] | None = None
     site: Annotated[str, Field(pattern=SITE_PATTERN, max_length=256)] | None = Field(
-        None, description="Widest part first; who shares more of it comes first.", examples=["eu/berlin/shop-7"]
+        None,
+        description="Widest part first; candidates that share more of it are preferred.",
+        examples=["eu/berlin/shop-7"],
     )
     poll_interval_ms: Annotated[int, Field(ge=100, le=86_400_000)] = 30_000
 
 
 class TopologyBody(_Body):
-    """A node's place. `parents` are the other ones, to be tried in this order when the parent does not answer."""
+    """A node's place. `parents` are further parents, to be tried in this order when the parent does not answer."""
 
     node_id: str
     role: Role

@@ -1,7 +1,8 @@
-"""Who can be a parent, by role and site, each group in the order of a ring: made anew when somebody comes or goes.
+"""Candidates for parents by role and site, each group in the order of a ring; rebuilt when a node comes or goes.
 
-A group has everybody whose site begins with the same parts; the one of no parts has all. On a ring each child begins
-at a place of its own, so that the children of one parent have different ones to fall back on, and always the same.
+A group has all nodes whose site begins with the same parts; the one of no parts has every node. On a ring each child
+begins at a place of its own, so that the children of one parent have different ones to fall back on, and always the
+same.
 """
 
 from __future__ import annotations
@@ -43,11 +44,11 @@ class Candidates:
         self.changed(member.role)
 
     def changed(self, role: Role) -> None:
-        """Somebody of this role is live or silent now, or has another URL or site."""
+        """Drop the rings of a role: one of its nodes went live or silent, or has another URL or site."""
         self._groups.pop(role, None)
 
     def near(self, member: Member, role: Role) -> Iterator[Ring]:
-        """Those of a role that can be parents: who shares the longest part of the site first, everybody last."""
+        """The groups of a role that can be parents: the longest shared part of the site first, all nodes last."""
         groups = self._groups.get(role)
         if groups is None:
             groups = self._groups[role] = _grouped(self._by_role[role])

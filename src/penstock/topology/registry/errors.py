@@ -1,4 +1,4 @@
-"""What the registry refuses, in words for whoever asked; the HTTP side gives each its status."""
+"""Refusals of the registry, with messages for the user; the HTTP side gives each its status."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 class Refusal(Exception):
-    """Nothing was changed."""
+    """A refused request; nothing was changed."""
 
 
 class UnknownNode(Refusal):

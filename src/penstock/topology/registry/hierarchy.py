@@ -1,19 +1,19 @@
-"""Who is whose parent. A core without I/O: it is given `now_ms` and every message, and keeps the answer.
+"""The choice of every node's parent. A core without I/O: it takes `now_ms` and every message, and keeps the result.
 
 Rules, for a node without a parent set by hand:
 
 1. Candidates are live nodes with an HTTP port, of a role above, that are not below the node itself; `roster` has
    the order among them.
-2. What a node has it keeps. Reasons for another parent: the parent has missed `missed_polls` polls, was removed or is
-   no candidate any more; or a nearer role above has a candidate, as when an L3 starts below an L2.
+2. A node keeps its parent. Reasons for another one: the parent has missed `missed_polls` polls, was removed or is
+   not a candidate any more; or a nearer role above has a candidate, as when an L3 starts below an L2.
 3. A node that was away keeps its role, id and version. It gets children that have a parent only after it has polled
    for a while (`Member.settled`), so that one that comes and goes does not take others along.
 
-A parent set by hand wins while it lives; meanwhile the rules help out. The parents in force and those set by hand
+A parent set by hand wins while it is live; while it is not, the rules apply. The parents in force and those set by hand
 together never form a cycle.
 
-Versions come from one counter and are given out when an answer differs from the last one to that node. `changes` says
-what is to be stored; nothing may be answered before it is.
+Versions come from one counter and are given out when an answer differs from the last one to that node. `changes` has
+the changes to store; nothing may be answered before they are stored.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NODES_MAX = 10_000
 
 
 class Changes(NamedTuple):
-    """What is to be stored: members as they are now, ids that are gone, and the last version given out."""
+    """Changes to store: members as they are now, ids that are gone, and the last version given out."""
 
     members: list[Member]
     removed: list[str]
@@ -46,12 +46,12 @@ class Hierarchy:
     def __init__(self, *, missed_polls: int = MISSED_POLLS, nodes_max: int = NODES_MAX) -> None:
         self.version = 0
         self.reparented = 0
-        """How often a node that had a parent was given another."""
+        """Number of times that a node with a parent was given another."""
         self._roster = Roster()
         self._missed_polls = missed_polls
         self._nodes_max = nodes_max
         self._changes = [0] * len(Role)  # by level: rises with whatever may change an answer to a node of that level
-        self._restless = True  # something has changed since `advance` last looked at everybody's parent
+        self._restless = True  # something has changed since `advance` last checked all parents
         self._dirty: set[str] = set()
         self._removed: set[str] = set()
         self._advanced_ms: int | None = None
@@ -68,14 +68,14 @@ class Hierarchy:
         return self._roster.children(node_id)
 
     def load(self, members: Iterable[Member], version: int, now_ms: int) -> None:
-        """What was stored. Nobody could poll while the registry was down, so everybody's time begins now."""
+        """Load the stored members. No node could poll while the registry was down, so all of them count as seen now."""
         self.version = version
         for member in members:
             member.last_poll_ms = now_ms
             self._roster.add(member)
 
     def changes(self) -> Changes | None:
-        """What has changed since the last call; None if nothing has."""
+        """The changes since the last call; None if there are none."""
         if not self._dirty and not self._removed:
             return None
         changed = [self.members[node_id] for node_id in sorted(self._dirty)]
@@ -84,14 +84,14 @@ class Hierarchy:
         return taken
 
     def put_back(self, changes: Changes) -> None:
-        """They could not be stored: the next `changes` have them, too."""
+        """Take back changes that could not be stored: the next `changes` have them, too."""
         self._dirty |= {member.node_id for member in changes.members} & self.members.keys()
         self._removed |= set(changes.removed) - self.members.keys()
 
-    # ---------------------------------------------------------------------------------------------- what nodes ask
+    # ------------------------------------------------------------------------------------------- requests of nodes
 
     def register(self, registration: Registration, now_ms: int) -> Topology:
-        """A new node, or one that has started again: its role stays unless it asks for another."""
+        """Register a new node, or one that has restarted: its role stays unless it asks for another."""
         member = self.members.get(registration.node_id)
         if member is None:
             if len(self.members) >= self._nodes_max:
@@ -115,7 +115,7 @@ class Hierarchy:
         return self._answer(member, now_ms)
 
     def _check_instance(self, member: Member, instance_id: str | None, now_ms: int) -> None:
-        """A node that is gone may be replaced by one of its name, a node that lives may not."""
+        """Refuse a second node with the id of a live one; a node that is gone may be replaced."""
         if instance_id is None or member.instance_id in (None, instance_id):
             return
         self._lapse_if_silent(member, now_ms)
@@ -151,10 +151,10 @@ class Hierarchy:
             fallbacks=tuple(other.url for other in self._roster.fallbacks(member) if other.url is not None),
         )
 
-    # ------------------------------------------------------------------------------------- what time and people do
+    # ----------------------------------------------------------------------------------- timeouts, changes by hand
 
     def advance(self, now_ms: int) -> None:
-        """Note who has gone silent, and see to it that the others have parents. More often than anybody polls."""
+        """Note nodes that have gone silent, and give parents to the others. Called more often than any node polls."""
         stopped_ms = now_ms - (self._advanced_ms if self._advanced_ms is not None else now_ms)
         self._advanced_ms = now_ms
         for member in self.members.values():
@@ -162,7 +162,7 @@ class Hierarchy:
             if stopped_ms > member.poll_interval_ms:
                 member.last_poll_ms = min(now_ms, member.last_poll_ms + stopped_ms)
             self._lapse_if_silent(member, now_ms)
-        for _ in Role:  # what one gets may be a reason for those below it
+        for _ in Role:  # a new parent here may be a reason for one further down
             if not self._restless:
                 break
             self._restless = False
@@ -171,7 +171,7 @@ class Hierarchy:
                     self._mind_parent(self.members[node_id])
 
     def set_parent(self, node_id: str, parent_id: str | None) -> None:
-        """By hand; None gives the node back to the rules."""
+        """Set a parent by hand; None gives the node back to the rules."""
         member = self.find(node_id)
         if parent_id is not None:
             self._check_parent(member, self.find(parent_id))
@@ -189,7 +189,7 @@ class Hierarchy:
             raise Cycle([member.node_id, *path])
 
     def remove(self, node_id: str) -> None:
-        """Forget a node. Its children get other parents; if it still lives, it registers again."""
+        """Forget a node. Its children get other parents; if it is still live, it registers again."""
         self._roster.remove(self.find(node_id))
         self._dirty.discard(node_id)
         self._removed.add(node_id)
@@ -229,7 +229,7 @@ class Hierarchy:
             self._attach(member, None)
 
     def _changed(self, member: Member) -> None:
-        """For itself, and as a candidate for everybody below its level."""
+        """Note a change of a node, for itself and as a candidate for all nodes below its level."""
         self._dirty.add(member.node_id)
         self._restless = True
         self._roster.changed(member)
@@ -258,7 +258,7 @@ class Hierarchy:
             self._attach(member, next(self._roster.candidates(member), None))
         elif not has_live_one:
             other = next(self._roster.candidates(member), None)
-            # Without another one it stays where it is: perhaps it is only the registry that does not hear the parent.
+            # Without another one it stays where it is: perhaps only the registry misses the parent's polls.
             self._attach(member, other or (current if current.url is not None else None))
         elif current is not pinned and self._roster.has_nearer(member, current):
             self._attach(member, next(self._roster.candidates(member, settled_only=True)))
@@ -274,7 +274,7 @@ class Hierarchy:
         member.told_at = -1
 
     def _pin(self, member: Member, parent_id: str | None) -> None:
-        """Who is below whom changes in ways that roles do not tell: everybody's answer is made anew."""
+        """Set or remove a parent by hand. It may be of any role, so the answers to all nodes are built again."""
         self._roster.pin(member, parent_id)
         self._dirty.add(member.node_id)
         self._all_changed()

@@ -1,6 +1,6 @@
-"""One node as the registry knows it: what it said of itself, what was decided for it, and how well it polls.
+"""One node as the registry knows it: its registration, the decisions about it, and how regularly it polls.
 
-`Registration` is what a node says; `Member` is mutable and owned by the `Hierarchy`. Times are those of a clock that
+`Registration` comes from the node; `Member` is mutable and owned by the `Hierarchy`. Times are those of a clock that
 never goes back and are not stored: a registry that starts again counts missed polls from its start.
 """
 
@@ -13,17 +13,17 @@ from penstock.model.role import Role
 from penstock.topology.model import Topology
 
 SETTLING_POLLS = 3
-"""A node that was away is trusted again after so many polls in a row, twice as many after every further time."""
+"""Polls in a row after which a node that was away is trusted again; twice as many after every further time."""
 SETTLING_DOUBLINGS_MAX = 5
 FORGIVEN_POLLS = 200
-"""After so many polls in a row the times it was away are forgotten."""
+"""Polls in a row after which the times it was away are forgotten."""
 LATE = 0.25
 """A poll counts as missed when it is late by this part of the interval: polls are not sent to the millisecond."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
-    """What a node says of itself. `instance_id` tells two nodes of one id apart, None if it does not say."""
+    """A node's registration. `instance_id` tells two nodes with the same id apart; None if it was not sent."""
 
     node_id: str
     instance_id: str | None = None
@@ -47,21 +47,21 @@ class Member:
     """Id of the parent that was set by hand; `parent` is another one only while that one is away."""
     live: bool = True
     lapses: int = 0
-    """How often it went away since it was last forgiven."""
+    """Number of times it went away since those were last forgotten."""
     polls: int = 0
     """Polls in a row since it came, or came back."""
     last_poll_ms: int = 0
     told: Topology | None = None
     """The last answer, which has the version."""
     told_at: int = -1
-    """The change above it that `told` has taken in; -1: it has to be made anew."""
+    """The change above it that `told` has taken in; -1: it has to be built again."""
     site_parts: tuple[str, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         self.site_parts = tuple(self.site.split("/")) if self.site else ()
 
     def take(self, registration: Registration) -> None:
-        """What the node says of itself, but for its role."""
+        """Take a registration, except for its role."""
         self.instance_id = registration.instance_id
         self.url = registration.url
         self.site = registration.site
@@ -84,7 +84,7 @@ class Member:
 
 
 def role_by_name(node_id: str) -> Role:
-    """local-001 is LOCAL, l2_berlin is L2; what begins with no role is LOCAL."""
+    """local-001 is LOCAL, l2_berlin is L2; a name that begins with no role is LOCAL."""
     first = re.split(r"[-_.]", node_id, maxsplit=1)[0].upper()
     bare = re.sub(r"\d+$", "", first)
     for name in (first, bare):

@@ -1,4 +1,4 @@
-"""What the registry measures, for a metrics page."""
+"""Metrics of the registry."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RegistryProbe:
         yield gauge("penstock_registry_version", "The last version given out", self._service.hierarchy.version)
         yield labelled_counter(
             "penstock_registry_requests",
-            "What was asked of the registry, and how it ended",
+            "Requests to the registry, by kind and outcome",
             ["what", "result"],
             ((list(labels), count) for labels, count in sorted(self._service.requests.items())),
         )

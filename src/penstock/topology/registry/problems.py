@@ -1,4 +1,4 @@
-"""Whatever goes wrong over HTTP, as problem+json; and a limit on bodies before anybody reads them."""
+"""Errors over HTTP as problem+json, and a limit on bodies before they are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everybody the registry knows, and who of them can be the parent of whom. No decisions: those are `hierarchy`'s.
+"""All nodes that the registry knows, and the possible parents of each. The decisions are made in `hierarchy`.
 
 The order among candidates is here: the nearest role above; there, the longest shared site; there, the fewest
 children; then by id. With thousands of nodes this is asked at every poll after a change, so what is below a node and
@@ -54,7 +54,7 @@ class Roster:
         self._candidates.add(member)
 
     def changed(self, member: Member) -> None:
-        """It is live or silent now, or says something else of itself."""
+        """Note that a node went live or silent, or registered with other values."""
         self._candidates.changed(member.role)
 
     def attach(self, member: Member, parent_id: str | None) -> None:
@@ -74,12 +74,12 @@ class Roster:
         return self._children[node_id]
 
     def count_child(self, member: Member, more: int) -> None:
-        """The parent has so many live children more: 1, 0 or -1."""
+        """Change the parent's number of live children by 1, 0 or -1."""
         if member.parent is not None:
             self._children[member.parent] += more
 
     def followers(self, node_id: str) -> list[Member]:
-        """Those whose parent it is, in force or by hand."""
+        """Children of a node, in force or set by hand."""
         return [self.members[follower] for follower in sorted(self._below.get(node_id, ()))]
 
     def _link(self, member: Member) -> None:
@@ -138,7 +138,7 @@ class Roster:
         return chosen
 
     def _all_below(self, member: Member) -> set[str | None]:
-        """Whom a parent of this node must not be: its children and theirs, parents set by hand included."""
+        """The nodes that cannot be a parent of this one: its children and theirs, parents set by hand included."""
         found: set[str | None] = set()
         waiting = [member.node_id]
         while waiting:
@@ -148,8 +148,8 @@ class Roster:
         return found
 
     def path_up(self, start: Member, goal: str) -> list[str] | None:
-        """The ids from `start` upwards to `goal`, over parents in force and those set by hand; None if no way leads
-        there.
+        """The ids from `start` upwards to `goal`, over parents in force and those set by hand; None if there is
+        no path.
         """
         paths = [[start.node_id]]
         seen = {start.node_id}

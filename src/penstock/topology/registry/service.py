@@ -1,7 +1,7 @@
 """The hierarchy with its clock and its disk: one question at a time, and no answer before it is stored.
 
-If storing fails, whoever asked is told to try again later, and what was not stored is stored with whatever comes
-next: nobody is answered before.
+If storing fails, the client is told to try again later, and the changes are stored with the next ones: no request
+is answered before.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ TICK_MS_MAX = 1_000
 
 
 class NotStored(Exception):
-    """The disk refused; what was asked for holds when it takes it again."""
+    """The disk refused to store a change; the change takes effect when storing succeeds."""
 
 
 class RegistryService:
-    """Owns the hierarchy, which others look at. `requests` counts by what was asked and how it ended."""
+    """Owner of the hierarchy, which others may read. `requests` counts by kind and outcome."""
 
     def __init__(
         self, store: RegistryStore, clock: Clock, *, missed_polls: int = MISSED_POLLS, nodes_max: int = NODES_MAX
@@ -39,7 +39,7 @@ class RegistryService:
         self.registry_id = store.registry_id
         self.requests: Counter[tuple[str, str]] = Counter()
         self.problem: str | None = None
-        """Why the last change was not stored, while that is so."""
+        """Reason why the last change was not stored, while it is not."""
         self._store = store
         self._clock = clock
         self.hierarchy = Hierarchy(missed_polls=missed_polls, nodes_max=nodes_max)
@@ -102,7 +102,7 @@ class RegistryService:
         if changes is None:
             return
         saving = asyncio.get_running_loop().run_in_executor(self._disk, self._store.save, changes)
-        await asyncio.wait([saving])  # even if whoever asked goes away: the turn ends when the disk has answered
+        await asyncio.wait([saving])  # even if the client disconnects: the turn ends when the disk has answered
         error = saving.exception()
         self.problem = str(error) if error is not None else None
         if error is not None:
@@ -134,6 +134,6 @@ class RegistryService:
         await self._save()
 
     def _tick_ms(self) -> float:
-        """Well below the shortest interval at which a node polls."""
+        """Pause between two checks, well below the shortest interval at which a node polls."""
         intervals = (member.poll_interval_ms / 4 for member in self.hierarchy.members.values())
         return min(TICK_MS_MAX, min(intervals, default=TICK_MS_MAX))

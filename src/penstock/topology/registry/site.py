@@ -30,7 +30,7 @@ def registry_site(service: RegistryService, access: Access) -> Starlette:
     metrics.register(_Families(RegistryProbe(service)))
 
     async def health(request: Request) -> Response:
-        """The status for everybody, the details for sessions that may describe the cluster."""
+        """The status for every session, the details for those that may describe the cluster."""
         members = service.hierarchy.members.values()
         body: dict[str, object] = {"status": "ready" if service.problem is None else "not ready"}
         if access.allows_cluster(session_of(request), Operation.DESCRIBE):
@@ -68,7 +68,7 @@ async def _not_here(request: Request, error: Exception) -> Response:
 
 
 class _Families(Collector):
-    """prometheus-client's way in."""
+    """Collector interface of prometheus-client."""
 
     def __init__(self, probe: RegistryProbe) -> None:
         self._probe = probe

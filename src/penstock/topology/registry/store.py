@@ -47,7 +47,7 @@ _COLUMNS = "node_id, role, instance_id, url, site, poll_interval_ms, parent, pin
 
 
 class RegistryStore:
-    """The one owner of registry.db. What is wrong with the directory is a DataDirectoryError with its remedy."""
+    """The one owner of registry.db. A problem with the directory is a DataDirectoryError that names the remedy."""
 
     def __init__(self, directory: Path) -> None:
         files = RealFiles()
