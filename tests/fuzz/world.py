@@ -21,6 +21,7 @@ from penstock.model.batch import crc_matches, iter_headers
 from penstock.node import node
 from penstock.node.node import Node
 from penstock.node.storage import Storage
+from penstock.security.access import Access
 from penstock.storage.memory.engine import MemoryEngine
 from penstock.storage.memory.log import MemoryLog
 from penstock.storage.metadata.store import MetadataStore
@@ -81,6 +82,7 @@ class World:
             [(TopicRow(name, topic_id, 2, False, 1), configs) for name, (topic_id, configs) in TOPICS.items()]
         )
         owner = Node.__new__(Node)  # only to build the broker as a node does; it never starts
+        owner.access = Access()
         owner.settings, owner.metrics = SETTINGS, _metrics
         self._stack = owner._stack = AsyncExitStack()
         clock = LoopClock(self.loop)

@@ -1,92 +1,117 @@
-"""The sending half of a connection: its answers, in the order of the requests, and how much of them is not read.
+"""The replies of a connection, sent in the order of the requests, and how much of them the client has not read.
 
-An answer that is ready leaves when those before it have left, in one write with those that become ready together with
-it. One that lies in a file is passed to the socket bit by bit, and the others wait behind it.
+A reply that is ready leaves when those before it have left, in one write with those that become ready together with it.
+One that lies in a file is passed to the socket bit by bit, and the others wait behind it.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from typing import Final, Protocol
 
-from penstock.net.endpoint import Peer
 from penstock.net.file_sender import FileSender, Part, can_send_files, is_plain
-from penstock.net.reply import SILENCE, Buffers, Reply
+from penstock.net.reply import SILENCE, Reply
 from penstock.net.shared import Shared
 from penstock.protocol.kafka.primitives import INT32
 
-JOINED_BYTES_MAX = 4096  # below, one copy is cheaper than the system's work with many buffers
+JOINED_BYTES_MAX: Final = 4096
+"""Below, one copy is cheaper than the system's work with many buffers."""
 
 
-class AnswerLine(asyncio.BufferedProtocol):
-    """What `Connection` is to those who answer. The fields belong to `Connection`."""
+class AnswerOwner(Protocol):
+    """The connection whose replies these are."""
 
-    __slots__ = (
-        "_busy", "_closing", "_last_answer_bytes", "_queue", "_ready", "_sender", "_shared", "_slots", "_transport",
-        "_unread_bytes", "_unread_held", "last_active", "peer",
-    )  # fmt: skip
+    def answers_sent(self) -> None:
+        """Replies have left, so there is room for further requests."""
+        ...
 
-    _busy: bool
-    _closing: bool
-    _last_answer_bytes: int
-    _queue: deque[bytearray]
-    _ready: bool
-    _sender: FileSender | None
-    _shared: Shared
-    _slots: deque[Reply]
-    _transport: asyncio.Transport
-    _unread_bytes: int
-    _unread_held: int
-    last_active: float
-    peer: Peer
+    def answers_read(self) -> None:
+        """The client has taken some of what was sent."""
+        ...
 
-    def _work_off(self) -> None:
-        """Serve what was queued behind a request that is answered now."""
-        raise NotImplementedError
+    def answers_unread(self) -> None:
+        """The client does not read: more is unread than a connection may have."""
+        ...
 
-    def _adjust_reading(self) -> None:
-        """Read from the socket only while there is room for what would arrive."""
-        raise NotImplementedError
+    def close(self, reason: str | None = None) -> None: ...
 
-    def close(self, reason: str | None = None) -> None:
-        """End the connection; a reason is logged in one line."""
-        raise NotImplementedError
+
+class AnswerLine:
+    """Implements `net.outbox.Sender`."""
+
+    __slots__ = ("_is_open", "_last_answer_bytes", "_owner", "_ready", "_replies", "_sender", "_shared", "_transport",
+                 "_unread_held", "last_read", "unread_bytes")  # fmt: skip
+
+    def __init__(self, transport: asyncio.Transport, shared: Shared, owner: AnswerOwner) -> None:
+        self._transport = transport
+        self._shared = shared
+        self._owner = owner
+        self._replies: deque[Reply] = deque()  # not sent yet, oldest first
+        self._sender: FileSender | None = None  # replies wait behind what it sends
+        self._ready = False  # in the outbox
+        self._is_open = True
+        self._last_answer_bytes = 0
+        self._unread_held = 0  # the memory of what is unread
+        self.unread_bytes = 0
+        self.last_read = 0.0
+        """When the client last took some of what was sent."""
+
+    def __len__(self) -> int:
+        """Replies that are not sent yet."""
+        return len(self._replies)
+
+    def takes_at_once(self, reply: Reply) -> bool:
+        """Whether a reply that is ready leaves now: nothing is before it, and nothing is to be gathered with it."""
+        if reply.body is SILENCE:
+            return True
+        return not (self._replies or self._sender is not None or reply.gathers or reply.body is None)
+
+    def send(self, reply: Reply) -> None:
+        """Send a reply that leaves at once."""
+        header, body = reply.header, reply.body
+        if body is not None and body is not SILENCE:
+            self._write([INT32.pack(len(header) + sum(map(len, body))) + header, *body])
+
+    def put(self, reply: Reply) -> None:
+        """Send a reply when it is ready and those before it have left."""
+        self._replies.append(reply)
+        if reply.done:
+            self._completed()
+        else:
+            reply.listen(self._completed)
 
     def _completed(self) -> None:
-        """An answer is ready; with it go those that are completed together with it."""
-        if not self._ready and self._slots and self._slots[0].done:
+        """A reply is ready; with it go those that are completed together with it."""
+        if not self._ready and self._replies and self._replies[0].done:
             self._ready = True
             self._shared.outbox.put(self)
 
     def send_ready(self) -> None:
-        """Send the answers at the head of the line that are ready."""
+        """Send the replies at the head of the line that are ready."""
         self._ready = False
         if self._sender is not None:
             return  # `_sent_some` comes back to them
-        slots = self._slots
+        replies = self._replies
         service = self._shared.service
         now = self._shared.clock()
         parts: list[Part] = []
-        while slots and slots[0].done:
-            reply = slots.popleft()
+        while replies and replies[0].done:
+            reply = replies.popleft()
             body = reply.body
             if body is None:
                 self._write(parts)
-                self.close("a request that expects no answer failed")
+                self._owner.close("a request that expects no answer failed")
                 return
             if body is not SILENCE:
                 parts.append(INT32.pack(len(reply.header) + sum(map(len, body))) + reply.header)
                 parts += body
             service.answered(reply.api_key, now - reply.started)
         self._write(parts)
-        if self._queue and not self._busy:
-            self._work_off()
-
-    def _send(self, header: bytes, body: Buffers) -> None:
-        self._write([INT32.pack(len(header) + sum(map(len, body))) + header, *body])
+        self._owner.answers_sent()
 
     def _write(self, parts: list[Part]) -> None:
-        if self._closing or not parts:
+        if not self._is_open or not parts:
             return
         size = self._last_answer_bytes = sum(map(len, parts))
         if size <= JOINED_BYTES_MAX and is_plain(parts):
@@ -96,7 +121,7 @@ class AnswerLine(asyncio.BufferedProtocol):
         elif not can_send_files(self._transport):
             self._write_from_memory(parts)
         else:
-            self._sender = FileSender(self._transport, parts, self._sent_some, self.close)
+            self._sender = FileSender(self._transport, parts, self._sent_some, self._owner.close)
             self._sender.send()
             if not self._sender.unsent:
                 self._sender = None
@@ -104,35 +129,44 @@ class AnswerLine(asyncio.BufferedProtocol):
 
     def _write_from_memory(self, parts: list[Part]) -> None:
         try:
-            self._transport.writelines(
-                [part if isinstance(part, bytes | bytearray | memoryview) else part.read() for part in parts]
-            )
+            plain = [part if isinstance(part, bytes | bytearray | memoryview) else part.read() for part in parts]
         except OSError as error:
-            self.close(f"records could not be sent: {error}")
+            self._owner.close(f"records could not be sent: {error}")
+            return
+        self._transport.writelines(plain)
 
     def _sent_some(self) -> None:
-        """Of an answer that lies in a file; when it is through, those behind it have their turn."""
-        if self._closing:
+        """Go on with the replies behind an answer that lies in a file, when it is through."""
+        if not self._is_open:
             return
         if self._sender is not None and not self._sender.unsent:
             self._sender = None
             self._completed()
         self._note_unread()
-        self._work_off()
+        self._owner.answers_read()
+
+    def drained(self) -> None:
+        """The transport has passed on all that it had."""
+        if self._sender is not None:
+            self._sender.send()
+            self._sent_some()
+        else:
+            self._note_unread()
+            self._owner.answers_read()
 
     def _note_unread(self) -> None:
         unread = self._transport.get_write_buffer_size()
         if self._sender is not None:
             unread += self._sender.unsent
-        if unread != self._unread_bytes:
-            if unread < self._unread_bytes:
-                self.last_active = self._shared.clock()
-            self._unread_bytes = unread
+        if unread != self.unread_bytes:
+            if unread < self.unread_bytes:
+                self.last_read = self._shared.clock()
+            self.unread_bytes = unread
             held = self._memory_of(unread)
             change, self._unread_held = held - self._unread_held, held
             self._shared.flow.change(change)
             if unread > self._shared.limits.unread_bytes_max:
-                self._adjust_reading()
+                self._owner.answers_unread()
 
     def _memory_of(self, unread: int) -> int:
         """An answer takes its memory until the last byte of it is sent; answers are taken to be alike in size."""
@@ -141,12 +175,18 @@ class AnswerLine(asyncio.BufferedProtocol):
         last = self._last_answer_bytes
         return last if unread <= last else unread + last
 
-    @property
-    def answered(self) -> bool:
-        """Every request that has arrived whole is answered, if perhaps not read by the client."""
-        return not (self._slots or self._queue or self._busy)
+    def close(self) -> None:
+        """Send nothing more: the connection closes."""
+        self._is_open = False
+        if self._sender is not None:
+            self._sender.stop()
 
-    @property
-    def unread(self) -> bool:
-        """The client has still to take what it asked for."""
-        return self._unread_bytes > 0
+    def release(self) -> None:
+        """The client has gone: nothing is waited for on its behalf, and the memory is given back."""
+        self.close()
+        for reply in self._replies:
+            reply.abandon()
+        self._replies.clear()
+        held, self._unread_held = self._unread_held, 0
+        self.unread_bytes = 0
+        self._shared.flow.change(-held)

@@ -1,43 +1,65 @@
 """Whether a connection is read from: only while there is room for what would arrive, and its client is not muted.
 
-What is not read stays with the client: TCP carries the pressure back.
+Bytes that are not read stay with the client: TCP carries the pressure back.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from penstock.net.answer_line import AnswerLine
-from penstock.net.incoming import IncomingFrame
+from penstock.net.frame_splitter import FrameSplitter
 from penstock.net.mute import Mute
+from penstock.net.request_queue import RequestQueue
+from penstock.net.shared import Shared
 
 
-class ReadingGate(AnswerLine):
-    """What `Connection` is to those who hold it up. The fields belong to `Connection`."""
+class ReadingGate:
+    """Pauses and resumes a transport. `on_unmuted` is called when the client may be served again."""
 
-    __slots__ = ("_incoming", "_mute", "_paused", "_queued_bytes", "_stopped")
+    __slots__ = ("_answers", "_is_open", "_mute", "_on_unmuted", "_paused", "_queue", "_shared", "_splitter",
+                 "_transport")  # fmt: skip
 
-    _incoming: IncomingFrame | None
-    _mute: Mute | None
-    _paused: bool
-    _queued_bytes: int
-    _stopped: bool
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        shared: Shared,
+        splitter: FrameSplitter,
+        queue: RequestQueue,
+        answers: AnswerLine,
+        on_unmuted: Callable[[], None],
+    ) -> None:
+        self._transport = transport
+        self._shared = shared
+        self._splitter = splitter
+        self._queue = queue
+        self._answers = answers
+        self._on_unmuted = on_unmuted
+        self._mute: Mute | None = None
+        self._paused = False
+        self._is_open = True  # until the connection closes or the node stops
 
-    def _adjust_reading(self) -> None:
+    @property
+    def muted(self) -> bool:
+        return self._mute is not None
+
+    def adjust(self) -> None:
         """Read from the socket only while there is room for what would arrive."""
-        if self._closing or self._stopped:
+        if not self._is_open:
             return
-        limits = self._shared.limits
+        limits, flow = self._shared.limits, self._shared.flow
+        queue, unread = self._queue, self._answers.unread_bytes
         full = (
-            self._waits_for_room
-            or self._mute is not None
-            or self._queued_bytes > limits.queued_bytes_max
-            or len(self._queue) >= limits.in_flight_max
-            or self._unread_bytes > limits.unread_bytes_max
+            self._mute is not None
+            or queue.held_bytes > limits.queued_bytes_max
+            or len(queue) >= limits.in_flight_max
+            or unread > limits.unread_bytes_max
+            or self._splitter.waits_for_room
         )
-        if not full and self._shared.flow.exhausted and (self._queue or self._unread_bytes):
+        if not full and flow.exhausted and (queue or unread):
             full = True
-            self._shared.flow.wait_for_room(self._adjust_reading)
+            flow.wait_for_room(self.adjust)
         if full and not self._paused:
             self._paused = True
             self._transport.pause_reading()
@@ -52,20 +74,19 @@ class ReadingGate(AnswerLine):
         else:
             self._begin_mute(seconds, self._unmute)
 
-    def refuse(self, seconds: float) -> None:
-        """Close it after a while without having read anything."""
-        self._begin_mute(seconds, self.close)
+    def refuse(self, seconds: float, close: Callable[[], None]) -> None:
+        """Read nothing, and close after a while."""
+        self._begin_mute(seconds, close)
 
     def _begin_mute(self, seconds: float, on_end: Callable[[], None]) -> None:
-        if not self._closing and not self._stopped:
+        if self._is_open:
             self._mute = Mute(self._transport, seconds, on_end)
             self._shared.muted += 1
-            self._adjust_reading()
+            self.adjust()
 
     def _unmute(self) -> None:
         self._end_mute()
-        self.last_active = self._shared.clock()
-        self._work_off()
+        self._on_unmuted()
 
     def _end_mute(self) -> None:
         if self._mute is not None:
@@ -73,25 +94,20 @@ class ReadingGate(AnswerLine):
             self._mute = None
             self._shared.muted -= 1
 
-    @property
-    def muted(self) -> bool:
-        return self._mute is not None
-
-    @property
-    def _waits_for_room(self) -> bool:
-        return self._incoming is not None and self._incoming.waits_for_room
-
-    def stalled_since(self, moment: float) -> bool:
-        """It has begun a request and sent no byte of it since; not for want of room on our side, nor muted by us."""
-        return (
-            self._incoming is not None and not self._waits_for_room and self._mute is None and self.last_active < moment
-        )
-
-    def stop_reading(self) -> None:
-        """Shutdown: what has been read is answered, nothing more is taken."""
-        self._stopped = True
-        if not self._closing and not self._paused:
+    def stop(self) -> None:
+        """The node stops: requests that were read are answered, no more are taken."""
+        if self._is_open and not self._paused:
             self._paused = True
             self._transport.pause_reading()
+        self._is_open = False
         if self._mute is not None:
             self._unmute()
+
+    def close(self) -> None:
+        """The connection closes: the transport is not touched any more."""
+        self._is_open = False
+
+    def release(self) -> None:
+        """The connection has ended."""
+        self._is_open = False
+        self._end_mute()

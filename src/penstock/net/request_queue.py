@@ -1,0 +1,43 @@
+"""Requests that have arrived whole and wait for an earlier one of their connection."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from penstock.net.flow_control import FlowControl
+
+OVERHEAD_BYTES: Final = 100
+"""Memory of a waiting request besides its bytes."""
+
+
+class RequestQueue:
+    """Counts the memory of its requests, for the connection and for all of them together."""
+
+    __slots__ = ("_flow", "_frames", "held_bytes")
+
+    def __init__(self, flow: FlowControl) -> None:
+        self._flow = flow
+        self._frames: deque[bytearray] = deque()
+        self.held_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def put(self, frame: memoryview) -> None:
+        """Keep a copy: the memory of the frame is reused."""
+        self._frames.append(bytearray(frame))
+        self._change(len(frame) + OVERHEAD_BYTES)
+
+    def take(self) -> memoryview:
+        frame = self._frames.popleft()
+        self._change(-len(frame) - OVERHEAD_BYTES)
+        return memoryview(frame)
+
+    def clear(self) -> None:
+        self._frames.clear()
+        self._change(-self.held_bytes)
+
+    def _change(self, delta: int) -> None:
+        self.held_bytes += delta
+        self._flow.change(delta)
