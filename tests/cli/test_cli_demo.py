@@ -21,7 +21,7 @@ def test_the_demo_speaks_json(alone: CommandLine) -> None:
 
 def test_without_java_the_broker_is_shown_and_the_rest_explained(alone: CommandLine, tmp_path: Path) -> None:
     shown = alone("demo", "--messages", 50, JAVA_HOME=str(tmp_path))
-    assert "The pipeline on Spark is left out" in shown.out
+    assert "The pipeline on Spark was skipped" in shown.out
     assert "apt-get install openjdk-17-jre-headless" in shown.out
     assert "Where to go next" in shown.out
 

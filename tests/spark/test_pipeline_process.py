@@ -100,7 +100,7 @@ def test_ctrl_c_and_kill_leave_nothing_running(fresh: Project, client: RawClient
     for number, code in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):
         process = started(fresh)
         try:
-            until_line(process, "everything that Spark says")
+            until_line(process, "the log of Spark is")
             wait_until(lambda: psutil.Process(process.pid).children(), what="Spark starts")  # noqa: B023
             children = psutil.Process(process.pid).children(recursive=True)
             os.kill(process.pid, number)
