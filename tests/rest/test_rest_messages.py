@@ -160,7 +160,7 @@ def test_after_records_are_deleted(rest: Rest, client: RawClient) -> None:
         ("offset=x", "INVALID_REQUEST", "offset: should be a valid integer"),
         ("offset=99999999999999999999", "INVALID_REQUEST", "offset"),
         ("offset=0&time=5", "INVALID_REQUEST", "give one of them"),
-        ("time=yesterday", "INVALID_REQUEST", "'yesterday' is no time; write 2026-03-01T09:00:00Z"),
+        ("time=yesterday", "INVALID_REQUEST", "'yesterday' is not a time; write 2026-03-01T09:00:00Z"),
         ("time=2026-13-01", "INVALID_REQUEST", "write 2026-03-01T09:00:00Z"),
         ("time=999999999999999", "INVALID_REQUEST", "milliseconds since 1970"),
         ("limit=0", "INVALID_REQUEST", "limit"),

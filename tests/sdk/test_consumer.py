@@ -400,7 +400,7 @@ def test_seek(bootstrap: str, filled: Fill, group: str) -> None:
         assert values(consumer, 1) == numbers(0, 1)
         with pytest.raises(StateError, match=rf"-7 is not a partition of this consumer: it has {topic}-0"):
             consumer.seek(topic, 7, 0)
-        with pytest.raises(SettingsError, match="'middle' is no place to begin"):
+        with pytest.raises(SettingsError, match="'middle' is not a place to begin"):
             consumer.seek(topic, 0, "middle")  # type: ignore[arg-type]
         with pytest.raises(SettingsError, match="a time without a zone"):
             consumer.seek(topic, 0, datetime.datetime(2020, 1, 1))  # noqa: DTZ001

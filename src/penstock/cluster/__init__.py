@@ -1,1 +1,1 @@
-"""Topics, partitions (log + role) and the metadata that says who owns what."""
+"""Topics, partitions (log + role) and the metadata that describes them."""

@@ -15,7 +15,7 @@ REMOTE = "remote."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMirror:
-    """A topic of the parent, as it is there."""
+    """A topic of the parent, as it is at the parent."""
 
     name: str
     topic_id: TopicId
@@ -23,7 +23,7 @@ class NewMirror:
     configs: Mapping[str, str]
 
     def known_configs(self) -> dict[str, str]:
-        """Those that mean something here: a parent of another kind may have more, and tiers of storage."""
+        """The configs that have a meaning here: other kinds of parents have more, such as those of tiered storage."""
         known = {}
         for name, value in self.configs.items():
             if name in TOPIC_CONFIGS and not name.startswith(REMOTE):
@@ -35,7 +35,7 @@ class NewMirror:
 
 
 class ReadOnlyMirror(KafkaError):
-    """POLICY_VIOLATION for a change of a mirror by somebody else than the pipe, with a text that names both ends."""
+    """POLICY_VIOLATION for a change of a mirror that the pipe did not make, with a text that names both ends."""
 
 
 def read_only(name: str, parent: str | None = None) -> ReadOnlyMirror:

@@ -1,7 +1,7 @@
 """A partition: a log, a role, and two marks, the high watermark and the last stable offset.
 
-Other packages talk to partitions, never to logs; a test holds them to it. So replication can change who writes to a log
-and what raises the high watermark, and nothing above this package has to know.
+Other packages talk to partitions, never to logs; a test holds them to it. So replication can change the writer of a log
+and the rule for the high watermark, and nothing above this package has to know.
 
     append > log > flush round > PartitionTable.on_flushed > log_advanced
                                                              raises the marks by the visibility rule,
@@ -46,7 +46,7 @@ _NONE: Final = ErrorCode.NONE  # looked up once: every produce passes here
 
 
 class OffsetSpec(enum.Enum):
-    """Marked places of a log, for who looks for an offset and not for a time."""
+    """Marked places of a log, for a look-up by place instead of by time."""
 
     EARLIEST = "earliest"
     LATEST = "latest"
@@ -97,7 +97,7 @@ class Partition:
         self.high_watermark = self._last_stable = self._stored_end = 0
         self.restarted()
 
-    # --- what it is --------------------------------------------------------------------------------------------------
+    # --- identity and state ------------------------------------------------------------------------------------------
 
     @property
     def topic_id(self) -> TopicId:
@@ -149,17 +149,20 @@ class Partition:
 
     @property
     def log_end(self) -> int:
-        """Offset of the next record, behind those that nobody sees yet."""
+        """Offset of the next record, after those that are not visible yet."""
         return self._log.log_end
 
     @property
     def last_stable(self) -> int:
-        """Where readers of committed records stop. Deleting the front of the log may overtake an open transaction."""
+        """The last stable offset, where readers of committed records stop.
+
+        Deleting the front of the log may overtake an open transaction.
+        """
         stable, start = self._last_stable, self._log.log_start
         return stable if stable > start else start
 
     def visible_end(self, *, committed_only: bool) -> int:
-        """Where readers of an isolation level stop."""
+        """The offset where readers of an isolation level stop."""
         return self.last_stable if committed_only else self.high_watermark
 
     def find_offset(self, wanted: OffsetSpec | int, *, end: int, scan: Scan = scan_here) -> TimestampOffset | None:
@@ -228,7 +231,7 @@ class Partition:
     def append_replica(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> None:
         """Append a batch of the log that this one is a copy of, with the offsets and leader epoch it has there."""
         if not self.role.takes_replica_appends:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{self.topic}-{self.index} is led here and copies nobody")
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{self.topic}-{self.index} is led here and is not a copy")
         self._log.append_mirrored(batch, header, now_ms)
 
     async def delete_records(self, before: int) -> None:
@@ -285,7 +288,7 @@ class Partition:
     ) -> list[ReadSlice]:
         """Batches of up to `slices_max` segments, to where the isolation level ends; any thread.
 
-        What was aborted below the last stable offset is still in them.
+        They still hold aborted records below the last stable offset.
         """
         return read_stretch(
             self._log,
@@ -323,7 +326,7 @@ class Partition:
     def when_stored(self, last_offset: int, done: Done) -> None:
         """Call `done` once this node has stored everything up to `last_offset`, or with why that will not be.
 
-        Stored means on disk, unless `storage.flush` says that nobody waits for the disk. `done` is called at once if
+        Stored means on disk, unless `storage.flush` is set not to wait for the disk. `done` is called at once if
         the outcome is known.
         """
         if self._stored_end > last_offset:
@@ -389,7 +392,7 @@ class Partition:
         self._last_stable = self._log.stable_end(self.high_watermark)
 
     def mark_deleted(self) -> None:
-        """The topic is gone: whoever waits here is told so."""
+        """Fail all waiters: the topic is gone."""
         self.deleted = True
         self._end_waits(self.failure)
 

@@ -43,8 +43,8 @@ class PartitionTable:
         self._by_id: dict[int, Places] = {}  # by the integer of the id: a UUID hashes in Python, slowly
         self._offline: set[PartitionId] = set()
         self.on_opened: Callable[[Partition], None] | None = None
-        """Told of every log that is opened from now on: it may hold transactions that nobody has ended."""
-        self._unopened: set[PartitionId] = set()  # of those, the ones whose log could not be opened: that may pass
+        """Called with every log that is opened from now on: it may hold transactions that were never ended."""
+        self._unopened: set[PartitionId] = set()  # offline ones whose log could not be opened: a retry may succeed
         topics.subscribe(self._follow)
         for topic in topics.all():
             self._follow(TopicChange(None, topic))
@@ -56,7 +56,10 @@ class PartitionTable:
         return places[index] or self._open(places, self._topics.get(topic), index)
 
     def find(self, topic: str | bytes, index: int) -> Partition:
-        """By name, or by the 16 bytes of an id, as the wire has it: the look-up of every produce and fetch."""
+        """Find a partition by name, or by the 16 bytes of an id.
+
+        Every produce and fetch looks up its partitions here.
+        """
         if isinstance(topic, str):
             return self.get(topic, index)
         places = self._by_id.get(int.from_bytes(topic, "big"))
@@ -80,10 +83,10 @@ class PartitionTable:
                     yield partition
 
     def summaries(self) -> Iterator[LogSummary]:
-        """Every log that is open, whether or not it was asked for: the engine opens them by and by."""
+        """Every open log, whether or not a client has used it: the engine opens them by and by."""
         for log in tuple(self._engine.open_logs()):
             partition = self._peek(log.partition)
-            # Nobody has written to a log without a partition: all of it is visible.
+            # A log without a partition has had no writer: all of it is visible.
             end = log.flushed if partition is None else partition.high_watermark
             yield LogSummary(log.topic, log.partition.partition, log.log_start, end, log.size_bytes, log.segment_count)
 
@@ -110,7 +113,7 @@ class PartitionTable:
     def restart_at(self, partition: Partition, offset: int) -> None:
         """Forget all records of a copy and go on at `offset`, durably; waits for the disk.
 
-        BlockingIOError while the log is being looked after: try again a little later.
+        BlockingIOError while the log is under maintenance: try again a little later.
         """
         self._engine.restart_at(partition.id, offset)
         partition.restarted()
@@ -145,7 +148,7 @@ class PartitionTable:
         return partition
 
     def _open_again(self) -> None:
-        """Try once more whenever the offline ones are asked for: no client asks a partition without a leader."""
+        """Retry whenever the offline partitions are listed: no client uses a partition without a leader."""
         for partition_id in tuple(self._unopened):
             try:
                 self._opened(self._engine.log(partition_id))

@@ -6,7 +6,7 @@
     Mirror     refused          yes            yes               none: its batches carry those of the root
 
 A role is a value. `Partition` holds one and puts another in its place when leadership changes hands; waiters that
-depend on the old role are told at that moment. Which node plays which role is decided elsewhere.
+depend on the old role are told at that moment. The roles of nodes are decided elsewhere.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ Role = Leader | Follower | Mirror
 
 
 def _check_epoch(current: int, claimed: int) -> None:
-    """Fence a client by the leader epoch that it believes in (KIP-320); NO_EPOCH means that it names none."""
+    """Fence a client by the leader epoch that it names (KIP-320); NO_EPOCH means that it names none."""
     if claimed in (NO_EPOCH, current):
         return
     if claimed < current:

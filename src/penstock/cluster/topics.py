@@ -1,8 +1,8 @@
-"""Which topics exist: the table that every part of the broker reads and that only the controller writes.
+"""The table of topics: every part of the broker reads it, and only the controller writes it.
 
-A `Topic` is a value. A change puts another value in its place, so whoever caches something derived from a topic only
-has to compare identities. The table holds what is durable already; listeners are called on the event loop, after the
-table has changed and before anybody else runs.
+A `Topic` is a value. A change puts another value in its place, so a cache of values derived from a topic only has
+to compare identities. The table holds durable topics only; listeners are called on the event loop, after the table has
+changed and before any other task runs.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from penstock.model.topic_name import collision_key
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Topic:
-    """A topic as it is now. `configs` holds only what was set for this topic, by Kafka's names.
+    """A topic as it is now. `configs` holds only those set for this topic, by Kafka's names.
 
-    `encodings` is a place for answers about this topic that are kept as bytes, by whatever key their maker likes;
+    `encodings` is a place for answers about this topic that are kept as bytes, by any key;
     it goes when the topic changes, which is the whole invalidation.
     """
 
@@ -33,11 +33,11 @@ class Topic:
     mirror: bool = False
     """A copy of a parent's topic, with its id and offsets: only the pipe writes here."""
     diverged: str = ""
-    """Why a mirror has stopped to follow its parent, until it is reset."""
+    """Reason why a mirror has stopped following its parent, until it is reset."""
     encodings: dict[object, bytes] = field(default_factory=dict, repr=False)
 
     def grown(self, partition_count: int) -> Topic:
-        """With more partitions. New ones are led in the epoch of the first one."""
+        """The topic with more partitions. New ones are led in the epoch of the first one."""
         added = (self.leader_epochs[0],) * (partition_count - self.partition_count)
         return replace(self, partition_count=partition_count, leader_epochs=self.leader_epochs + added, encodings={})
 
@@ -91,7 +91,7 @@ class TopicTable:
         return None if topic_id is None else self._by_id.get(topic_id)
 
     def all(self) -> Iterable[Topic]:
-        """In the order of creation. Take a copy before waiting for anything."""
+        """Topics in the order of creation. Take a copy before waiting for anything."""
         return self._by_name.values()
 
     def names_from(self, first: str = "") -> Iterator[str]:

@@ -3,8 +3,8 @@
     storage.flush: always          stored = on disk, and that is visible: no reader sees what a crash could take back
     storage.flush: interval, os    stored = written, and that is visible: the user chose not to wait for the disk
 
-`Partition` asks its rule whenever the log has advanced, and nobody else raises a high watermark. With replicas the high
-watermark becomes another rule, the least of what the in-sync replicas have stored; what is stored here stays as it is.
+`Partition` asks its rule whenever the log has advanced, and nothing else raises a high watermark. With replicas the
+high watermark follows another rule, the lowest stored end of the in-sync replicas; `stored` stays as it is.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ class Visibility(Protocol):
     """Both ends only rise while a log lives. Loop thread."""
 
     def stored(self, log: Log) -> int:
-        """End of what this node has stored, as durably as `storage.flush` promises."""
+        """End of the records that this node has stored, as durably as `storage.flush` promises."""
         ...
 
     def high_watermark(self, log: Log) -> int:
-        """End of what readers may see."""
+        """End of the records that readers may see."""
         ...
 
 
 class OnDisk:
-    """What is on disk is stored and visible."""
+    """Records are stored and visible when they are on disk."""
 
     def stored(self, log: Log) -> int:
         return log.flushed
@@ -38,7 +38,7 @@ class OnDisk:
 
 
 class Written:
-    """What is written is stored and visible, before it is on disk."""
+    """Records are stored and visible when they are written, before they are on disk."""
 
     def stored(self, log: Log) -> int:
         return log.log_end

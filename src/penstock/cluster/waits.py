@@ -50,13 +50,13 @@ class OffsetWaits:
         return False
 
     def release(self, end: int) -> None:
-        """Tell every waiter whose last offset is below `end` that it is there."""
+        """Call every waiter whose last offset is below `end`."""
         waiting, code = self.waiting, _NONE
         while waiting and waiting[0][0] < end:
             waiting.popleft()[1](code)
 
     def fail(self, code: ErrorCode) -> None:
-        """Tell all that are waiting now that it will not be."""
+        """Tell all waiters of now that their offset will not get there."""
         waiting, self.waiting = self.waiting, deque()
         while waiting:
             waiting.popleft()[1](code)

@@ -1,6 +1,6 @@
 """`penstock registry serve --cloud-test`: a registry and a root broker with five prices, on one HTTP port.
 
-What one needs to try a local broker and a consumer without a cloud. Nothing in it is made up for the test: the root is
+A trial of a local broker and a consumer without a cloud. Nothing in it is a mock: the root is
 a node like any other, which registers with the registry beside it over HTTP, and whose children pull from it. The
 prices are produced over its Kafka port, once: a restart with the same directory finds them there.
 """
@@ -44,7 +44,7 @@ PRICES = {"AAPL": 227.5, "GOOGL": 181.2, "MSFT": 431.8, "TSLA": 342.1, "AMZN": 2
 
 
 def serve_cloud_test(options: RegistryOptions, advertised_url: str | None = None) -> int:
-    """The exit code: 0 after SIGTERM or SIGINT. Raises StartError when it cannot start."""
+    """Serve until a signal; returns the exit code, 0 after SIGTERM or SIGINT. StartError when it cannot start."""
     return uvloop.run(_serve(options, advertised_url))
 
 
@@ -86,7 +86,7 @@ def own_url(options: RegistryOptions) -> str:
 
 
 def store_prices(address: Address) -> None:
-    """Five messages in one batch: all of them or none, and only into an empty topic."""
+    """Produce five messages in one batch: all or none, and only into an empty topic."""
     place = TopicPartition(TOPIC, 0)
     with Cluster([address]) as cluster:
         ensure_topic(cluster, TOPIC, partitions=1)

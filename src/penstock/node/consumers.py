@@ -35,7 +35,7 @@ async def find_consumers(settings: Settings) -> list[Definition]:
 async def start_consumers(
     definitions: Sequence[Definition], settings: Settings, port: int, metrics: BrokerMetrics
 ) -> HostedConsumers:
-    """They come in through the port that clients use."""
+    """Start the consumers, which connect to the port that clients use."""
     from penstock.consumers.hosted import HostedConsumers
 
     host = _EVERY_ADDRESS.get(settings.kafka.host, settings.kafka.host)

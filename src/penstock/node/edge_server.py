@@ -32,7 +32,7 @@ SWITCH_SECONDS = 0.001
 
 
 def serve_edge(settings: EdgeSettings) -> int:
-    """The exit code: 0 after SIGTERM or SIGINT. Raises StartError when it cannot start."""
+    """Serve until a signal; returns the exit code, 0 after SIGTERM or SIGINT. StartError when it cannot start."""
     sys.setswitchinterval(SWITCH_SECONDS)
     return uvloop.run(_serve(settings))
 

@@ -1,4 +1,4 @@
-"""Why a node does not start, in words for the person who started it."""
+"""The error of a node that cannot start, with a message for the user."""
 
 from __future__ import annotations
 

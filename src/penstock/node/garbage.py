@@ -1,8 +1,9 @@
-"""When Python looks for cyclic garbage: a full search over a node with 10,000 partitions holds the loop for 0.1 s.
+"""Schedule of Python's cyclic garbage collector: a full collection with 10,000 partitions holds the loop for 0.1 s.
 
-Nearly all garbage of a broker is freed at once, by reference counts. So what a node is made of (modules, topics, logs)
-is frozen, which takes it out of every search; searches among young objects, a fraction of a millisecond each, go on as
-ever; and all of it is searched only every so often. Frozen objects are still freed when nothing refers to them.
+Nearly all garbage of a broker is freed at once, by reference counts. So the lasting objects of a node (modules, topics,
+logs) are frozen, which takes them out of every search; searches among young objects, a fraction of a millisecond each,
+go on as usual; and all of it is searched only every so often. Frozen objects are still freed when nothing refers to
+them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import asyncio
 import gc
 
 # Objects made and not freed before the young are searched, and how many of those before the next older are. The
-# last is a valve: half a million objects that nobody has looked at.
+# last is a safety valve: half a million objects that no search has covered.
 THRESHOLDS = (1000, 10, 50)
 # Soon after the start, when all logs are open; then rarely.
 FIRST_SECONDS = 90.0

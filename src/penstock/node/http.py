@@ -36,7 +36,7 @@ PIECE_BYTES_MIN = 32 * 1024
 class HttpServer:
     """Serves between `start` and `stop`. `logs`, `lags` and `clients` are asked for at every scrape.
 
-    What other parts serve comes as functions that return their routes. They are called once, in the thread that loads
+    Other parts contribute functions that return their routes. They are called once, in the thread that loads
     the web stack, so that they may import it.
     """
 
@@ -88,7 +88,7 @@ class HttpServer:
         return _json(HTTPStatus.OK, {"status": "live"})
 
     async def _ready(self, request: Request) -> Response:
-        """The status for everybody, the details for sessions that may describe the cluster."""
+        """The status for every session, the details for those that may describe the cluster."""
         report = self._health.report()
         status = HTTPStatus.OK if report.ready else HTTPStatus.SERVICE_UNAVAILABLE
         details = asdict(report) if self._access.allows_cluster(session_of(request), Operation.DESCRIBE) else {}

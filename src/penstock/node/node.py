@@ -69,7 +69,7 @@ LONG_RECOVERY_SECONDS = 2.0
 
 
 class Node:
-    """One broker. `start` raises StartError with a message for whoever started it.
+    """One broker. `start` raises StartError with a message for the user.
 
     `parts` are routes that its HTTP port serves besides its own.
     """
@@ -80,10 +80,10 @@ class Node:
         self.health = Health()
         self.metrics = BrokerMetrics({api.key: api.name for api in APIS.values()}, settings.node.data_dir, CALLS)
         self.access = Access()
-        """The gate of all doors: who asks, and what a session may do."""
+        """The gate of all doors: authentication, and the rights of a session."""
         self._stack = AsyncExitStack()
         self.topology: TopologyClient | None = None
-        """None: it stands alone."""
+        """None without a hierarchy."""
         self._listener: Listener | None = None
         self._http: HttpServer | None = None
         self._push: PushDoor | None = None
@@ -113,7 +113,7 @@ class Node:
         log.info("ready", extra={"node": self.settings.node.label, "kafka": self.kafka_port})
 
     async def stop(self) -> None:
-        """Answer what is under way, flush, write the clean marker."""
+        """Answer requests under way, flush, write the clean marker."""
         log.info("stopping")
         self.health.phase = Phase.STOPPING
         await self._stack.aclose()
@@ -150,7 +150,7 @@ class Node:
             self._stack.push_async_callback(hosted.stop)
 
     def _join_hierarchy(self, http_socket: socket.socket | None) -> None:
-        """With the place that was kept on disk; the registry is asked when children could come."""
+        """Start with the topology kept on disk; the registry is asked once children can connect."""
         if self.settings.registry.url is None:
             return
         from penstock.node.topology import connect_topology, topology_client
@@ -165,7 +165,7 @@ class Node:
             self._stack.push_async_callback(self.topology.stop)
 
     def _mind_the_loop(self, loop: asyncio.AbstractEventLoop) -> None:
-        """From here on somebody may wait for the loop: its lag is measured, and it does not stop for garbage."""
+        """Measure the loop's lag and tame the garbage collector: from here on clients may wait for the loop."""
         garbage = GarbageSearch()
         garbage.start(loop)
         self._stack.callback(garbage.stop)
@@ -173,7 +173,7 @@ class Node:
         self._stack.callback(self.metrics.loop_lag.stop)
 
     async def _recover(self, storage: Storage) -> None:
-        """A long one can be watched: the HTTP door, which otherwise waits for the Kafka door, opens meanwhile."""
+        """Let a long recovery be watched: the HTTP door, which otherwise waits for the Kafka door, opens meanwhile."""
         recovering = asyncio.ensure_future(storage.recover())
         await asyncio.wait([recovering], timeout=LONG_RECOVERY_SECONDS)
         try:
@@ -244,7 +244,7 @@ class Node:
         )
 
     def _take_ports(self) -> tuple[NetworkServer, socket.socket | None, socket.socket | None]:
-        """First of all: a start that fails for a port that is in use leaves nothing behind."""
+        """Bind the ports first of all: a start that fails for a port in use leaves nothing behind."""
         host, port = self.settings.kafka.host, self.settings.kafka.port
         try:
             kafka_server = bind(listener_options(self.settings))
@@ -334,7 +334,7 @@ class Node:
 
 
 def _after_round(outbox: Outbox, push: PushDoor | None) -> Callable[[], None]:
-    """What was committed is pushed, then everything that became ready is sent."""
+    """After a flush round: push the committed messages, then send everything that became ready."""
     if push is None:
         return outbox.send
     pump, send = push.subscriptions.pump, outbox.send

@@ -1,4 +1,4 @@
-"""The pipe of a node: what its children ask it, what it asks its parent, and what is said of both."""
+"""The pipe of a node: the server for its children, the client of its parent, and the status of both."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CONNECTORS = {
 
 
 class PipePart:
-    """StartError for a `pipe.type` that nobody has, or a parent's URL that it cannot use."""
+    """StartError for an unknown `pipe.type`, or a parent's URL that it cannot use."""
 
     def __init__(self, broker: Broker, health: Health, topology: TopologySource | None = None) -> None:
         settings = broker.settings.pipe

@@ -1,9 +1,9 @@
-"""Loading, while nobody waits, what the first requests of ordinary clients need.
+"""Preloading of the schemas and handlers for a client's first requests, while the node is idle.
 
 The schemas and handlers of an API load on its first use, which holds the event loop for up to 20 ms. The common ones
 are loaded after the start in a thread, one after the other; imports give the interpreter away at every file they read,
 but each request has to ask for it several times over. So it waits while the rest of the process has work to do.
-Whatever is asked for first loads as before.
+An API that is requested before that loads on demand.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ COMMON: tuple[tuple[int, tuple[int, ...]], ...] = (
 # Between two loads, and between two looks whether the process is busy: a share of the time on a processor.
 PAUSE_SECONDS = 0.02
 BUSY_SHARE = 0.1
-# It gives up waiting after so long, as a broker that is always busy gets clients of all kinds, too.
+# Longest wait for an idle moment: a broker that is always busy gets clients of all kinds, too.
 PATIENCE_SECONDS = 60.0
 
 
@@ -71,7 +71,7 @@ class Preloader:
         log.debug("preloaded", extra={"seconds": round(time.perf_counter() - started, 2)})
 
     def _rest(self, until: float) -> bool:
-        """A pause, and further ones while others work; False if it is time to stop."""
+        """Pause, and again while the rest of the process works; False if it is time to stop."""
         while True:
             others, moment = _cpu_of_others(), time.perf_counter()
             if self._stopping.wait(PAUSE_SECONDS):

@@ -1,4 +1,4 @@
-"""What the metrics page and the health report ask of the broker's parts."""
+"""Probes of the broker's parts for the metrics page and the health report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STORAGE_PROBLEMS_SHOWN = 10
 
 
 def log_samples(broker: Broker) -> Iterator[LogSample]:
-    """One line per log that is open."""
+    """One entry per open log."""
     return (LogSample(*summary) for summary in broker.partitions.summaries())
 
 
@@ -38,7 +38,7 @@ def _connect_transactions(transactions: TransactionCoordinator, metrics: BrokerM
     metrics.add_gauge("penstock_open_transactions", "Transactions that are open", lambda: len(transactions.open()))
     metrics.add_gauge(
         "penstock_oldest_transaction_seconds",
-        "How long the oldest open transaction has been open",
+        "Age of the oldest open transaction",
         lambda: transactions.oldest_seconds,
     )
     metrics.add_gauge(
@@ -82,12 +82,14 @@ def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> No
     _connect_transactions(broker.transactions, metrics)
     telemetry = broker.telemetry
     metrics.add_gauge(
-        "penstock_telemetry_clients", "Clients that have asked what to push", lambda: telemetry.client_count
+        "penstock_telemetry_clients",
+        "Clients that have requested a telemetry subscription",
+        lambda: telemetry.client_count,
     )
     metrics.add_gauge("penstock_telemetry_series", "Series that clients have pushed", lambda: telemetry.series.count)
     metrics.add_counter(
         "penstock_telemetry_left_out_total",
-        "Points and metrics of pushes that are not shown: too many, or of no kind that can be",
+        "Points and metrics of pushes that are not shown: too many, or of an unsupported kind",
         lambda: telemetry.series.left_out_total,
     )
 

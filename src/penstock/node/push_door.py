@@ -51,7 +51,7 @@ def take_push_port(settings: Settings) -> socket.socket:
 
 
 def connect_push_probes(door: PushDoor, metrics: BrokerMetrics) -> None:
-    """What the metrics page shows of the push door."""
+    """Add the metrics of the push door."""
     subscriptions, publisher = door.subscriptions, door.publisher
     counters = subscriptions.counters
     for name, help_text, read in (

@@ -35,7 +35,7 @@ class RegistryOptions:
 
 
 def serve_registry(options: RegistryOptions) -> int:
-    """The exit code: 0 after SIGTERM or SIGINT. Raises StartError when it cannot start."""
+    """Serve until a signal; returns the exit code, 0 after SIGTERM or SIGINT. StartError when it cannot start."""
     return uvloop.run(_serve(options))
 
 
@@ -62,7 +62,7 @@ async def _serve(options: RegistryOptions) -> int:
 
 
 async def open_registry(stack: AsyncExitStack, options: RegistryOptions) -> RegistryService:
-    """With its directory locked and its clock ticking, until the stack is closed."""
+    """The running registry, with its directory locked, until the stack is closed."""
     try:
         store = RegistryStore(options.data_dir)
     except DataDirectoryError as error:

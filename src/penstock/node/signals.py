@@ -1,4 +1,4 @@
-"""How a process is asked to stop: SIGTERM, or Ctrl-C."""
+"""Signals that stop a process: SIGTERM, or Ctrl-C."""
 
 from __future__ import annotations
 

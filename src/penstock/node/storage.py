@@ -29,7 +29,7 @@ class Storage:
         return self.engine.metadata
 
     async def recover(self) -> None:
-        """What a crash left is brought into order in a thread and in the worker process: the event loop goes on."""
+        """Recovery after a crash runs in a thread and in the worker process: the event loop goes on."""
         await asyncio.to_thread(self.engine.recover)
 
     def start(

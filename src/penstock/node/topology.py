@@ -1,4 +1,4 @@
-"""A node in a hierarchy: what it says of itself to the registry, and what of its place is shown to operators.
+"""A node in a hierarchy: its registration, and its place as shown to operators.
 
 Nothing here is loaded by a node that stands alone.
 """
@@ -30,7 +30,7 @@ def topology_client(settings: Settings, http_port: int | None) -> TopologyClient
 
 
 def registration(settings: Settings, http_port: int | None) -> RegistrationBody:
-    """The registry checks it, as it would anybody's; what is wrong with it is then in the log and the health report."""
+    """The node's registration. The registry checks it; a refusal is in the log and the health report."""
     url = settings.registry.advertised_url
     if url is None and http_port is not None and not is_every_address(settings.http.host):
         url = http_url(settings.http.host, http_port)
@@ -67,4 +67,4 @@ class TopologyProbe:
         registered = follower.state is RegistryState.REGISTERED
         yield gauge("penstock_topology_registered", "1 while the registry answers, 0 while it does not", registered)
         yield counter("penstock_topology_polls", "Answers of the registry", follower.polls)
-        yield counter("penstock_topology_failures", "Questions to the registry that failed", follower.failures)
+        yield counter("penstock_topology_failures", "Requests to the registry that failed", follower.failures)

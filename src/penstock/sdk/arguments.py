@@ -1,6 +1,7 @@
-"""What callers pass to methods, checked before librdkafka sees it: its own refusals are of no type of ours, a few of
-its values mean something else than they say (0 partitions are "the default", -1 is "any"), and a header's name that is
-not Unicode makes it crash.
+"""Checks of method arguments, before librdkafka sees them.
+
+librdkafka's own refusals are not of our types, a few of its values have another meaning (0 partitions are "the
+default", -1 is "any"), and a header's name that is not Unicode makes it crash.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ REPLICAS_MAX = 32_767
 
 
 def is_text(value: object) -> bool:
-    """A string that has bytes in UTF-8, and no zero that ends it early."""
+    """A string that UTF-8 can encode, without a NUL, which would end it early."""
     if not isinstance(value, str) or "\0" in value:
         return False
     try:
@@ -40,5 +41,5 @@ def checked_number(value: Any, what: str, least: int, most: int) -> int:
 
 
 def checked_size(max_records: Any, default: int) -> int:
-    """How many records are wanted at once."""
+    """Check the number of records wanted at once."""
     return default if max_records is None else checked_number(max_records, "max_records", 1, INT32_MAX)

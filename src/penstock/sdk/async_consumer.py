@@ -1,4 +1,4 @@
-"""`penstock.AsyncConsumer`: the twin of `Consumer` for asyncio. What waits, waits in a thread of its own."""
+"""`penstock.AsyncConsumer`: the twin of `Consumer` for asyncio. Blocking calls run in a thread of its own."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _asked(requests: _Requests, call: Callable[..., Result], *arguments: Any) ->
     def request() -> None:
         try:
             answer.set_result(call(*arguments))
-        except BaseException as error:  # whatever it is, it is the caller's
+        except BaseException as error:  # any exception is passed to the caller
             answer.set_exception(error)
 
     requests.put(request)
@@ -43,7 +43,7 @@ def _asked(requests: _Requests, call: Callable[..., Result], *arguments: Any) ->
 
 
 class AsyncConsumer(Generic[Value]):
-    """Reads topics from coroutines. To be made within a running event loop, and used by one task at a time.
+    """Reader of topics for coroutines. To be created within a running event loop, and used by one task at a time.
 
         async with AsyncConsumer("127.0.0.1:9092", "orders", group="billing", value_deserializer="json") as consumer:
             async for record in consumer:
@@ -99,9 +99,9 @@ class AsyncConsumer(Generic[Value]):
         return call
 
     async def _wait(self, call: Callable[..., Result], *arguments: Any) -> Result:
-        """In the thread. Of a task that is cancelled the call goes on, and the next one waits for its end."""
+        """Run a call in the thread. After a cancellation the call goes on, and the next one waits for its end."""
         waiting = _CALLBACK.get()
-        if waiting:  # the thread waits for us, and does meanwhile what we ask for
+        if waiting:  # the thread waits for the callback, and serves its calls meanwhile
             return await asyncio.wrap_future(_asked(waiting[0], call, *arguments))
         await self._rest()
         self._receiving.check_open()
@@ -113,7 +113,7 @@ class AsyncConsumer(Generic[Value]):
         if self._under_way is not None and not self._under_way.done():
             await asyncio.wait([self._under_way])
         if self._under_way is not None and not self._under_way.cancelled():
-            self._under_way.exception()  # somebody else's
+            self._under_way.exception()  # retrieved, not raised: it belongs to an earlier call
         self._under_way = None
 
     @property
@@ -146,12 +146,12 @@ class AsyncConsumer(Generic[Value]):
         raise StopAsyncIteration
 
     async def poll(self, timeout_s: float = _POLL_S) -> Record[Value] | None:
-        """The next record, or None if none comes in time. What was given out before counts as handled."""
+        """The next record, or None if none comes in time. Records given out before count as handled."""
         await self._ready(timeout_s)
         return self._receiving.take()
 
     async def poll_batch(self, max_records: int | None = None, timeout_s: float = _POLL_S) -> list[Record[Value]]:
-        """Several at once, none if none come in time. All that were given out before count as handled."""
+        """Several records at once, none if none come in time. All that were given out before count as handled."""
         size = checked_size(max_records, self._receiving.options["max_poll_records"])
         await self._ready(timeout_s)
         return self._receiving.take_many(size)[0]
@@ -182,30 +182,30 @@ class AsyncConsumer(Generic[Value]):
         await self._wait(self._receiving.commit, record)
 
     async def seek(self, topic: str, partition: int, to: Start) -> None:
-        """Go on from an offset, a time, "earliest" or "latest", in a partition that is ours."""
+        """Go on from an offset, a time, "earliest" or "latest", in a partition of this consumer."""
         await self._wait(self._receiving.seek, TopicPartition(topic, partition), to)
 
     def assignment(self) -> list[TopicPartition]:
-        """The partitions that are ours now; none before the first poll."""
+        """The partitions of this consumer now; none before the first poll."""
         self._receiving.check_open()
         return sorted(self._receiving.membership.owned)
 
     async def pause(self, *places: TopicPartition) -> None:
-        """Take nothing more from these, and stay in the group. What was taken already still comes."""
+        """Stop reading these partitions, and stay in the group. Records that were fetched already still come."""
         await self._wait(self._receiving.pause, places)
 
     async def resume(self, *places: TopicPartition) -> None:
-        """Go on with these."""
+        """Go on reading these partitions."""
         await self._wait(self._receiving.resume, places)
 
     # --- the end -----------------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """End the iteration soon, from wherever this is called."""
+        """End the iteration soon. May be called from anywhere."""
         self._receiving.is_stopped.set()
 
     async def close(self) -> None:
-        """Commit what was handled and leave the group. Closing twice is no error."""
+        """Commit the handled records and leave the group. Closing twice is not an error."""
         if self._receiving.is_closed:
             return
         self.stop()

@@ -20,7 +20,7 @@ _WAIT_S = 0.01
 
 
 class _Reports:
-    """Outcomes from librdkafka's thread to the futures of a loop: one wake-up for as many as there are."""
+    """Outcomes from librdkafka's thread to the futures of a loop: one wake-up for all that are ready."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -34,7 +34,7 @@ class _Reports:
             if self._is_called:
                 return
             self._is_called = True
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed: there are no waiters any more
             self._loop.call_soon_threadsafe(self._settle)
 
     def _settle(self) -> None:
@@ -52,7 +52,7 @@ class _Reports:
 
 
 async def _finished(call: Callable[..., object], *arguments: Any) -> None:
-    """A call in a thread. A task that is cancelled waits for its end, so nothing is left half done."""
+    """Run a call in a thread. A task that is cancelled waits for its end, so nothing is left half done."""
     task = asyncio.ensure_future(asyncio.to_thread(call, *arguments))
     try:
         await asyncio.shield(task)
@@ -62,7 +62,7 @@ async def _finished(call: Callable[..., object], *arguments: Any) -> None:
 
 
 class AsyncProducer(Generic[Value]):
-    """Sends messages from coroutines. To be made within a running event loop, and used by it alone.
+    """Sender of messages for coroutines. To be created within a running event loop, and used by it alone.
 
         async with AsyncProducer("127.0.0.1:9092", value_serializer="json") as producer:
             delivery = await producer.send("orders", {"id": 7}, key=b"customer-1")
@@ -143,7 +143,7 @@ class AsyncProducer(Generic[Value]):
 
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Self]:
-        """What is sent within takes effect as a whole at its end; nothing of it after an exception."""
+        """A transaction: messages sent within take effect together at its end; none do after an exception."""
         self.transactional.check_none_open()
         try:
             await _finished(self.transactional.begin)
@@ -155,7 +155,7 @@ class AsyncProducer(Generic[Value]):
         await _finished(self.transactional.commit, [])
 
     async def close(self, timeout_s: float | None = None) -> None:
-        """Deliver what waits, for up to `timeout_s`, and end. Closing twice is no error."""
+        """Deliver queued messages, for up to `timeout_s`, and end. Closing twice is not an error."""
         if self._sending.is_closed:
             return
         left = await asyncio.to_thread(self._sending.close, timeout_s)

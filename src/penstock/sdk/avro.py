@@ -1,6 +1,6 @@
 """Avro as a format: one record as Avro writes it, with no header. Needs fastavro: `pip install 'penstock[avro]'`.
 
-Whoever reads has to know the schema it was written with; `reader_schema` is what they want to see instead, by Avro's
+A reader has to know the schema that a record was written with; `reader_schema` is the one to convert it to, by Avro's
 rules of evolution. Topics of this kind are tables for Spark, too (`valueFormat=avro`).
 """
 
@@ -27,19 +27,19 @@ class Avro:
     def _parsed(self, schema: Schema) -> Any:
         try:
             return self._fastavro.parse_schema(json.loads(schema) if isinstance(schema, str) else schema)
-        except Exception as error:  # fastavro raises whatever the wrong schema made it stumble over
-            hint = "give a schema of Avro, as a dict or as JSON"
-            raise SettingsError(f"not a schema of Avro ({type(error).__name__}: {error})", hint=hint) from error
+        except Exception as error:  # fastavro raises many types for a wrong schema
+            hint = "give an Avro schema, as a dict or as JSON"
+            raise SettingsError(f"not an Avro schema ({type(error).__name__}: {error})", hint=hint) from error
 
     def serialize(self, value: Mapping[str, Any]) -> bytes:
-        """ValidationError of fastavro for what the schema refuses."""
+        """Encode a record. ValidationError of fastavro for values that the schema refuses."""
         self._fastavro.validation.validate(value, self._schema)
         out = io.BytesIO()
         self._fastavro.schemaless_writer(out, self._schema, value, strict_allow_default=True)
         return out.getvalue()
 
     def deserialize(self, data: bytes) -> dict[str, Any]:
-        """ValueError and others for bytes that are no record of the schema."""
+        """Decode a record. ValueError and others for bytes that are not a record of the schema."""
         stream = io.BytesIO(data)
         found: dict[str, Any] = self._fastavro.schemaless_reader(stream, self._schema, self._reader_schema)
         left = len(data) - stream.tell()

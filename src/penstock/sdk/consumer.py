@@ -20,13 +20,13 @@ _POLL_S = 1.0
 
 
 class Consumer(Generic[Value]):
-    """Reads topics, as a member of a group or all of them alone.
+    """Reader of topics, as a member of a group or, alone, of all partitions.
 
         with Consumer("127.0.0.1:9092", "orders", group="billing", value_deserializer="json") as consumer:
             for record in consumer:
                 print(record.key, record.value)
 
-    By default at least once: a record counts as handled when the next one is asked for, and what was handled is
+    By default at least once: a record counts as handled when the next one is asked for, and handled records are
     committed every five seconds and at the end. `penstock.sdk.ConsumerOptions` lists the settings. For one thread;
     `stop` alone may be called from others and from signal handlers.
     """
@@ -77,7 +77,7 @@ class Consumer(Generic[Value]):
         raise StopIteration
 
     def poll(self, timeout_s: float = _POLL_S) -> Record[Value] | None:
-        """The next record, or None if none comes in time. What was given out before counts as handled."""
+        """The next record, or None if none comes in time. Records given out before count as handled."""
         check_polled(self._receiving)
         self._receiving.finish()
         if not self._receiving.is_ready:
@@ -85,7 +85,7 @@ class Consumer(Generic[Value]):
         return self._receiving.take()
 
     def poll_batch(self, max_records: int | None = None, timeout_s: float = _POLL_S) -> list[Record[Value]]:
-        """Several at once, none if none come in time. All that were given out before count as handled."""
+        """Several records at once, none if none come in time. All that were given out before count as handled."""
         size = checked_size(max_records, self._receiving.options["max_poll_records"])
         check_polled(self._receiving)
         self._receiving.finish()
@@ -94,14 +94,14 @@ class Consumer(Generic[Value]):
         return self._receiving.take_many(size)[0]
 
     def transaction(self, max_records: int | None = None, timeout_s: float = _POLL_S) -> Transaction[Value]:
-        """With delivery="exactly-once": records, what the producer sends meanwhile and their offsets, all or nothing.
+        """With delivery="exactly-once": records, messages that the producer sends meanwhile, offsets, all or nothing.
 
             with consumer.transaction() as records:
                 for record in records:
                     producer.send("invoices", {"order": record.value["id"], "due": 30})
 
-        After an exception within, nothing of it has happened, and the records come again with the next transaction. So
-        it is after TransactionAborted, which the end of the block raises when the group was rebalanced meanwhile.
+        After an exception within, nothing of it has happened, and the records come again with the next transaction. The
+        same holds after TransactionAborted, which the end of the block raises when the group was rebalanced meanwhile.
         """
         if self._producer is None:
             raise StateError("this consumer has no transactions", hint="make it with delivery='exactly-once'")
@@ -119,30 +119,30 @@ class Consumer(Generic[Value]):
         self._receiving.commit(record)
 
     def seek(self, topic: str, partition: int, to: Start) -> None:
-        """Go on from an offset, a time, "earliest" or "latest", in a partition that is ours."""
+        """Go on from an offset, a time, "earliest" or "latest", in a partition of this consumer."""
         self._receiving.seek(TopicPartition(topic, partition), to)
 
     def assignment(self) -> list[TopicPartition]:
-        """The partitions that are ours now; none before the first poll."""
+        """The partitions of this consumer now; none before the first poll."""
         self._receiving.check_open()
         return sorted(self._receiving.membership.owned)
 
     def pause(self, *places: TopicPartition) -> None:
-        """Take nothing more from these, and stay in the group. What was taken already still comes."""
+        """Stop reading these partitions, and stay in the group. Records that were fetched already still come."""
         self._receiving.pause(places)
 
     def resume(self, *places: TopicPartition) -> None:
-        """Go on with these."""
+        """Go on reading these partitions."""
         self._receiving.resume(places)
 
     # --- the end -----------------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """End the iteration soon, from wherever this is called."""
+        """End the iteration soon. May be called from anywhere."""
         self._receiving.is_stopped.set()
 
     def close(self) -> None:
-        """Commit what was handled and leave the group. Closing twice is no error."""
+        """Commit the handled records and leave the group. Closing twice is not an error."""
         self._receiving.close()
 
 

@@ -1,4 +1,4 @@
-"""What goes out, what comes back of it, and futures that know whether somebody has looked at them."""
+"""Messages to send, their deliveries, and futures that know whether their outcome was read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FAILURES_KEPT = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """Where a message is. `offset` is None with acks="none": nobody told."""
+    """The place of a delivered message. `offset` is None with acks="none": the broker does not report it."""
 
     topic: str
     partition: int
@@ -28,7 +28,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outgoing:
-    """A message that is bytes already."""
+    """A serialized message."""
 
     topic: str
     partition: int
@@ -39,7 +39,7 @@ class Outgoing:
 
 
 Settle: TypeAlias = Callable[[Delivery | Exception], None]
-"""Called once, from whatever thread: with the delivery, or with why there is none."""
+"""Called once, from any thread: with the delivery, or with the error."""
 
 
 class DeliveryFuture(concurrent.futures.Future[Delivery]):
@@ -51,14 +51,14 @@ class DeliveryFuture(concurrent.futures.Future[Delivery]):
         self.set_running_or_notify_cancel()
 
     def result(self, timeout: float | None = None) -> Delivery:
-        """Wait for the delivery, or raise why there is none; TimeoutError after `timeout` seconds."""
+        """Wait for the delivery, or raise its error; TimeoutError after `timeout` seconds."""
         try:
             return super().result(timeout)
         finally:
             self.is_looked_at = self.done()
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        """Wait, and return why it failed; None if it was delivered."""
+        """Wait, and return the error; None if it was delivered."""
         try:
             return super().exception(timeout)
         finally:
@@ -71,7 +71,7 @@ class DeliveryFuture(concurrent.futures.Future[Delivery]):
 
 
 class Failures:
-    """Deliveries that failed, until somebody has looked at their futures or `flush` has told of them."""
+    """Deliveries that failed, until their futures were read or `flush` has reported them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,7 +1,7 @@
-"""What the SDK raises. Every text says what was wrong and how to put it right; `hint` is the second half alone.
+"""Errors of the SDK. Every text says what was wrong and how to put it right; `hint` is the second half alone.
 
-`BrokerError` and its children carry what a broker, or librdkafka on its behalf, has answered; `kafka_errors` makes
-them. The others are found out on this side of the wire, before anything was sent.
+`BrokerError` and its children carry the answer of a broker, or of librdkafka on its behalf; `librdkafka.errors`
+creates them. The others are detected on this side of the wire, before anything was sent.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from penstock.model.counted import with_hint
 
 
 class ClientError(Exception):
-    """The root of all of them."""
+    """Base class of all errors of the SDK."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(with_hint(message, hint, ": "))
@@ -26,7 +26,7 @@ class ClosedError(ClientError):
 
 
 class StateError(ClientError):
-    """Not now: outside of a transaction, or for a partition that belongs to somebody else."""
+    """A call that is not possible now: outside of a transaction, or for a partition that is not the consumer's."""
 
 
 class QueueFull(ClientError):
@@ -34,7 +34,7 @@ class QueueFull(ClientError):
 
 
 class Undelivered(ClientError):
-    """Messages were not delivered, and nobody had looked at their futures. `errors` has the reasons of some."""
+    """Messages were not delivered, and their futures were not read. `errors` has the reasons of some."""
 
     def __init__(self, message: str, *, hint: str, errors: tuple[Exception, ...] = ()) -> None:
         super().__init__(message, hint=hint)
@@ -83,7 +83,7 @@ class BrokerError(ClientError):
 
 
 class Unreachable(BrokerError):
-    """No answer in time, or nobody there."""
+    """No answer in time, or no broker at the address."""
 
 
 class NotFound(BrokerError):
@@ -91,7 +91,7 @@ class NotFound(BrokerError):
 
 
 class AlreadyExists(BrokerError):
-    """There is a topic of that name."""
+    """There is a topic of that name already."""
 
 
 class NotAllowed(BrokerError):
@@ -99,7 +99,7 @@ class NotAllowed(BrokerError):
 
 
 class InvalidRequest(BrokerError):
-    """The broker does not take these values."""
+    """The broker refuses these values."""
 
 
 class MessageTooLarge(BrokerError):
@@ -123,4 +123,4 @@ class TransactionUnknown(BrokerError):
 
 
 class Fenced(BrokerError):
-    """Another client with the same transactional id or instance id has taken over. This one is of no more use."""
+    """Another client with the same transactional id or instance id has taken over. This one cannot be used any more."""

@@ -1,4 +1,4 @@
-"""How keys and values become bytes, and bytes become keys and values again.
+"""Formats: keys and values to bytes and back.
 
 A format does both: `Bytes`, `Text`, `Json`, `Model` (a pydantic model as JSON) and `Avro` (penstock.sdk.avro).
 Producers and consumers take one of them, its name, a model's class, or any callable of their own. A missing key or
@@ -22,7 +22,7 @@ FormatName = Literal["bytes", "text", "json"]
 
 
 class Format(Protocol[Value]):
-    """Anything that can do both; whatever it raises becomes a SerializationError or a DeserializationError."""
+    """A serializer and deserializer; its exceptions become SerializationError or DeserializationError."""
 
     def serialize(self, value: Value) -> bytes:
         """The bytes of a value."""
@@ -38,7 +38,7 @@ DeserializerChoice: TypeAlias = FormatName | Format[Value] | type[Value] | Calla
 
 
 class Bytes:
-    """As they are."""
+    """Bytes as they are."""
 
     def serialize(self, value: object) -> bytes:
         """TypeError for anything but bytes, bytearray and memoryview."""
@@ -67,14 +67,14 @@ class Text:
 
 
 class Json:
-    """What JSON knows, in UTF-8 and without spaces. NaN and infinities, which it does not know, are refused."""
+    """JSON values, in UTF-8 and without spaces. NaN and infinities, which JSON does not have, are refused."""
 
     def serialize(self, value: Any) -> bytes:
-        """TypeError or ValueError for what JSON does not know."""
+        """TypeError or ValueError for values that JSON does not have."""
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
     def deserialize(self, data: bytes) -> Any:
-        """ValueError for bytes that are no JSON."""
+        """ValueError for bytes that are not JSON."""
         return json.loads(data)
 
 
@@ -94,7 +94,7 @@ class Model(Generic[Kind]):
         return value.model_dump_json(by_alias=True).encode()
 
     def deserialize(self, data: bytes) -> Kind:
-        """ValidationError of pydantic for what the model refuses."""
+        """ValidationError of pydantic for values that the model refuses."""
         return self._model.model_validate_json(data)
 
 
@@ -112,7 +112,7 @@ def deserializer(choice: Any, setting: str) -> Callable[[bytes], Any]:
 
 
 def _format(choice: Any, setting: str) -> Format[Any] | None:
-    """The format that is meant, or None for a callable."""
+    """The format of a setting, or None for a callable."""
     if isinstance(choice, str) and choice in _NAMED:
         return _NAMED[choice]
     if choice == "avro":
@@ -121,11 +121,11 @@ def _format(choice: Any, setting: str) -> Format[Any] | None:
         if issubclass(choice, BaseModel):
             return Model(choice)
         if hasattr(choice, "serialize"):
-            raise SettingsError(f"{setting}={choice.__name__} is a class", hint="make one of it: write it with (…)")
+            raise SettingsError(f"{setting}={choice.__name__} is a class", hint="create an instance: write it with (…)")
     elif hasattr(choice, "serialize") and hasattr(choice, "deserialize"):
         return cast("Format[Any]", choice)
     if callable(choice):
         return None
     names = ", ".join(repr(name) for name in _NAMED)
     hint = f"give {names}, Avro(schema), a pydantic model's class, or a callable"
-    raise SettingsError(f"{setting}={choice!r} is no format", hint=hint)
+    raise SettingsError(f"{setting}={choice!r} is not a format", hint=hint)

@@ -43,7 +43,7 @@ class Membership:
         self._contact = contact
         self._timeout_s = options["request_timeout_ms"] / 1000
         self._is_started = False
-        self.is_leaving = False  # nothing more will be read, whatever the group still gives us
+        self.is_leaving = False  # nothing more will be read, whatever the group still assigns
         self.owned: set[TopicPartition] = set()
 
     def start(self) -> None:
@@ -85,7 +85,10 @@ class Membership:
         return self._options["assignor"] in ("sticky", "cooperative-sticky")
 
     def _started(self, library: Consumer, places: list[LibraryPlace]) -> list[LibraryPlace]:
-        """With offsets where librdkafka does not find them itself. Patient: without an answer nothing would be read."""
+        """The partitions with the offsets that librdkafka does not find itself.
+
+        Retried: without an answer nothing would be read.
+        """
         start = self._options["start"]
         if start in ("earliest", "latest") or self.is_leaving:
             return places

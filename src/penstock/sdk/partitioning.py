@@ -1,7 +1,7 @@
-"""Which partition a message goes to, where librdkafka does not choose it itself.
+"""Choice of a message's partition, where librdkafka does not make it itself.
 
-By key it does (murmur2, as Java). Round-robin and a user's own callable need to know how many partitions a topic has;
-the number is asked for once and then every `REFRESH_S`, since partitions may be added.
+By key it does (murmur2, as Java). Round-robin and a user's own callable need the number of partitions of a topic;
+the number is requested once and then every `REFRESH_S`, since partitions may be added.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BY_LIBRARY = -1
 
 
 class PartitionCounts:
-    """Of topics that messages were sent to."""
+    """Numbers of partitions of the topics that messages were sent to."""
 
     def __init__(self, producer: Producer, timeout_s: float) -> None:
         self._producer = producer
@@ -31,12 +31,12 @@ class PartitionCounts:
         self._known: dict[str, tuple[int, float]] = {}
 
     def known(self, topic: str) -> int | None:
-        """Without asking."""
+        """The known number, without a request."""
         count, until = self._known.get(topic, (0, 0.0))
         return count if time.monotonic() < until else None
 
     def ask(self, topic: str) -> int:
-        """May wait, for a topic that is being created as well."""
+        """The number, requested if need be; also waits for a topic that is being created."""
         deadline = time.monotonic() + self._timeout_s
         while True:
             with translated(f"partitions of {topic}"):
@@ -50,7 +50,7 @@ class PartitionCounts:
 
 
 class RoundRobin:
-    """One after the other, for each topic by itself."""
+    """Round-robin partitioner, for each topic by itself."""
 
     def __init__(self) -> None:
         self._turns: dict[str, Iterator[int]] = {}

@@ -18,7 +18,7 @@ _WAIT_S = 0.05
 
 
 class Producer(Generic[Value]):
-    """Sends messages, batched and retried behind the scenes, idempotent unless told otherwise.
+    """Sender of messages, batched and retried in the background, idempotent by default.
 
         with Producer("127.0.0.1:9092", value_serializer="json") as producer:
             delivery = producer.send("orders", {"id": 7}, key=b"customer-1").result()
@@ -53,7 +53,7 @@ class Producer(Generic[Value]):
         if kind is None:
             self.close()
             return
-        with contextlib.suppress(Undelivered):  # the exception that is on its way says more
+        with contextlib.suppress(Undelivered):  # the exception already being raised says more
             self.close()
 
     def send(
@@ -66,7 +66,7 @@ class Producer(Generic[Value]):
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> DeliveryFuture:
-        """Queue a message. The future has its partition, offset and timestamp, or raises why it was not delivered.
+        """Queue a message. The future has its partition, offset and timestamp, or raises the reason of the failure.
 
         With the queue full it waits for up to `queue_timeout_ms`, then raises QueueFull.
         """
@@ -89,7 +89,7 @@ class Producer(Generic[Value]):
         return future
 
     def flush(self, timeout_s: float | None = None) -> None:
-        """Wait until everything is delivered. Undelivered if something failed whose future nobody looked at."""
+        """Wait until everything is delivered. Undelivered if a message failed whose future was not read."""
         self._sending.check_open()
         left = self._sending.flush(timeout_s)
         if left:
@@ -98,7 +98,7 @@ class Producer(Generic[Value]):
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Self]:
-        """What is sent within takes effect as a whole at its end; nothing of it after an exception."""
+        """A transaction: messages sent within take effect together at its end; none do after an exception."""
         self.transactional.begin()
         try:
             yield self
@@ -109,7 +109,10 @@ class Producer(Generic[Value]):
         self.transactional.commit([])
 
     def close(self, timeout_s: float | None = None) -> None:
-        """Deliver what waits, for up to `timeout_s`, and end. Closing twice is no error. Raises as `flush` does."""
+        """Deliver queued messages, for up to `timeout_s`, and end.
+
+        Closing twice is not an error. Raises as `flush` does.
+        """
         if self._sending.is_closed:
             return
         left = self._sending.close(timeout_s)

@@ -1,4 +1,4 @@
-"""From librdkafka's messages to records, and what happens to those that cannot be read."""
+"""From librdkafka's messages to records, and the handling of those that cannot be read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Reading(Generic[Value]):
         self.skipped_count = 0
 
     def record(self, message: Message) -> Record[Value] | None:
-        """None for a bad record that was dealt with as `on_bad_record` says; DeserializationError if it is "raise"."""
+        """The record; None for a bad one that `on_bad_record` has handled; DeserializationError if it is "raise"."""
         try:
             return self._read(message)
         except DeserializationError as error:
@@ -43,7 +43,7 @@ class Reading(Generic[Value]):
         for part, data, read in (("key", message.key(), self._key), ("value", message.value(), self._value)):
             try:
                 parts[part] = None if data is None else read(data)
-            except Exception as error:  # whatever a deserializer raises
+            except Exception as error:  # a deserializer may raise anything
                 raise DeserializationError(
                     f"the {part} at offset {message.offset()} of {place} cannot be read ({_short(error)})",
                     hint=f"choose another {part}_deserializer, or what happens to such records with on_bad_record",

@@ -1,11 +1,11 @@
-"""What both consumers are made of: librdkafka's, and messages that were taken from it and not yet given out.
+"""Core of both consumers: librdkafka's consumer, and a buffer of messages taken from it and not yet given out.
 
     fill ──▶ buffer ──take──▶ handed out ──finish──▶ done (stored, to be committed)
 
-A rebalance happens within `fill` and nowhere else. What is in the buffer of a partition that goes is dropped: its next
-owner reads it again. Deserializing happens when a message is taken, so one that fails is at its place in the order.
+A rebalance happens within `fill` and nowhere else. Buffered messages of a revoked partition are dropped: its next
+owner reads them again. Deserializing happens when a message is taken, so one that fails is at its place in the order.
 
-Not for several threads at once, but for `is_stopped`.
+Not for several threads at once, except for `is_stopped`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from penstock.sdk.reading import Reading, place_of
 from penstock.sdk.record import Record
 
 _SLICE_S = 0.2
-"""How soon a stop is noticed."""
+"""Longest time until a stop is noticed."""
 _COMMIT_PAUSE_S = 0.1
 _SEEK_S, _SEEK_PAUSE_S = 10.0, 0.02
 _HARMLESS = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT)
@@ -80,7 +80,7 @@ class Receiving(Generic[Value]):
         return bool(self._buffer) and self._is_committed
 
     def fill(self, timeout_s: float, *, always: bool = False) -> None:
-        """Have something in the buffer, if anything comes in time. With `always`, poll even if there is already."""
+        """Fill the buffer, if any message comes in time. With `always`, poll even if it is not empty."""
         self.check_open()
         self.membership.start()
         deadline = time.monotonic() + timeout_s
@@ -94,7 +94,7 @@ class Receiving(Generic[Value]):
                 return
 
     def _poll_some(self, timeout_s: float) -> None:
-        """One poll at least, since rebalances happen there; then as many as are there already."""
+        """Poll at least once, since rebalances happen there; then take all messages that are ready."""
         while True:
             message = self.library.poll(timeout_s)
             if message is None:
@@ -106,14 +106,14 @@ class Receiving(Generic[Value]):
             elif len(self._buffer) < 2 * self.options["max_poll_records"]:
                 self._buffer.append(message)
                 self._is_committed = self._is_committed and self.delivery != "at-most-once"
-            else:  # what was given back again and again must not pile up
+            else:  # messages given back repeatedly must not pile up
                 self.library.seek(LibraryPlace(*place_of(message), message.offset() or 0))
             if len(self._buffer) >= self.options["max_poll_records"]:
                 return
 
     def _judge(self, error: KafkaError) -> None:
         if error.code() == KafkaError._MAX_POLL_EXCEEDED:
-            text = "the records of one poll took longer than max_poll_interval_ms=%d: the group has gone on without us"
+            text = "the records of one poll took longer than max_poll_interval_ms=%d: the group has removed this member"
             LOGGER.warning(text, self.options["max_poll_interval_ms"])
         elif error.code() not in _HARMLESS:
             raise translate(error, f"topics {', '.join(self.membership.topics)}")
@@ -121,7 +121,9 @@ class Receiving(Generic[Value]):
     def _commit_buffer(self) -> bool:
         """At most once: nothing is given out before its offset is committed. Until it is, the buffer waits."""
         try:
-            if self.library.memberid():  # without, the broker would take us for somebody outside of groups
+            if (
+                self.library.memberid()
+            ):  # without an id, the broker would take this for a commit from outside of the group
                 self._commit(_next_offsets(self._buffer))
                 return True
             reason = "no member of the group"
@@ -134,7 +136,7 @@ class Receiving(Generic[Value]):
     # --- to the user -------------------------------------------------------------------------------------------------
 
     def take(self) -> Record[Value] | None:
-        """The next one of the buffer, after what was handed out before is done."""
+        """The next record of the buffer; those handed out before count as handled."""
         self.finish()
         while self.is_ready:
             record = self._read(self._buffer.popleft())
@@ -143,7 +145,7 @@ class Receiving(Generic[Value]):
         return None
 
     def take_many(self, count: int) -> tuple[list[Record[Value]], list[Message]]:
-        """Some, with the messages they were. One that cannot be read ends them, and is told of when it is the first."""
+        """Some records with their messages. One that cannot be read ends them, and raises when it is the first."""
         self.finish()
         records: list[Record[Value]] = []
         messages: list[Message] = []
@@ -170,16 +172,16 @@ class Receiving(Generic[Value]):
         try:
             record = self.reading.record(message)
         except DeserializationError:
-            self._handed[place] = offset + 1  # told of: whoever asks for more goes on behind it
+            self._handed[place] = offset + 1  # reported: the next call goes on after it
             raise
-        except BaseException:  # of `on_bad_record` itself: nobody has dealt with this record
+        except BaseException:  # of `on_bad_record` itself: the record was not handled
             self._buffer.appendleft(message)
             raise
         self._handed[place] = offset + 1
         return record
 
     def give_back(self, messages: Sequence[Message]) -> None:
-        """They were handed out in vain: they come again, unless their partitions go meanwhile."""
+        """Take back records that were handed out: they come again, unless their partitions are revoked meanwhile."""
         owned = self.membership.owned
         self._buffer.extendleft(message for message in reversed(messages) if place_of(message) in owned)
         for message in messages:
@@ -188,7 +190,7 @@ class Receiving(Generic[Value]):
     # --- offsets -----------------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """What was handed out counts as handled."""
+        """Count the records that were handed out as handled."""
         if not self._handed:
             return
         handed = {place: offset for place, offset in self._handed.items() if place in self.membership.owned}
@@ -201,7 +203,7 @@ class Receiving(Generic[Value]):
                 LOGGER.warning("offsets were not stored: %s", cause(error).str())
 
     def commit(self, record: Record[Value] | None) -> None:
-        """Everything that was handed out, or all up to this record of its partition."""
+        """Commit everything that was handed out, or all of a partition up to this record."""
         self.check_open()
         if "group" not in self.options:
             raise StateError("a consumer without a group commits nothing", hint="give group='…'")
@@ -219,7 +221,9 @@ class Receiving(Generic[Value]):
     def _after(self, record: Any) -> dict[TopicPartition, int]:
         if not isinstance(record, Record):
             raise SettingsError(f"commit({record!r})", hint="give a record, or nothing for all that were given out")
-        if record.place not in self.membership.owned:  # the broker would take it, over what its owner has committed
+        if (
+            record.place not in self.membership.owned
+        ):  # the broker would accept it, over the commits of the partition's owner
             raise CommitFailed(f"{record.place} is not a partition of this consumer any more", hint=REJOINED)
         return {record.place: record.offset + 1}
 
@@ -258,7 +262,7 @@ class Receiving(Generic[Value]):
     # --- the end -----------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Leave the group. What was handled is committed first; what is only in the buffer is somebody else's."""
+        """Leave the group. Handled records are committed first; buffered ones are left to the next owner."""
         if self.is_closed or self.membership.is_leaving:
             return
         self.membership.is_leaving = True
@@ -273,7 +277,7 @@ class Receiving(Generic[Value]):
                 self.is_closed = True
 
     def _uncommit_buffer(self) -> None:
-        """What was committed and never handed out need not be lost at a clean end."""
+        """Commit back: records committed and never handed out are not lost at a clean end."""
         try:
             self._commit({place_of(message): message.offset() or 0 for message in reversed(self._buffer)})
         except KafkaException as error:

@@ -1,6 +1,6 @@
-"""What both producers are made of: librdkafka's, a thread that hears from it, serializers and the partitioner.
+"""Core of both producers: librdkafka's producer, the thread that polls it, serializers and the partitioner.
 
-The thread holds librdkafka's producer and not this object, so a producer that nobody closed can still be collected,
+The thread holds librdkafka's producer and not this object, so a producer that was not closed can still be collected,
 with a warning. Settling (`delivery.Settle`) happens in that thread, or in one that flushes.
 """
 
@@ -54,7 +54,7 @@ class Sending:
     def __del__(self) -> None:
         if not self.is_closed:
             self._stop.set()
-            text = "a producer was not closed, and what it had not delivered is lost: use `with`, or close()"
+            text = "a producer was not closed, and its undelivered messages are lost: use `with`, or close()"
             warnings.warn(text, ResourceWarning, stacklevel=2)
 
     @property
@@ -68,7 +68,7 @@ class Sending:
     # --- messages ----------------------------------------------------------------------------------------------------
 
     def needs_count(self, topic: str, partition: int | None) -> bool:
-        """Whether the broker has to be asked before a message can be made."""
+        """Whether a request to the broker is needed before a message can be built."""
         return partition is None and self._partitioner is not None and self._counts.known(topic) is None
 
     def ask_count(self, topic: str) -> None:
@@ -79,7 +79,7 @@ class Sending:
     ) -> Outgoing:
         name: Any = topic
         if not name or not is_text(name):
-            raise SerializationError(f"{topic!r} is no topic", hint="give its name", topic=str(topic), part="topic")
+            raise SerializationError(f"{topic!r} is not a topic", hint="give its name", topic=str(topic), part="topic")
         if partition is not None:
             checked_number(partition, "partition", 0, INT32_MAX)
         if timestamp_ms is not None:  # 0 would be "now"
@@ -104,7 +104,7 @@ class Sending:
         return checked_partition(self._partitioner, topic, key, count)
 
     def offer(self, message: Outgoing, settle: Settle) -> bool:
-        """False if the queue is full."""
+        """Queue a message; False if the queue is full."""
         self.check_open()
         try:
             self.library.produce(
@@ -129,7 +129,7 @@ class Sending:
     # --- the end -----------------------------------------------------------------------------------------------------
 
     def flush(self, timeout_s: float | None) -> int:
-        """How many messages are left."""
+        """Number of messages that are left."""
         for _ in range(FATAL_ERRORS_MAX):
             try:
                 return self.library.flush(-1 if timeout_s is None else timeout_s)
@@ -142,16 +142,16 @@ class Sending:
             self.library.poll(timeout_s)
 
     def close(self, timeout_s: float | None) -> int:
-        """Deliver what waits, then end. How many messages had to be given up."""
+        """Deliver queued messages, then end. Returns the number of messages given up."""
         self.is_closed = True
         left = self.flush(timeout_s)
         if left:
             self.library.purge()
-            self.flush(_POLL_S * 10)  # their futures hear of it
+            self.flush(_POLL_S * 10)  # their futures get the error
         self._stop.set()
         self._thread.join()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # of a transaction that is lost: its end has told of it
+            warnings.simplefilter("ignore", RuntimeWarning)  # of a transaction that is lost: its end has reported it
             self.library.close()
         return left
 
@@ -160,7 +160,7 @@ def _listen(producer: LibraryProducer, stop: threading.Event) -> None:
     while not stop.is_set():
         try:
             producer.poll(_POLL_S)
-        except KafkaException:  # a fatal error: logged by the library, and told to whoever uses the producer next
+        except KafkaException:  # a fatal error: logged by the library, and raised at the next use of the producer
             stop.wait(_POLL_S)
 
 
@@ -192,7 +192,7 @@ def _encoded(serialize: Callable[[Any], bytes], value: Any, topic: str, part: st
         return None
     try:
         data: Any = serialize(value)
-    except Exception as error:  # whatever a serializer raises
+    except Exception as error:  # a serializer may raise anything
         hint = f"correct the {part}, or choose another {part}_serializer"
         message = f"the {part} cannot be serialized for topic {topic} ({error})"
         raise SerializationError(message, hint=hint, topic=topic, part=part) from error

@@ -1,6 +1,6 @@
-"""Consume, transform, produce, exactly once: records, what is made of them and their offsets in one transaction.
+"""Consume, transform, produce, exactly once: records, the messages made of them and their offsets in one transaction.
 
-`Work` is the part that waits; consumers and their twins wrap it. The group's metadata are those of the moment at which
+`Work` is the blocking part; consumers and their twins wrap it. The group's metadata is that of the moment at which
 the records were taken: a member that has lost its partitions since is refused by the coordinator (KIP-447).
 """
 
@@ -48,7 +48,7 @@ class Work(Generic[Value]):
             raise
 
     def _pass(self) -> None:
-        """No member of the group any more: without an id, the broker would take us for somebody outside of groups."""
+        """Raise unless this is still a member: without an id, the broker would accept a commit from outside."""
         self._receiving.give_back(self._messages)
         self.records, self._messages = [], []
 

@@ -1,8 +1,8 @@
-"""Transactions of librdkafka's producer: each call repeated while that helps, and its errors sorted by what is next.
+"""Transactions of librdkafka's producer: each call repeated while that helps, and its errors sorted by how to go on.
 
 StateError           not begun, or begun twice
 TransactionAborted   it has been aborted; the producer goes on
-Fenced               another producer has the transactional id; this one is of no more use
+Fenced               another producer has the transactional id; this one cannot be used any more
 TransactionUnknown   the end was not answered in time
 """
 
@@ -19,7 +19,7 @@ from penstock.sdk.librdkafka.errors import cause, translate
 from penstock.sdk.sending import Sending
 
 _ATTEMPT_S = 10.0
-_AGAIN = "nothing of it took effect; go on with the next one, to which its records come again"
+_AGAIN = "nothing of it took effect; go on with the next one, in which its records come again"
 
 
 class Transactional:
@@ -34,7 +34,7 @@ class Transactional:
         return self._sending.transactional_id is not None
 
     def init(self) -> None:
-        """Once: what a predecessor left open is aborted, and the predecessor shut out."""
+        """Initialise once: a transaction that a predecessor left open is aborted, and the predecessor fenced."""
         if self._is_initialised:
             return
         if not self.is_possible:
@@ -55,7 +55,7 @@ class Transactional:
         self.is_open = True
 
     def commit(self, offsets: list[TopicPartition], group_metadata: Any = None) -> None:
-        """What was sent and these offsets, all or nothing."""
+        """Commit the messages sent and these offsets, all or nothing."""
         library = self._sending.library
         try:
             if offsets:

@@ -64,13 +64,13 @@ def refused(kind: Any, options: dict[str, Any], message: str) -> None:
         ({"config": {"sasl.username": "\ud800"}}, "is refused|text that UTF-8 has"),
         ({"config": {"sasl.username": "a\0b"}}, "text that UTF-8 has, without a zero"),
         ({"client_id": "a\0b"}, "is refused: a name ends at its first zero; leave it out"),
-        ({"value_serializer": "xml"}, "value_serializer='xml' is no format: give 'bytes', 'text', 'json', Avro"),
-        ({"key_serializer": 7}, "key_serializer=7 is no format"),
+        ({"value_serializer": "xml"}, "value_serializer='xml' is not a format: give 'bytes', 'text', 'json', Avro"),
+        ({"key_serializer": 7}, "key_serializer=7 is not a format"),
         (
             {"value_serializer": "avro"},
             r"value_serializer='avro' lacks a schema: write value_serializer=Avro\(schema\)",
         ),
-        ({"value_serializer": Avro}, "value_serializer=Avro is a class: make one of it"),
+        ({"value_serializer": Avro}, "value_serializer=Avro is a class: create an instance"),
     ],
 )
 def test_producers(options: dict[str, Any], message: str) -> None:
@@ -101,7 +101,7 @@ def test_producers(options: dict[str, Any], message: str) -> None:
         ({"group": "g", "session_timeout_ms": 1 << 40}, "session_timeout_ms=1099511627776 is refused"),
         ({"start": datetime.datetime(2026, 1, 1)}, "start is a time without a zone: write datetime"),  # noqa: DTZ001
         ({"on_bad_record": "ignore"}, "on_bad_record='ignore' is refused"),
-        ({"value_deserializer": "xml"}, "value_deserializer='xml' is no format"),
+        ({"value_deserializer": "xml"}, "value_deserializer='xml' is not a format"),
     ],
 )
 def test_consumers(options: dict[str, Any], message: str) -> None:
@@ -139,7 +139,7 @@ def test_admin() -> None:
 
 @pytest.mark.parametrize("schema", ["{", {"type": "record"}, {"type": "no such type"}, 7])
 def test_schemas_of_avro(schema: Any) -> None:
-    with pytest.raises(SettingsError, match="not a schema of Avro"):
+    with pytest.raises(SettingsError, match="not an Avro schema"):
         Avro(schema)
 
 

@@ -1,1 +1,1 @@
-"""Reading for clients: fetch sessions and what is read of one partition."""
+"""Reading for clients: fetch sessions, and the read of one partition."""

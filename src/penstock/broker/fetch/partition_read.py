@@ -38,7 +38,7 @@ class FetchTarget(NamedTuple):
         found: Sequence[ReadSlice] = ()
         aborted: Sequence[tuple[int, int]] | None = () if committed_only else None
         if self.diverging is None:
-            # A partition beyond the byte limit is still checked, so that its errors are told at once.
+            # A partition beyond the byte limit is still checked, so that its errors are reported at once.
             max_bytes = min(item.max_bytes, left)
             if max_bytes < 0:
                 if partition.log_start <= item.fetch_offset < partition.high_watermark:
@@ -110,9 +110,9 @@ class FetchTargets:
         self._session = session
         self._request = request
         self._names = names
-        """What a session's topics were called when they were last seen."""
+        """Names of a session's topics when they were last seen."""
         self.parked = False
-        """The request has been looked at before: what does not exist now did so then."""
+        """Whether the request was parked after a first look: a partition that does not exist now existed then."""
 
     def find(self, items: Iterable[FetchPartition]) -> list[FetchTarget]:
         """Targets in the order of the request, except that, as in Kafka, topics that did not exist then come last.

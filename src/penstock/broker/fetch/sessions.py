@@ -1,9 +1,9 @@
-"""Fetch sessions (KIP-227): a consumer says once what it wants, then only what changed, and is told only what changed.
+"""Fetch sessions (KIP-227): a consumer lists its partitions once, then sends and receives only changes.
 
-A session is a dictionary of partitions with what the client was last told about each. Sessions live in a cache of
+A session is a dictionary of partitions with the last answer about each. Sessions live in a cache of
 bounded size. When it is full, one that has not been used for two minutes makes room, and its client, told
 FETCH_SESSION_ID_NOT_FOUND, starts another; if all are in use, the newcomer goes without, as in Kafka: taking turns
-would cost everybody their session at every request.
+would cost every client its session at every request.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PartitionKey = tuple[TopicKey, int]
 
 
 class SessionPartition:
-    """What the client asked for, and what it was last told."""
+    """The client's request for one partition, and the last answer about it."""
 
     __slots__ = ("high_watermark", "log_start", "partition", "request")
 
@@ -36,7 +36,7 @@ class SessionPartition:
 
     @property
     def quiet(self) -> bool:
-        """Nothing to tell, without a closer look: the client has all and knows where the log begins and ends."""
+        """Whether there is clearly no news: the client has everything and knows where the log begins and ends."""
         partition = self.partition
         return (
             partition is not None
@@ -55,7 +55,7 @@ class SessionPartition:
         )
 
     def told(self, answer: FetchedPartition) -> None:
-        # After an error the client is told again, whatever comes next.
+        # After an error the next state is always news.
         self.high_watermark = -2 if answer.error else answer.high_watermark
         self.log_start = -2 if answer.error else answer.log_start
 
@@ -72,7 +72,7 @@ class FetchSession:
         self.epoch = 1  # of the next request
         self.partitions: dict[PartitionKey, SessionPartition] = {}
         self.names: dict[TopicKey, str] = {}
-        """What the topics named by id were called when they were last seen."""
+        """Names of the topics that are named by id, when they were last seen."""
 
     def update(self, request: FetchRequest) -> None:
         for item in request.partitions:
@@ -93,7 +93,7 @@ class FetchSession:
         return [item.request for item in self.partitions.values()]
 
     def restless(self) -> list[FetchPartition]:
-        """Those that have to be looked at."""
+        """The partitions that have to be looked at."""
         return [item.request for item in self.partitions.values() if not item.quiet]
 
     def note_found(self, request: FetchPartition, partition: Partition | None) -> None:
@@ -103,12 +103,12 @@ class FetchSession:
             item.partition = partition
 
     def worth_telling(self, answers: list[FetchedPartition]) -> list[FetchedPartition]:
-        """What `news` would tell, without telling it."""
+        """The partitions that `news` would report, without marking them as reported."""
         known = ((self.partitions.get((answer.topic, answer.partition)), answer) for answer in answers)
         return [answer for item, answer in known if item is not None and item.is_news(answer)]
 
     def news(self, answers: list[FetchedPartition], *, full: bool) -> list[FetchedPartition]:
-        """The partitions worth telling. Those with data move to the end, so that the next answer begins with others."""
+        """The partitions with news. Those with data move to the end, so that the next answer begins with others."""
         told = []
         for answer in answers:
             key = (answer.topic, answer.partition)

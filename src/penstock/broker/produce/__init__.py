@@ -1,1 +1,1 @@
-"""Appending what clients send: refusals, transactional batches, the quick path for requests that repeat."""
+"""Appending clients' batches: refusals, transactional batches, the quick path for requests that repeat."""

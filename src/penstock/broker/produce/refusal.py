@@ -1,4 +1,4 @@
-"""A batch that is refused: counted, logged, and told to the client."""
+"""A batch that is refused: counted, logged, and reported to the client."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class RepeatPath:
         self._repeated = repeated
 
     def serve(self, frame: memoryview) -> Reply | None:
-        """The reply; None if the request has to go the long way."""
+        """The reply; None if the request has to take the full path."""
         batch = self._repeated.batch_in(frame)
         partition = self._partition
         broker = self._broker

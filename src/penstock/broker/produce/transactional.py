@@ -1,6 +1,6 @@
-"""What a Produce request with transactional batches has to settle with the coordinator before they are appended.
+"""Checks of a Produce request with transactional batches at the coordinator, before the batches are appended.
 
-First generation (up to v11): partitions were added before; whoever did not is refused. Second generation (v12+):
+First generation (up to v11): partitions were added before, or the request is refused. Second generation (v12+):
 the request adds them itself. The coordinator's record is written before the batches, but not waited for: the request is
 answered when both are on disk, and a batch that a power cut leaves without its record is found and aborted.
 """
@@ -20,7 +20,7 @@ from penstock.model.topic_partition import TopicPartition
 ABORTABLE_VERSION = 11
 ADDING_VERSION = 12
 
-_TEXTS = {  # Kafka says something with these only
+_TEXTS = {  # Kafka has texts with these only
     ErrorCode.INVALID_TXN_STATE: "the partition was not added to the transaction",
     ErrorCode.NOT_ENOUGH_REPLICAS: "whether the partition was added to the transaction cannot be told now",
 }

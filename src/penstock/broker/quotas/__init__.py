@@ -1,1 +1,1 @@
-"""Client quotas: who may use how much, measured and enforced as Apache Kafka does it."""
+"""Client quotas, measured and enforced as in Apache Kafka."""

@@ -1,4 +1,4 @@
-"""How many connections an address may make a second.
+"""Quotas of new connections per second and address.
 
 A connection too many is accepted by the system, not read, and closed after the time that the address is over its
 quota, at most a second, as in Kafka: a client that connects in a loop is slowed down.
@@ -52,7 +52,7 @@ class AddressQuotas:
             self._limits[address] = limit
 
     def connected(self, host: str, now_ms: int) -> int:
-        """Count a connection; the milliseconds after which it is to be closed, 0 if it is welcome."""
+        """Count a connection; returns the milliseconds after which it is to be closed, 0 to accept it."""
         address = _one_form(host)
         limit = self._limits.get(address, self._limits.get(None))
         if limit is None:
@@ -60,7 +60,7 @@ class AddressQuotas:
         meter = self._meters.get(address, limit, now_ms)
         wait_ms = min(meter.charge(1.0, now_ms), SAMPLE_MS)
         if wait_ms:
-            meter.add(-1.0, now_ms)  # it does not come in
+            meter.add(-1.0, now_ms)  # it is turned away
         return wait_ms
 
 

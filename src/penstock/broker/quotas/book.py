@@ -1,4 +1,4 @@
-"""The quotas that are set, by entity: what can be changed and what can be asked for.
+"""The quotas that are set, by entity, with their changes and queries.
 
 It decides nothing about requests; `penstock.broker.quotas.quotas` makes the book's changes durable and enforces them.
 """
@@ -13,7 +13,7 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import QUOTA_ENTITIES_MAX
 
 EXACT, DEFAULT, ANY = range(3)
-"""How a component of a filter matches a name."""
+"""Match types of a filter component."""
 
 
 class Change(NamedTuple):
@@ -25,14 +25,14 @@ class Change(NamedTuple):
 
 
 class Alteration(NamedTuple):
-    """What one request wants for one entity."""
+    """The changes of one request for one entity."""
 
     entity: Entity
     ops: Sequence[tuple[str, float | None]]
 
 
 class Component(NamedTuple):
-    """A part of a filter: which names of a type it lets through."""
+    """A component of a filter: the names of a type that it matches."""
 
     kind: str
     match_type: int
@@ -52,7 +52,7 @@ class QuotaBook:
         return iter(tuple(self._entries))
 
     def values(self, entity: Entity) -> list[tuple[str, float]]:
-        """In the order in which they are described."""
+        """Quotas in the order in which they are described."""
         values = self._entries.get(entity, {})
         return [(key, values[key]) for key in KEYS if key in values]
 
@@ -71,13 +71,13 @@ class QuotaBook:
     def plan(
         self, alterations: Iterable[Alteration], is_host: Callable[[str], bool]
     ) -> tuple[dict[Entity, KafkaError | None], list[Change]]:
-        """The result for each entity, and what is to be done for those that are right."""
+        """The result for each entity, and the changes of the valid ones."""
         results: dict[Entity, KafkaError | None] = {}
         changes: list[Change] = []
         added: set[Entity] = set()
         for entity, ops in alterations:
             if entity in results or len({key for key, _ in ops}) < len(ops):
-                # Kafka calls both the same. The first of two alterations has been taken by then.
+                # Kafka has one message for both cases. The first of two alterations has been accepted by then.
                 message = f"Ignoring duplicate entity {shown(entity)}"
                 results[entity] = KafkaError(ErrorCode.INVALID_REQUEST, message)
                 continue
@@ -102,7 +102,7 @@ class QuotaBook:
                 raise KafkaError(ErrorCode.POLICY_VIOLATION, f"More than {QUOTA_ENTITIES_MAX} entities with quotas.")
         return [Change(entity, key, value) for key, value in ops if value != (current or {}).get(key)]
 
-    # --- asking ------------------------------------------------------------------------------------------------------
+    # --- queries -----------------------------------------------------------------------------------------------------
 
     def matching(self, components: Sequence[Component], *, strict: bool) -> Iterator[Entity]:
         """Entities that fit every component; strict ones have no other types. KafkaError for a wrong filter."""
@@ -125,7 +125,7 @@ def _fits(component: Component, names: Mapping[str, str | None]) -> bool:
 
 
 def _check_host(entity: Entity, is_host: Callable[[str], bool]) -> None:
-    keys_of(entity)  # what is wrong with it otherwise is said first
+    keys_of(entity)  # other problems of the entity are reported first
     name = dict(entity).get(IP)
     if name is not None and not is_host(name):
         raise _invalid(f"{name} is not a valid IP or resolvable host.")

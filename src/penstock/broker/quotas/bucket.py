@@ -20,7 +20,7 @@ class Bucket:
         self._updated_ms = 0
 
     def take(self, tokens: float, now_ms: int) -> None:
-        """Take them, be they there or not."""
+        """Take tokens, even more than there are."""
         self._tokens = self._filled(now_ms) - tokens
         self._updated_ms = now_ms
 
@@ -30,7 +30,7 @@ class Bucket:
         return 0 if tokens >= 0 else rounded_ms(-tokens / self.limit * 1000)
 
     def is_idle(self, now_ms: int) -> bool:
-        """Full again: as good as new."""
+        """Whether the bucket is full again: as good as a new one."""
         return self._filled(now_ms) >= SAMPLES * self.limit
 
     def _filled(self, now_ms: int) -> float:

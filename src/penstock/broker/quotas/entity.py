@@ -1,4 +1,4 @@
-"""Whom a quota is for, and which quotas there are.
+"""Entities of quotas, and the kinds of quotas.
 
 An entity has one name or several by type: a user, a client id, both, or an IP address. A name of None is the default,
 for all that have no quota of their own. Entities are tuples of (type, name) in one order, Kafka's, so that two that
@@ -29,7 +29,7 @@ Entity = tuple[tuple[str, str | None], ...]
 
 
 class Kind(Enum):
-    """The numbers that a quota may be."""
+    """Types of a quota's value."""
 
     LONG = "a LONG"
     INT = "an INT"
@@ -58,7 +58,7 @@ def make_entity(parts: Iterable[tuple[str, str | None]]) -> Entity:
 
 
 def entity_text(entity: Entity) -> str:
-    """For the metadata store."""
+    """The entity as text for the metadata store."""
     return json.dumps(entity, ensure_ascii=False)
 
 
@@ -67,7 +67,7 @@ def entity_of_text(text: str) -> Entity:
 
 
 def shown(entity: Entity) -> str:
-    """As Kafka writes it in its messages."""
+    """The entity as Kafka writes it in its messages."""
     inside = ", ".join(f"{kind}={'null' if name is None else name}" for kind, name in entity)
     return f"ClientQuotaEntity(entries={{{inside}}})"
 

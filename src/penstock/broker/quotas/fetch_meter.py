@@ -1,7 +1,7 @@
-"""A fetch while it is measured: its answer is what counts, and one too large is not given.
+"""The meter of one fetch: its answer counts, and one that exceeds a quota is not sent.
 
-A client over a quota gets an answer without records, asks again when it may, and has lost nothing: what it was not
-given is taken off its account again.
+A client over a quota gets an answer without records, asks again when it may, and has lost nothing: records that were
+not sent are taken off its account again.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ FRAME_BYTES = 4  # the size in front of an answer counts, too
 
 
 class FetchMeter(MeteredRequest):
-    """Given to one fetch, which asks it before it answers."""
+    """Meter of one fetch, which consults it before it answers."""
 
     __slots__ = ("_parked_after_ns",)
 
     _parked_after_ns: int | None
 
     def bounded(self, request: FetchRequest) -> FetchRequest:
-        """The request for no more than the quota's window can hold: it would be over the quota for ever."""
+        """The request limited to the bytes that the quota's window can hold: a larger answer would never be allowed."""
         self._parked_after_ns = None
         meter = self._quotas.fetch.of(self._client, self._quotas.now_ms())
         if meter is None:
@@ -32,13 +32,13 @@ class FetchMeter(MeteredRequest):
         return request._replace(max_bytes=max_bytes, min_bytes=min(request.min_bytes, max_bytes // 2))
 
     def parked(self) -> None:
-        """It waits for data or the disk from here on."""
+        """Stop the clock: the fetch waits for data or the disk from here on."""
         self._parked_after_ns = self.elapsed_ns
 
     def instead(self, answers: list[FetchedPartition], session_id: int, read_seconds: float = 0.0) -> Buffers | None:
         """The answer to give instead of these partitions, if the client is over a quota.
 
-        `read_seconds` is how long the last look took, for a fetch that was parked in between.
+        `read_seconds` is the duration of the last read, for a fetch that was parked in between.
         """
         quotas, version = self._quotas, self._request.version
         spent_ns = self.elapsed_ns

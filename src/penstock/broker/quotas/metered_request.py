@@ -1,8 +1,8 @@
-"""One request while it is measured: what it costs its client, and for how long the connection is muted after it.
+"""The meter of one request: its cost for the client, and the time for which the connection is muted after it.
 
 Kafka's rules: a request counts with the time that the broker works on it (`request_percentage`), a produce also with
-its bytes, a fetch with the bytes of its answer. The longest wait counts. The answer is sent at once and says how long
-it is; the connection is not read meanwhile.
+its bytes, a fetch with the bytes of its answer. The longest wait counts. The answer is sent at once and has the
+throttle time, during which the connection is not read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PERCENT_PER_NS: Final = 100 / 1_000_000_000
 
 
 class MeteredRequest:
-    """Begins when the request does."""
+    """Meter of one request, from its arrival."""
 
     __slots__ = ("_client", "_quota", "_quotas", "_request", "_started_ns", "throttle_ms")
 
@@ -30,7 +30,7 @@ class MeteredRequest:
         self._request = request
         self._client: Client = (request.session.user, request.client_id)
         self._started_ns = perf_counter_ns()
-        self._quota = ""  # the one that makes it wait longest
+        self._quota = ""  # the quota with the longest wait
         self.throttle_ms = 0
 
     @property
@@ -45,13 +45,13 @@ class MeteredRequest:
             self._wait("produce", meter.charge(size_bytes, now_ms))
 
     def mutated(self) -> None:
-        """A handler of topics has found its client over the quota of changes."""
+        """Note that a handler of topics has found its client over the quota of changes."""
         until_ms = self._request.throttled_until_ms
         if until_ms:
             self._wait("controller_mutation", max(0, until_ms - self._quotas.now_ms()))
 
     def worked(self, spent_ns: int) -> None:
-        """The broker's time. The wait for it is bounded: a request may take long for reasons of the broker's."""
+        """Count the broker's time. The wait for it is bounded: a request may take long for the broker's own reasons."""
         quotas = self._quotas
         now_ms = quotas.now_ms()
         meter = quotas.request.of(self._client, now_ms)
@@ -59,7 +59,7 @@ class MeteredRequest:
             self._wait("request", min(meter.charge(spent_ns * PERCENT_PER_NS, now_ms), SAMPLE_MS))
 
     def mute(self) -> None:
-        """Nothing is taken from the connection for as long as the answer says."""
+        """Mute the connection for the throttle time of the answer."""
         if self.throttle_ms:
             self._quotas.probe.throttled(self._quota, self._request.client_id, self.throttle_ms / 1000)
             self._request.channel.mute(self.throttle_ms / 1000)

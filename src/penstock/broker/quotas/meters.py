@@ -1,8 +1,8 @@
-"""Who is measured against which limit: Kafka's order of precedence, and one meter for all that share a quota.
+"""Meters of clients: Kafka's order of precedence of quotas, and one meter for all clients that share a quota.
 
 The most specific quota counts: that of the user and client id, of the user with any client id, of the user, then the
-same with any user, then of the client id, then of any client id. A user's quota is shared by his clients; a default is
-not shared, each user or client id it stands for has that much.
+same with any user, then of the client id, then of any client id. A user's quota is shared by all clients of the user; a
+default is not shared, each user or client id it stands for has that much.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from penstock.model.limits import QUOTA_METERS_KEPT
 
 
 class Part(Enum):
-    """What stands for a name in an entity."""
+    """Placeholders for a name in an entity."""
 
     DEFAULT = "default"
     ABSENT = ""
@@ -39,7 +39,7 @@ Share = tuple[str | Part, Name]
 
 
 class Meters(Generic[K, M]):
-    """Meters by whom they measure; idle ones are forgotten, since a new one would measure the same."""
+    """Meters by key; idle ones are forgotten, since a new one would measure the same."""
 
     def __init__(self, make: Callable[[float], M]) -> None:
         self._make = make
@@ -71,11 +71,11 @@ class ClientMeters(Generic[M]):
         self._meters: Meters[Share, M] = Meters(make)
 
     def __bool__(self) -> bool:
-        """Whether anybody has a limit."""
+        """Whether any limit is set."""
         return bool(self._limits)
 
     def set_limit(self, entity: Entity, limit: float | None) -> None:
-        """Set or, with None, remove one. What is infinite or no number is no limit."""
+        """Set or, with None, remove a limit. Infinity and NaN mean no limit."""
         if limit is not None and math.isfinite(limit):
             self._limits[_place(entity)] = limit
         else:

@@ -1,6 +1,6 @@
-"""How many partitions a client may create and delete (KIP-599).
+"""Quotas of partitions created and deleted (KIP-599).
 
-From the version on that knows THROTTLING_QUOTA_EXCEEDED, changes are refused while the client's bucket is overdrawn;
+From the API versions that have THROTTLING_QUOTA_EXCEEDED, changes are refused while the client's bucket is overdrawn;
 older versions go through, and the connection is muted for it.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def mutation_quota(broker: Broker, request: AnyRequest, *, strict_from: int, mutes: bool = True) -> Admit | None:
     """The check for one request; None if nothing limits its client.
 
-    Without `mutes` the client is not held back, as in Kafka when a topic is made for whoever asks about it.
+    Without `mutes` the client is not throttled, as in Kafka when a topic is created by a Metadata request.
     """
     quotas = broker.quotas
     bucket = quotas.mutation.of((request.session.user, request.client_id), quotas.now_ms())

@@ -1,7 +1,7 @@
 """The quotas of a node: the book, made durable, and the meters that it sets the limits of.
 
-Owned by the broker. While nothing is limited it costs nothing: whoever enforces quotas is told when there are some, and
-when there are none any more (`watch`), and stays out of the way of requests meanwhile.
+Owned by the broker. While nothing is limited it costs nothing: the parts that enforce quotas are notified when there
+are some, and when there are none any more (`watch`), and do not touch requests meanwhile.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from penstock.storage.metadata.quotas import StoredQuotas
 
 
 class Quotas:
-    """Single writer of the quota table, and the one place that knows who is over which limit."""
+    """Single writer of the quota table, and the one owner of all meters."""
 
     def __init__(self, *, store: StoredQuotas, commands: Commands, clock: Clock, probe: QuotaProbe) -> None:
         self.probe = probe
@@ -68,12 +68,12 @@ class Quotas:
         return bool(self.produce or self.fetch or self.request or self.mutation)
 
     def watch(self, watcher: Callable[[], None]) -> None:
-        """Have somebody told whenever limits have changed, and now."""
+        """Call the listener whenever limits have changed, and now."""
         self._watcher = watcher
         watcher()
 
     def load(self) -> None:
-        """From the store, without a loop."""
+        """Load the quotas from the store, without a loop."""
         self._apply([Change(entity_of_text(text), key, float(value)) for text, key, value in self._store.all()])
 
     async def resolve_names(self) -> None:
@@ -89,7 +89,7 @@ class Quotas:
     async def alter(
         self, alterations: Sequence[Alteration], *, validate_only: bool = False
     ) -> dict[Entity, KafkaError | None]:
-        """A result for each entity; those that are right are changed together. KafkaError if that was impossible."""
+        """Change quotas; a result for each entity. Valid changes are stored together; KafkaError if that fails."""
         hosts = await _resolved(alteration.entity for alteration in alterations)
         results, changes = self._book.plan(alterations, lambda host: literal(host) is not None or host in hosts)
         if changes and not validate_only:
@@ -144,5 +144,5 @@ async def _resolved(entities: Iterable[Entity]) -> dict[str, str]:
 
 
 def _text(value: float | None) -> str | None:
-    """Not as a number of the store's, which knows no NaN."""
+    """The value as text: the store has no NaN."""
     return None if value is None else repr(value)

@@ -1,6 +1,6 @@
-"""How fast somebody has been lately, and how long to wait until the average is within a limit again.
+"""The recent rate of a client, and the wait until the average is within a limit again.
 
-The arithmetic is Kafka's: what happens is summed in samples of a second, and the rate is the sum over the eleven
+The arithmetic is Kafka's: use is summed in samples of a second, and the rate is the sum over the eleven
 samples of the window (`quota.window.num`, `quota.window.size.seconds`) divided by the time since the oldest of them
 began, at least ten seconds. So a client that was quiet may be ten seconds' worth ahead at once.
 
@@ -40,12 +40,12 @@ class Rate:
         self._current = 0
 
     def charge(self, value: float, now_ms: int) -> int:
-        """Add to it; the milliseconds to wait, 0 within the limit."""
+        """Add an amount; returns the milliseconds to wait, 0 within the limit."""
         self.add(value, now_ms)
         return self.wait_ms(now_ms)
 
     def add(self, value: float, now_ms: int) -> None:
-        """Also takes back what was added at the same moment, with a minus."""
+        """Add an amount; a negative one takes back an addition of the same moment."""
         sample = self._sample(now_ms)
         sample.value += value
         sample.last_ms = now_ms
@@ -59,7 +59,7 @@ class Rate:
         return rounded_ms((rate - self.limit) / self.limit * span_ms)
 
     def is_idle(self, now_ms: int) -> bool:
-        """Nothing is left in the window: a new one would measure the same."""
+        """Whether the window is empty: a new meter would measure the same."""
         return all(now_ms - sample.last_ms >= WINDOW_MS for sample in self._samples)
 
     def _sample(self, now_ms: int) -> _Sample:
@@ -86,5 +86,5 @@ class Rate:
 
 
 def rounded_ms(value: float) -> int:
-    """As Java rounds; no longer than an answer can say."""
+    """Round as Java does, up to the largest throttle time of an answer."""
     return math.floor(min(value, THROTTLE_MS_MAX - 1) + 0.5)

@@ -1,7 +1,7 @@
-"""Where an answer says for how long its connection is muted.
+"""The throttle time of an answer, written into its bytes.
 
-Handlers answer with a throttle time of 0. What it really is turns out when the answer is complete, and is written into
-its bytes here, so that one place does it for every API and version. Nearly all begin with it; some versions have none.
+Handlers answer with a throttle time of 0. The real one is known when the answer is complete, and is written into its
+bytes here, so that one place does it for every API and version. Nearly all begin with it; some versions have none.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Timed(Generic[T]):
-    """Awaits a coroutine step by step. What it leaves to other tasks is not counted."""
+    """Awaits a coroutine step by step. Time of other tasks is not counted."""
 
     __slots__ = ("_coroutine", "spent_ns")
 

@@ -1,1 +1,1 @@
-"""Looking into records: checks within the event loop, and the worker process for what takes longer."""
+"""Looking into records: checks within the event loop, and the worker process for longer ones."""

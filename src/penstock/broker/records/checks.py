@@ -1,10 +1,10 @@
-"""What the records of a produced batch go through where a topic asks for it: checking, and another codec.
+"""Checks of a produced batch's records and recompression, where a topic requires them.
 
 Cheap cases are decided on the event loop, within a budget; `check_batches` is for the worker process. No I/O here.
 
 Nearly every batch is sound and small, or small and compressed. Everything else goes to the worker: batches that would
-take longer than the budget, that unpack to more than a little, and those with something wrong in them, since saying
-what costs more than finding out that.
+take longer than the budget, that unpack to more than a little, and invalid ones, since naming the problem costs more
+than noticing it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class RecordCheck(NamedTuple):
     validate: bool
     keyed: bool
     codec: int
-    """To be stored with."""
+    """Codec to store it with."""
     batch_bytes_max: int
     unpacked_bytes_max: int
 
@@ -48,7 +48,7 @@ Verdict = KafkaError | bytearray | None
 
 
 class LoopBudget:
-    """How many steps the event loop still takes for one request."""
+    """Number of steps left for one request on the event loop."""
 
     __slots__ = ("_steps",)
 

@@ -19,7 +19,7 @@ Done = Callable[[int, KafkaError | None], None]
 
 
 class Gatherer:
-    """Of one partition. Everything happens on the event loop, whose `call_soon` ends a turn's batch."""
+    """The gatherer of one partition. Everything happens on the event loop, whose `call_soon` ends a turn's batch."""
 
     __slots__ = ("_batcher", "_call_soon", "_done")
 

@@ -1,6 +1,6 @@
 """Look-up of an offset by time, or of a marked place of a partition, for all doors.
 
-LATEST and EARLIEST are answered at once. What has to be searched for may wait for the disk and decode batches: that
+LATEST and EARLIEST are answered at once. A search may wait for the disk and decode batches: it
 runs in the look-up threads of the record worker.
 """
 

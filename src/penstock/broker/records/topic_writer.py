@@ -29,10 +29,10 @@ Placed = tuple[int | None, NewRecord]
 
 
 class TopicWriter:
-    """One request's way into one topic, which is created with the first message."""
+    """Writer of one request's records into one topic, which is created with the first message."""
 
     def __init__(self, broker: Broker, session: Session, name: str) -> None:
-        """KafkaError if the session may not write there, or nobody may."""
+        """KafkaError if the session may not write there, or the topic takes no writes."""
         broker.access.check_topic(session, Operation.WRITE, name)
         self._broker = broker
         self._session = session
@@ -41,7 +41,7 @@ class TopicWriter:
         self._loop = asyncio.get_running_loop()
         self._gatherers: dict[int, Gatherer] = {}
         self.offsets: dict[int, tuple[int, int]] = {}
-        """First and last offset of what is on disk, by partition."""
+        """First and last offset of the stored records, by partition."""
         self.written = 0
         self._failure: KafkaError | None = None
 
@@ -109,7 +109,7 @@ class TopicWriter:
 
 
 def planned_topic(broker: Broker, name: str) -> Topic:
-    """The topic, or, if it is missing and may be made, what it will be. KafkaError if nobody may write there."""
+    """The topic, or, if it is missing and may be created, its future form. KafkaError if it takes no writes."""
     check_topic_name(name)
     topic = broker.topics.get(name)
     if name in INTERNAL_NAMES or (topic is not None and topic.internal):

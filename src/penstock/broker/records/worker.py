@@ -1,7 +1,7 @@
 """The worker process that looks at records on behalf of clients, so that the event loop goes on meanwhile.
 
-It is not the one of compaction, whose tasks take seconds: here somebody waits for an answer. Tasks are short, but for
-those of somebody who makes them long on purpose, and then only others who need this process wait. Started on first
+It is not the one of compaction, whose tasks take seconds: here a client waits for an answer. Tasks are short, except
+for those that a client makes long on purpose, and then only requests that need this process wait. Started on first
 use; if it dies in the middle of a task, that request is answered with an error that clients try again after, and the
 next task starts another process.
 
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# A thread looks for a time in so many records by itself: half a millisecond in which the loop may have to wait.
+# Records that a thread searches for a time by itself: half a millisecond in which the loop may have to wait.
 SCANNED_IN_THREAD_MAX: Final = 1_000
 _LOOK_UP_THREADS: Final = 4
 # The loop comes first where both want the same processor, but here a client waits, too.
@@ -49,7 +49,7 @@ class RecordWorker:
         self._closed = False
 
     def close(self) -> None:
-        """Whoever still waits is told that nothing comes."""
+        """Stop the process; requests that still wait get an error."""
         with self._lock:
             self._closed = True
         self._worker.close()
@@ -58,7 +58,10 @@ class RecordWorker:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def check(self, checks: Sequence[RecordCheck]) -> list[Verdict]:
-        """Raises KafkaError REQUEST_TIMED_OUT, which makes clients try again, if there is no verdict."""
+        """Check batches in the worker.
+
+        KafkaError REQUEST_TIMED_OUT, which makes clients retry, if there is no verdict.
+        """
         return await self.run(sum(len(check.batch) for check in checks), check_batches, checks)
 
     async def run(self, size: int, function: Callable[..., T], *args: Any) -> T:
@@ -81,7 +84,7 @@ class RecordWorker:
         return result.result()
 
     def _submit(self, size: int, function: Callable[..., Any], *args: Any) -> Future[Any]:
-        """`size`: what the arguments hold in memory until the task is done, whether or not somebody still waits."""
+        """`size`: bytes that the arguments hold in memory until the task is done, even if its request is gone."""
         result: Future[Any] = Future()
         with self._lock:
             if self._closed:

@@ -1,1 +1,1 @@
-"""Client telemetry (KIP-714): what clients are asked to push, and what they have pushed."""
+"""Client telemetry (KIP-714): subscriptions to clients' metrics, and the metrics that they have pushed."""

@@ -1,4 +1,4 @@
-"""The clients that have asked what to push: what each was told, and when it may come again. No I/O.
+"""The clients that have requested a subscription: the answer to each, and the time of its next request. No I/O.
 
 A cache of bounded size, as in Kafka: the client that was silent longest makes room. A client that was forgotten is
 known again by its next request, with the same subscription id. An instance goes with its connection, or when it has
@@ -16,7 +16,7 @@ from penstock.model.errors import ErrorCode, KafkaError
 
 EXPIRY_MS_MIN = 60_000
 _LONG_AGO = -(1 << 62)
-# After these errors a client is to ask again at once.
+# After these errors a client has to request its subscription again at once.
 _ASKS_AGAIN = (ErrorCode.UNKNOWN_SUBSCRIPTION_ID, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
 
 

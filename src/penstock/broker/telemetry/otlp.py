@@ -1,7 +1,7 @@
 """From a push to series: OpenTelemetry's MetricsData, unpacked, decoded and turned into Prometheus' names.
 
 Runs in the record worker, never on the event loop, and only there is opentelemetry's package loaded. Bytes of a client
-are not trusted: what is taken from a push is bounded in bytes, points, labels and lengths before it is sent back.
+are not trusted: the content of a push is bounded in bytes, points, labels and lengths before it is sent back.
 
     org.apache.kafka.producer.record.send.total   →   kafka_client_producer_record_send_total
 """
@@ -48,7 +48,7 @@ class Point(NamedTuple):
 
 
 class Push(NamedTuple):
-    """What one push says. `resource` are labels of the client itself, such as its group."""
+    """The content of one push. `resource` are labels of the client itself, such as its group."""
 
     points: list[Point]
     resource: dict[str, str]
@@ -56,9 +56,9 @@ class Push(NamedTuple):
 
 
 def decode_push(codec: int, payload: bytes | bytearray, unpacked_bytes_max: int, points_max: int) -> Push:
-    """At most `points_max` points: those that come back are a matter for the event loop.
+    """Decode a push, at most `points_max` points: the result is handled on the event loop.
 
-    Raises KafkaError: INVALID_RECORD if it is no MetricsData, TELEMETRY_TOO_LARGE if it is too much of it.
+    Raises KafkaError: INVALID_RECORD if it is not a MetricsData, TELEMETRY_TOO_LARGE if it is too large.
     """
     from google.protobuf.message import DecodeError
     from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
@@ -109,7 +109,7 @@ def _check_count(seen: int) -> None:
 
 
 def _number_points(metric: Metric) -> Sequence[NumberDataPoint]:
-    """The points of a gauge or a sum; nothing of what is neither."""
+    """The points of a gauge or a sum; none for other kinds."""
     kind = metric.WhichOneof("data")
     found: Sequence[NumberDataPoint] = ()
     if kind == "gauge":
@@ -144,7 +144,7 @@ def _value(point: NumberDataPoint) -> int | float | None:
 
 
 def _family(name: str, is_counter: bool) -> str | None:
-    """The name on the metrics page; None if there is nothing to name it by."""
+    """The name on the metrics page; None if it cannot be named."""
     if not 0 < len(name) <= NAME_LENGTH_MAX:
         return None
     family = PREFIX + _OTHER.sub("_", name.removeprefix(_KAFKA_PREFIX)).strip("_")

@@ -1,7 +1,7 @@
 """The series that clients have pushed, as they stand on the metrics page. Bounded for each client and in all.
 
-Deltas are added up from the first push on. What is no delta is what the latest push says: a gauge that it does not
-name any more is gone. A client's series outlive it by a little while, so that the values of its last push, which for a
+Deltas are added up from the first push on. Other values are those of the latest push: a gauge that is not in it
+any more is gone. A client's series outlive it by a little while, so that the values of its last push, which for a
 short-lived client is the only one, are scraped.
 """
 
@@ -19,7 +19,7 @@ from penstock.observability.labels import quoted
 INFO = "penstock_telemetry_client_info"
 
 Key = tuple[str, str]
-"""Family and labels: what may stand on a metrics page only once."""
+"""Family and labels: unique on a metrics page."""
 
 
 class _Value(NamedTuple):
@@ -76,7 +76,7 @@ class SeriesStore:
         self.count += len(values)
 
     def _has_room(self) -> bool:
-        """For another client; the one that is gone longest makes way."""
+        """Whether there is room for another client; those that left are dropped for it, the first one first."""
         while self.count >= self._count_max:
             gone = [(series.gone_ms, key) for key, series in self._clients.items() if series.gone_ms is not None]
             if not gone:
@@ -85,13 +85,13 @@ class SeriesStore:
         return True
 
     def drop(self, instance_id: uuid.UUID) -> None:
-        """The client pushes other metrics from now on, or none."""
+        """Drop the series of a client that pushes other metrics from now on, or none."""
         series = self._clients.pop(instance_id, None)
         if series is not None:
             self.count -= len(series.values) + 1
 
     def gone(self, instance_id: uuid.UUID, now_ms: int) -> None:
-        """The client has left: its series follow, unless it comes back meanwhile."""
+        """Note that a client has left: its series go later, unless it comes back meanwhile."""
         series = self._clients.get(instance_id)
         if series is not None and series.gone_ms is None:
             series.gone_ms = now_ms
@@ -110,7 +110,7 @@ class SeriesStore:
 
 
 def _info(client: Client, resource: Mapping[str, str]) -> str:
-    """What is the same for all series of a client stands in one line of its own, to be joined where it is needed."""
+    """Labels common to all series of a client are in one line of their own, to be joined where needed."""
     own = {name: _shown(value) for name, value in client._asdict().items() if name not in RESERVED_LABELS}
     return label_text({**resource, **own})
 

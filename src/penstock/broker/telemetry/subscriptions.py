@@ -1,4 +1,4 @@
-"""What a client is asked to push: all subscriptions that match it, taken together.
+"""The metrics that a client has to push: all subscriptions that match it, taken together.
 
 A subscription is a client-metrics resource with configs (`config.client_metrics_configs`). The ids and the order of
 names are those that Kafka computes, so that a client which moves between brokers keeps its subscription id. The order
@@ -28,7 +28,7 @@ _INT32 = 1 << 32
 
 
 class Client(NamedTuple):
-    """What is known of a client without its telling us more; the names are the selectors of `match`."""
+    """The attributes of a client that are known before it pushes; their names are the selectors of `match`."""
 
     client_instance_id: str
     client_id: str | None
@@ -55,7 +55,7 @@ class Subscription:
 
 
 class Assignment(NamedTuple):
-    """What one client is told to do."""
+    """The assignment of one client."""
 
     subscription_id: int
     interval_ms: int
@@ -63,7 +63,7 @@ class Assignment(NamedTuple):
 
 
 def to_subscription(configs: Mapping[str, str]) -> Subscription:
-    """From the configs that are set, which were checked when they were."""
+    """A subscription from its configs, which were checked when they were set."""
     values = {name: configs.get(name, key.default or "") for name, key in CLIENT_METRICS_CONFIGS.items()}
     return Subscription(
         metrics=tuple(to_list(values["metrics"])),

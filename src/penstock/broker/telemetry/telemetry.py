@@ -1,7 +1,7 @@
 """Client telemetry of one node: subscriptions, instances and series behind the two APIs.
 
-Everything here happens on the event loop and takes microseconds; a push is decoded in the record worker. What a client
-may do when is decided in `instances`, what it is asked for in `subscriptions`, what becomes of a push in `series`.
+Everything here happens on the event loop and takes microseconds; a push is decoded in the record worker. `instances`
+decides when a client may push, `subscriptions` which metrics, and `series` keeps them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ClientTelemetry:
         """Whether ApiVersions lists the two APIs.
 
         A client that sees them asks for subscriptions at its start, and librdkafka prints a line about the answer. As
-        on a Kafka broker without a receiver of telemetry, they are left out while nobody wants any metrics.
+        on a Kafka broker without a receiver of telemetry, they are left out while there are no subscriptions.
         """
         if self._settings.advertise is AdvertiseTelemetry.ALWAYS:
             return True
@@ -61,18 +61,18 @@ class ClientTelemetry:
         return len(self._instances)
 
     def samples(self) -> Iterator[ClientSample]:
-        """What stands on the metrics page now."""
+        """The series on the metrics page now."""
         self.series.expire(self._clock.monotonic_ms())
         return self.series.samples()
 
     async def sweep(self) -> None:
-        """Forget clients that have been silent for long, and what is left of those that have gone."""
+        """Forget clients that have been silent for long, and the series of those that have left."""
         now_ms = self._clock.monotonic_ms()
         self._instances.expire(now_ms)
         self.series.expire(now_ms)
 
     def subscribe(self, instance_id: uuid.UUID | None, channel: KafkaChannel) -> ClientInstance:
-        """What a client shall push; without an id it gets one. Raises THROTTLING_QUOTA_EXCEEDED."""
+        """The assignment of a client; without an id it gets one. Raises THROTTLING_QUOTA_EXCEEDED."""
         instance = self._instance(instance_id or uuid.uuid4(), channel)
         instance.accept_get(self._clock.monotonic_ms())
         return instance
@@ -87,7 +87,7 @@ class ClientTelemetry:
         codec: int,
         payload: bytes,
     ) -> None:
-        """Take what a client has pushed. Raises KafkaError with the code that it is to be told."""
+        """Take a client's push. Raises KafkaError with the code for its answer."""
         instance = self._instance(instance_id, channel)
         try:
             self._check_push(instance, subscription_id, terminating, codec, payload)
@@ -131,13 +131,13 @@ class ClientTelemetry:
             raise
         current = self._instances.get(instance.instance_id)
         if current is not None and current.assignment != instance.assignment:
-            return  # the subscriptions have changed meanwhile: nobody wants these any more
+            return  # the subscriptions have changed meanwhile: these metrics are not wanted any more
         self.series.add(instance.instance_id, instance.client, push)
         if current is None:  # it has left meanwhile
             self._gone(instance)
 
     def _instance(self, instance_id: uuid.UUID, channel: KafkaChannel) -> ClientInstance:
-        """The client under the subscriptions of now."""
+        """The client's instance under the current subscriptions."""
         self._refresh()
         instance = self._instances.get(instance_id)
         if instance is None or instance.version < self._version:

@@ -2,7 +2,7 @@
 
     prepared, on disk  →  a marker in every partition, on disk  →  complete, on disk
 
-Nobody needs to ask for it: it goes on without the client, and again after a crash. The last record may be left out when
+It needs no request: it goes on without the client, and again after a crash. The last record may be left out when
 the next transaction's first one is written instead: both say that this one is over.
 """
 
@@ -29,7 +29,7 @@ UNSTORED_SECONDS = 0.1  # how long an end that is complete may be known in memor
 
 
 class Endings:
-    """Those under way, and who waits for them."""
+    """Completions under way, and their waiters."""
 
     def __init__(self, markers: MarkerWriter, clock: Clock) -> None:
         self.ends = Ends()
@@ -41,7 +41,7 @@ class Endings:
         return transactional_id in self._waiting
 
     async def wait(self, transactional_id: str) -> None:
-        """Until the transaction before is over, or has taken too long to end."""
+        """Wait until the transaction before is over, or has taken too long to end."""
         waiting = self._waiting.get(transactional_id)
         if waiting is not None:
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -49,7 +49,7 @@ class Endings:
             await asyncio.wait([future], timeout=HOLD_SECONDS)
 
     def begin(self, transactional_id: str) -> None:
-        """Its end is about to be stored. `finish` follows, or `over` if that fails."""
+        """Note that the end of a transaction is about to be stored. `finish` follows, or `over` if that fails."""
         self._waiting.setdefault(transactional_id, [])
 
     def over(self, transactional_id: str) -> None:
@@ -58,12 +58,12 @@ class Endings:
                 future.set_result(None)
 
     def give_up(self) -> None:
-        """Who waits goes on; the ends themselves are in the log."""
+        """Release all waiters; the ends themselves are in the log."""
         for transactional_id in tuple(self._waiting):
             self.over(transactional_id)
 
     def finish(self, shard: TransactionShard, prepared: Transaction) -> None:
-        """Markers, then the last record; nobody waits but who wants the id for the next transaction."""
+        """Write the markers, then the last record; only the next transaction of the id waits for it."""
         is_commit = prepared.state is TransactionState.PREPARE_COMMIT
         marker = Marker(prepared.producer_id, prepared.epoch, shard.epoch, is_commit)
 
@@ -75,7 +75,10 @@ class Endings:
         self._markers.write(prepared.partitions, marker, prepared.has_batches_of, marked)
 
     def _complete(self, shard: TransactionShard, prepared: Transaction) -> None:
-        """All markers are on disk. Who waits for the id goes on at once, and most likely stores what says this, too."""
+        """All markers are on disk.
+
+        A waiter for the id goes on at once, and most likely stores a record that implies this.
+        """
         complete = prepared.completed(self._clock.now_ms())
         if shard.state is CoordinatorState.ACTIVE and self._waiting.get(prepared.transactional_id):
             shard.transactions.put(complete)
@@ -85,7 +88,7 @@ class Endings:
             self._store_complete(shard, prepared, complete)
 
     def _store_complete(self, shard: TransactionShard, before: Transaction, complete: Transaction) -> None:
-        """Unless something newer is there. Until it succeeds: without it the markers are written again at a start."""
+        """Store the last record, unless there is a newer one. Retried: without it a start writes the markers again."""
         transactional_id = complete.transactional_id
         if shard.state is not CoordinatorState.ACTIVE or shard.transactions.get(transactional_id) is not before:
             return

@@ -1,9 +1,9 @@
-"""The transaction coordinator of this node: what handlers ask it, one method for each kind of request.
+"""The transaction coordinator of this node, with one method for each kind of request.
 
-A request finds its transaction's shard, asks what the request makes of it (`transactions.transaction`), and waits until
-that is on disk. The end of a transaction goes on without the client (`transactions.endings`).
+A request finds its transaction's shard, computes the next value (`transactions.transaction`), and waits until that is
+on disk. The end of a transaction goes on without the client (`transactions.completion`).
 
-Whoever comes for the next transaction meanwhile waits a moment for the end instead of being sent away at once
+A request for the next transaction meanwhile waits a moment for the end instead of being refused at once
 (CONCURRENT_TRANSACTIONS), which would cost a client 20 to 100 ms.
 
 Failures are KafkaErrors; how their codes differ by API and version is up to the handlers.
@@ -78,7 +78,7 @@ class TransactionCoordinator:
         await self._shards.loaded()
 
     async def stop(self) -> None:
-        """Requests that wait are told to look for the coordinator again; transactions live on in the log."""
+        """Stop. Waiting requests are told to look for the coordinator again; transactions stay in the log."""
         await self._shards.stop()
         self.endings.give_up()
 
@@ -100,11 +100,14 @@ class TransactionCoordinator:
         await self._shards.prepare()
 
     def shard_of(self, transactional_id: str) -> TransactionShard | None:
-        """None if there is no topic yet. KafkaError while it cannot be asked."""
+        """The shard of an id; None if there is no topic yet. KafkaError while it is not available."""
         return self._shards.holder(transactional_id)
 
     def find(self, transactional_id: str) -> tuple[TransactionShard, Transaction]:
-        """KafkaError INVALID_REQUEST or INVALID_PRODUCER_ID_MAPPING, as every request but InitProducerId says it."""
+        """The transaction of an id.
+
+        KafkaError INVALID_REQUEST or INVALID_PRODUCER_ID_MAPPING, as every request but InitProducerId answers.
+        """
         if not transactional_id:
             raise KafkaError(ErrorCode.INVALID_REQUEST)
         shard = self.shard_of(transactional_id)
@@ -194,7 +197,7 @@ class TransactionCoordinator:
     async def add_partitions(
         self, transactional_id: str, sender: ProducerIdentity, partitions: Collection[TopicPartition], version: int
     ) -> None:
-        """They are in the transaction, and that is on disk, when this returns."""
+        """Add partitions: they are in the transaction, and that is on disk, when this returns."""
         await self._find_at_rest(transactional_id)
         future: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
         if not self.add_at_once(transactional_id, sender, partitions, version, resolving(future)):
@@ -231,7 +234,7 @@ class TransactionCoordinator:
         return is_open and place in value.partitions and shard.is_flushed
 
     def _open_log(self, place: TopicPartition) -> None:
-        """So that what a crash left open in it is aborted before the transaction writes there, not ended with it."""
+        """Open the log, so that a transaction left open by a crash is aborted before this one writes there."""
         try:
             self._partitions.get(place.topic, place.partition)
         except (KafkaError, OSError) as error:
@@ -249,7 +252,7 @@ class TransactionCoordinator:
     async def end(
         self, transactional_id: str, sender: ProducerIdentity, *, commit: bool, version: int
     ) -> ProducerIdentity:
-        """The producer id and epoch with which the client goes on. The decision is on disk then."""
+        """End a transaction. Returns the producer id and epoch for the client; the decision is on disk then."""
         shard, value = await self._find_at_rest(transactional_id)
         new_id = NO_PRODUCER_ID
         if version >= SECOND_GENERATION and value.is_exhausted and sender == value.identity:
@@ -262,7 +265,7 @@ class TransactionCoordinator:
         return after.completed(after.update_ms).identity
 
     async def abort(self, value: Transaction) -> Transaction:
-        """By hand: this transaction or none; its producer is shut out. What it is when the decision is on disk.
+        """Abort this transaction by hand, and fence its producer. Returns its value when the decision is on disk.
 
         KafkaError INVALID_TXN_STATE if it has ended meanwhile.
         """
@@ -272,7 +275,10 @@ class TransactionCoordinator:
         return self.find(value.transactional_id)[1]
 
     async def _abort_open(self, value: Transaction) -> bool:
-        """Shut out the client of an ongoing transaction and abort it. False, and nothing, if it has ended meanwhile."""
+        """Fence the client of an ongoing transaction and abort it.
+
+        False, without a change, if it has ended meanwhile.
+        """
         new_id = NO_PRODUCER_ID
         if value.version >= SECOND_GENERATION and value.is_exhausted:
             new_id = await self._new_producer_id()
@@ -285,7 +291,7 @@ class TransactionCoordinator:
         return True
 
     async def _prepare_end(self, shard: TransactionShard, prepared: Transaction) -> None:
-        """Once it is stored the end goes on, whether or not the client is still there to hear of it."""
+        """Once it is stored the end goes on, whether or not the client is still connected."""
         self.endings.begin(prepared.transactional_id)
 
         def stored(code: ErrorCode) -> None:
@@ -311,7 +317,7 @@ class TransactionCoordinator:
         shard.store(value, self._clock.now_ms(), outcome)
         await _success(future)
 
-    # --- what nobody asks for ----------------------------------------------------------------------------------------
+    # --- timeouts ----------------------------------------------------------------------------------------------------
 
     async def _sweep_forever(self) -> None:
         while True:
@@ -319,7 +325,7 @@ class TransactionCoordinator:
             try:
                 await self.abort_overdue()
                 self.forget_unused()
-            except Exception:  # whatever is wrong with one of them, the others must not stay open for ever
+            except Exception:  # an error with one of them must not keep the others open
                 log.exception("transactions: a look for overdue ones failed")
 
     async def abort_overdue(self) -> None:
@@ -334,7 +340,7 @@ class TransactionCoordinator:
                 log.warning("%s is overdue and cannot be aborted now: %r", value.transactional_id, error)
 
     def forget_unused(self) -> None:
-        """Of the ids that nobody has used for days, a few at a time."""
+        """Forget ids that were not used for days, a few at a time."""
         now_ms = self._clock.now_ms()
         for shard in self._shards:
             for value in shard.transactions.unused(now_ms, self._settings.id_expiration_ms, FORGOTTEN_PER_SWEEP):
@@ -342,14 +348,14 @@ class TransactionCoordinator:
 
 
 async def _success(future: asyncio.Future[ErrorCode]) -> None:
-    """KafkaError if what was to be stored is not."""
+    """Wait for the outcome of a write; KafkaError if it failed."""
     code = await future
     if code is not ErrorCode.NONE:
         raise KafkaError(_write_error(code))
 
 
 def _write_error(code: ErrorCode) -> ErrorCode:
-    """As Kafka maps what a failed write of the coordinator means to a client."""
+    """The client's error for a failed write of the coordinator, as Kafka maps it."""
     if code in (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE):
         return ErrorCode.UNKNOWN_SERVER_ERROR
     return ErrorCode.COORDINATOR_NOT_AVAILABLE

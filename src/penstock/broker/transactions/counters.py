@@ -1,4 +1,4 @@
-"""How many transactions ended and how: figures for metrics."""
+"""Counters of ended transactions, for metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transactions that are open in a partition and that no coordinator knows: they hold back readers of what is committed.
+"""Transactions that are open in a partition and that no coordinator knows: they hold back readers of committed records.
 
 A crash can leave them behind, or the loss of a part of the coordinator's topic. Those that are found when a log is
 opened are aborted; for the others there is the metric, and the abort by hand.
@@ -26,7 +26,10 @@ from penstock.storage.interface import OpenTransaction
 
 
 class HangingTransactions:
-    """Those of all open partitions. Others may run between two of them. `known` are the open ones of all shards."""
+    """Hanging transactions of all open partitions.
+
+    Other tasks may run between two partitions. `known` are the open ones of all shards.
+    """
 
     def __init__(
         self,
@@ -64,11 +67,11 @@ class HangingTransactions:
         return 0 if self._shards.is_loading else sum(1 for _ in self)
 
     def abort_in(self, partition: Partition) -> None:
-        """What is open in a log and in no transaction that is known here ends: nobody else would ever end it."""
+        """Abort transactions that are open in a log and unknown to the coordinator: nothing else ever ends them."""
         if partition.mirror:
             return  # its markers come from the root
         if partition.topic == TRANSACTION_STATE or not self._shards.all_are_active:
-            return  # nobody can tell whether a transaction that is not found here is another shard's
+            return  # a transaction that is not found here may belong to a shard that is not loaded
         found = partition.open_transactions()
         known = {value.producer_id: value for value in self._known()} if found else {}
         place = TopicPartition(partition.topic, partition.index)
@@ -78,7 +81,7 @@ class HangingTransactions:
                 self._markers.abort_unknown(partition, _end_of(each))
 
     async def abort(self, place: TopicPartition, producer_id: int) -> None:
-        """By hand. Its marker is on disk when this returns.
+        """Abort one by hand. Its marker is on disk when this returns.
 
         KafkaError COORDINATOR_NOT_AVAILABLE while some transactions are not known, INVALID_TXN_STATE if there is
         nothing of the kind.
@@ -99,7 +102,7 @@ class HangingTransactions:
 
 
 def _end_of(found: OpenTransaction) -> Marker:
-    """The marker has the next epoch, so that its producer, should it be alive, hears of it and begins anew."""
+    """The marker has the next epoch, so that its producer, if it is still running, is fenced and starts over."""
     epoch = min(found.producer_epoch + 1, EPOCH_MAX)
     return Marker(found.producer_id, epoch, max(found.coordinator_epoch, 0), is_commit=False)
 

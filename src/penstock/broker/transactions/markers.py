@@ -1,7 +1,7 @@
-"""Markers: how the end of a transaction reaches its partitions.
+"""Markers: the end of a transaction, written to its partitions.
 
-The decision is on disk before the first marker is written, and every marker is on disk before anybody is told that the
-end is complete. A partition that is gone needs no marker; one whose log has failed gets it when it can be written to
+The decision is on disk before the first marker is written, and every marker is on disk before the end is reported as
+complete. A partition that is gone needs no marker; one whose log has failed gets it when it can be written to
 again, which may be after a restart: until then the transaction stays prepared. So it does if the log has seen a later
 epoch of the producer, as after markers from outside (WriteTxnMarkers): nothing is claimed that is not there.
 
@@ -38,7 +38,7 @@ IsOwn = Callable[[int], bool]
 
 
 class MarkerWriter:
-    """`on_offsets_ended` is told of markers in `__consumer_offsets`, by partition, once they are on disk."""
+    """`on_offsets_ended` is called with markers in `__consumer_offsets`, by partition, once they are on disk."""
 
     def __init__(self, partitions: PartitionTable, clock: Clock, on_offsets_ended: OnOffsetsEnded) -> None:
         self._partitions = partitions
@@ -64,7 +64,7 @@ class MarkerWriter:
         partition.when_visible(last_offset, visible)
 
     def fitting(self, place: TopicPartition, marker: Marker, is_own: IsOwn) -> Marker:
-        """As it is right for this log.
+        """The marker that fits this log.
 
         This node's coordinator is the only one: whatever epoch a marker from outside had, its own is not lower. What is
         open and belongs to another transaction is aborted.
@@ -80,7 +80,7 @@ class MarkerWriter:
     def abort_unknown(self, partition: Partition, marker: Marker) -> None:
         """A transaction that is open in a log, but that no coordinator knows."""
         log.warning(
-            "%s-%d: aborting a transaction of producer %d that nobody coordinates",
+            "%s-%d: aborting a transaction of producer %d that no coordinator knows",
             partition.topic, partition.index, marker.producer_id,
         )  # fmt: skip
         self.write([TopicPartition(partition.topic, partition.index)], marker, lambda _: True, lambda: None)

@@ -1,4 +1,4 @@
-"""A pattern over transactional ids (ListTransactions v2), of which a client may make anything it likes.
+"""A pattern over transactional ids (ListTransactions v2), which a client may choose freely.
 
 RE2 matches in a time that grows with the pattern times the name. So patterns are small, and a name that is long all the
 same is looked at in a thread, which RE2 lets run beside the loop.

@@ -1,4 +1,4 @@
-"""The records of `__transaction_state`, in Kafka's own format, so that Kafka's tools read ours and we read Kafka's.
+"""The records of `__transaction_state`, in Kafka's own format, so that Kafka's tools can read them.
 
     key    int16 version 0, transactional id string
     value  int16 version, then (a null value is a tombstone)
@@ -30,7 +30,7 @@ def encode_key(transactional_id: str) -> bytes:
 
 
 def decode_key(key: bytes | memoryview) -> str | None:
-    """None for a kind of record that we do not know."""
+    """The transactional id; None for an unknown kind of record."""
     reader = Reader(key)
     return reader.string() if reader.int16() == _KEY_VERSION else None
 

@@ -32,7 +32,7 @@ class TransactionShard(CoordinatorLog):
 
     @property
     def epoch(self) -> int:
-        """Of the coordinator, as markers have it."""
+        """Coordinator epoch, as in markers."""
         return self.partition.leader_epoch
 
     def store(self, value: Transaction, now_ms: int, outcome: Outcome) -> None:
@@ -44,7 +44,7 @@ class TransactionShard(CoordinatorLog):
         self.append_batch(build_batch([record], timestamp=now_ms), now_ms, outcome, appended)
 
     def remove(self, value: Transaction, now_ms: int, outcome: Outcome) -> None:
-        """A tombstone: the id was not used for long."""
+        """Write a tombstone: the id was not used for a long time."""
         record = NewRecord(records.encode_key(value.transactional_id), None)
 
         def appended(_: int) -> None:
@@ -58,8 +58,8 @@ class TransactionShard(CoordinatorLog):
     async def load(self) -> None:
         """Fill it from its log and make it active.
 
-        It fails if that cannot be read to the end, or holds a value that is not understood: what that decided must not
-        be undone. Keys of kinds that are not known are passed over, as Kafka does.
+        It fails if that cannot be read to the end, or holds a value that is not understood: its decision must not be
+        undone. Keys of kinds that are not known are passed over, as Kafka does.
         """
         turns = Turns()
         unknown = 0
@@ -89,7 +89,7 @@ class TransactionShard(CoordinatorLog):
         return newest
 
     def _restore(self, key: bytes, value: bytes | None) -> bool:
-        """Put one record's meaning into the shard; False if its key is none we know. MalformedRecord: its value."""
+        """Apply one record to the shard; False if its key is of an unknown kind. MalformedRecord for its value."""
         try:
             transactional_id = records.decode_key(key)
         except MalformedRecord:

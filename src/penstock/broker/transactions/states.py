@@ -58,7 +58,7 @@ STEPS: Final[Mapping[TransactionState, Mapping[TransactionState, str]]] = {
     },
     _S.DEAD: {},
 }
-"""From each state: to which ones, and by what."""
+"""Next states of each state, with the cause of the step."""
 
 AT_REST: Final = frozenset({_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT})
 """No transaction is open, and none is being ended."""

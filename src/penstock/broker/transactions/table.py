@@ -1,4 +1,4 @@
-"""The transactional ids of one shard, so that what has to be done about some of them does not mean a look at all.
+"""The transactional ids of one shard, ordered so that timeouts and expiry need not look at all of them.
 
 Few transactions are open at a time, and timeouts concern only those. All other ids rest, in the order in which they
 came to rest: whichever was not used for longest is the first.
@@ -33,7 +33,7 @@ class TransactionTable:
         return self._open.get(transactional_id) or self._resting.get(transactional_id)
 
     def put(self, value: Transaction) -> None:
-        """In the place of the id's last one."""
+        """Replace the id's last value."""
         self.discard(value.transactional_id)
         place = self._resting if value.state in AT_REST else self._open
         place[value.transactional_id] = value
@@ -55,9 +55,9 @@ class TransactionTable:
         return [value for value in self._open.values() if value.is_overdue(now_ms)]
 
     def unused(self, now_ms: int, expiration_ms: int, count_max: int) -> list[Transaction]:
-        """Up to so many of those that have rested for so long.
+        """Up to `count_max` ids that have rested for the given time.
 
-        It ends with the first that has not: after a clock was set back some are found later, none too early.
+        The search ends with the first that has not: after a clock was set back some are found later, none too early.
         """
         found: list[Transaction] = []
         for value in self._resting.values():

@@ -1,6 +1,6 @@
-"""One transactional id as it is stored, and what every request makes of it.
+"""One transactional id as it is stored, and the effect of every request on it.
 
-Values are never changed: a step gives the next value, to be stored before anybody is told of it, or a KafkaError, and
+Values are never changed: a step gives the next value, to be stored before it is reported, or a KafkaError, and
 then nothing has happened. Nothing here waits, writes or looks at a clock: time comes as an argument.
 
 Epochs. A request is right if it has the epoch of the id, and fences its sender (PRODUCER_FENCED) if not. Clients of the
@@ -35,7 +35,7 @@ def is_exhausted(epoch: int) -> bool:
 
 
 class Transaction(NamedTuple):
-    """What `__transaction_state` has of one transactional id. A NamedTuple because every step makes one."""
+    """The value of one transactional id in `__transaction_state`. A NamedTuple because every step makes one."""
 
     transactional_id: str
     producer_id: int
@@ -44,14 +44,14 @@ class Transaction(NamedTuple):
     """The epoch before the last InitProducerId, EndTxn v5 or fence: its producer may go on by offering it."""
     previous_producer_id: int = NO_PRODUCER_ID
     next_producer_id: int = NO_PRODUCER_ID
-    """With which the id goes on when the transaction that is being ended is complete."""
+    """The producer id that follows when the transaction that is being ended is complete."""
     timeout_ms: int = -1
     state: TransactionState = TransactionState.EMPTY
     partitions: frozenset[TopicPartition] = frozenset()
     start_ms: int = -1
     update_ms: int = -1
     version: int = 0
-    """Which generation of the protocol its client spoke last: a level of the feature `transaction.version`."""
+    """Generation of the protocol that its client spoke last: a level of the feature `transaction.version`."""
 
     @property
     def identity(self) -> ProducerIdentity:
@@ -81,7 +81,10 @@ class Transaction(NamedTuple):
     # --- InitProducerId ----------------------------------------------------------------------------------------------
 
     def check_offered(self, offered: ProducerIdentity | None) -> None:
-        """KIP-360: a producer that goes on after an error says who it was. PRODUCER_FENCED if another came since."""
+        """KIP-360: a producer that goes on after an error names its id and epoch.
+
+        PRODUCER_FENCED if another came since.
+        """
         if offered is None or self.epoch == NO_EPOCH or offered.producer_id == self.producer_id:
             return
         if offered.producer_id == self.previous_producer_id and is_exhausted(offered.epoch):
@@ -132,7 +135,7 @@ class Transaction(NamedTuple):
         raise KafkaError(ErrorCode.PRODUCER_FENCED)
 
     def fenced(self) -> Transaction:
-        """An ongoing transaction whose client is shut out by a higher epoch, so that it can be aborted.
+        """An ongoing transaction whose client is fenced by a higher epoch, so that it can be aborted.
 
         Unless another producer comes meanwhile, the client may go on (KIP-360, KIP-588): by the epoch that it had.
         """
@@ -169,7 +172,7 @@ class Transaction(NamedTuple):
     # --- the end -----------------------------------------------------------------------------------------------------
 
     def is_end_repeated(self, sender: ProducerIdentity) -> bool:
-        """Second generation: this EndTxn was heard before, and its answer with the new epoch was lost."""
+        """Second generation: whether this EndTxn is a retry, whose answer with the new epoch was lost."""
         if sender.producer_id == self.producer_id:
             return sender.epoch + 1 == self.epoch < EPOCH_MAX
         is_previous = sender.producer_id == self.previous_producer_id
@@ -223,7 +226,7 @@ class Transaction(NamedTuple):
         )
 
     def completed(self, now_ms: int) -> Transaction:
-        """Every marker is on disk."""
+        """The value after the end, when every marker is on disk."""
         is_commit = self.state is TransactionState.PREPARE_COMMIT
         producer_id, epoch = self.producer_id, self.epoch
         if self.next_producer_id != NO_PRODUCER_ID:

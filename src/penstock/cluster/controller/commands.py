@@ -18,7 +18,7 @@ _CHANGES_PER_START = 1_000_000  # leaves room in the numbering of changes, so th
 
 
 class Commands:
-    """Runs commands in turn, and writes what they make durable."""
+    """Runs commands in turn, and makes their changes durable."""
 
     def __init__(self, boot: int) -> None:
         self.epoch = boot

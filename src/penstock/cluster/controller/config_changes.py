@@ -1,4 +1,4 @@
-"""What a list of config operations makes of the configs that are set now. Pure; the controller stores the result.
+"""Config operations applied to the configs that are set now. Pure; the controller stores the result.
 
 SET and DELETE are for every config, APPEND and SUBTRACT for lists; they start from the value in force, which may be a
 default. Operations on one resource succeed or fail together.
@@ -16,7 +16,7 @@ from penstock.model.errors import ErrorCode, KafkaError
 
 
 class ResourceType(enum.IntEnum):
-    """What configs belong to; the numbers of the protocol."""
+    """Resources that have configs; the numbers of the protocol."""
 
     UNKNOWN = 0
     TOPIC = 2
@@ -49,7 +49,7 @@ class ConfigChange(NamedTuple):
 
 
 class NotAList(KafkaError):
-    """APPEND or SUBTRACT where there is no list; INVALID_CONFIG for every kind of resource."""
+    """APPEND or SUBTRACT for a config that is not a list; INVALID_CONFIG for every kind of resource."""
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.INVALID_CONFIG, message)
@@ -74,7 +74,7 @@ def changed_configs(
     result = dict(current)
     for name, operation, value in changes:
         if operation == Operation.DELETE:
-            result.pop(name, None)  # a name nobody knows is not set either
+            result.pop(name, None)  # an unknown name is not set either
             continue
         if operation not in _OPERATIONS:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)  # as in Kafka
@@ -103,7 +103,7 @@ def replaced_configs(configs: Sequence[tuple[str, str | None]], *, lookup: KeyLo
 
 
 def difference(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str | None]:
-    """What to store: None for what is gone."""
+    """The differences to store: None for a config that is removed."""
     changed: dict[str, str | None] = {name: value for name, value in after.items() if before.get(name) != value}
     changed.update((name, None) for name in before if name not in after)
     return changed

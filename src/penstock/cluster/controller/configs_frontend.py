@@ -1,7 +1,6 @@
 """Commands on configs: of topics, brokers, groups and client-metrics subscriptions.
 
-What a list of operations makes of the configs that are set is decided in `config_changes`; here the result is made
-durable, and what it applies to obeys it.
+`config_changes` computes the result of a list of operations; here that is made durable and takes effect.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class ConfigsFrontend:
     ) -> None:
         self.layers = layers
         self.changes: Counter[str] = Counter()
-        """How often the configs of a scope have changed, for parts that keep something derived from them."""
+        """Number of changes of a scope's configs, for parts that cache values derived from them."""
         self._commands = commands
         self._store = store
         self._topics = topics
@@ -53,7 +52,7 @@ class ConfigsFrontend:
         self._others: dict[tuple[str, str], dict[str, str]] = {}  # of everything but topics
 
     def load(self, configs: Mapping[tuple[str, str], dict[str, str]]) -> None:
-        """Take over what is stored, by scope and name."""
+        """Take over the stored configs, by scope and name."""
         self._others = {key: values for key, values in configs.items() if key[0] != TOPIC}
         self._apply_layers()
 

@@ -1,9 +1,9 @@
 """The controller: every change of topics, mirrors and configs, one at a time, durable first and then visible.
 
     commands             the queue that all changes go through, and the thread that makes them durable
-    topics, mirrors,     frontends: what users and the pipe ask for, checked and stored
+    topics, mirrors,     frontends: requests of users and of the pipe, checked and stored
     configs
-    partition_backend    brings the log engine to what the frontends have decided
+    partition_backend    applies the frontends' decisions to the log engine
 
 Built by the node; handlers, the admin API, the coordinators and the pipe take the frontend that they use.
 """

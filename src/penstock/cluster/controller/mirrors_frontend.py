@@ -1,4 +1,4 @@
-"""Commands on mirrors, which the pipe alone gives: a mirror follows the topic of the parent."""
+"""Commands on mirrors, sent by the pipe alone: a mirror follows the topic of the parent."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class MirrorsFrontend:
         await self._commands.run(self._drop(topic))
 
     async def set_diverged(self, topic: Topic, reason: str) -> None:
-        """Note why a mirror cannot follow its original any more."""
+        """Store the reason why a mirror cannot follow its original any more."""
         await self._commands.run(self._set_diverged(topic, reason))
 
     async def _put(self, new: NewMirror) -> Topic:

@@ -1,6 +1,6 @@
-"""A topic that somebody asks for, and whether it may be made.
+"""The request for a new topic, and the checks whether it may be created.
 
-Pure checks, in Kafka's order and in its words. Replication factors above the number of nodes are taken and lowered
+Pure checks, in Kafka's order and in its words. Replication factors above the number of nodes are accepted and lowered
 unless the node is strict about them: a single node should run what was written for three.
 """
 
@@ -23,7 +23,7 @@ _CLUSTER_METADATA = "__cluster_metadata"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTopic:
-    """What was asked for; -1 stands for the default. `assignments` names the replicas of each partition."""
+    """A requested topic; -1 stands for the default. `assignments` names the replicas of each partition."""
 
     name: str
     partition_count: int = DEFAULT
@@ -34,7 +34,7 @@ class NewTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedTopic:
-    """A new topic with everything filled in. `replication_factor` is what was asked for, not what there is."""
+    """A new topic with everything filled in. `replication_factor` is the requested one, not the actual one."""
 
     name: str
     partition_count: int
@@ -44,7 +44,7 @@ class CheckedTopic:
 
 @dataclass(slots=True, kw_only=True)
 class TopicChecks:
-    """What a new topic is checked against.
+    """The state of the node that a new topic is checked against.
 
     `pending` are the topics of the same request that passed already, by collision key.
     """
@@ -102,7 +102,7 @@ class TopicChecks:
         self.check_room(topic.name, count - have, existing=have)
 
     def check_room(self, name: str, added: int, *, topics: int = 0, existing: int = 0) -> None:
-        """The limits of the node; POLICY_VIOLATION, as Kafka says to excessive requests."""
+        """Check the limits of the node; POLICY_VIOLATION, as Kafka answers excessive requests."""
         limits = self.settings.limits
         if existing + added > limits.partitions_per_topic_max:
             raise _policy(f"Topic '{name}' would have more than {limits.partitions_per_topic_max} partitions.")

@@ -1,4 +1,4 @@
-"""Brings the log engine to what the topic table says: partitions declared, configured and removed.
+"""The topic table applied to the log engine: partitions declared, configured and removed.
 
 The frontends decide and make durable; nothing is refused here.
 """
@@ -57,7 +57,7 @@ class PartitionBackend:
             await self.configure(topic, turns)
 
     async def remove(self, topic: Topic, turns: Turns) -> None:
-        """Hide a topic that is deleted for good, and remove its logs."""
+        """Hide a topic whose deletion is durable, and remove its logs."""
         self._topics.remove(topic.topic_id)
         for index in range(topic.partition_count):
             try:

@@ -1,4 +1,4 @@
-"""Commands on topics: create, delete, add partitions. What is allowed is decided in `new_topic`."""
+"""Commands on topics: create, delete, add partitions. The rules are in `new_topic`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from penstock.storage.metadata.store import MetadataStore
 from penstock.storage.metadata.topics import TopicRow
 
 Admit = Callable[[int], None]
-"""Told how many partitions are about to be created or deleted; raises KafkaError if the client may not."""
+"""Called with the number of partitions about to be created or deleted; raises KafkaError if the client may not."""
 
 _COMPACTED = {"cleanup.policy": "compact", "segment.bytes": "104857600"}
 _INTERNAL_CONFIGS = {

@@ -27,9 +27,9 @@ from penstock.node.rest.transactions import TransactionRoutes
 
 DESCRIPTION = """Topics, configs, groups, offsets, messages and transactions of a Penstock node.
 
-Lists come in pages: pass `next_cursor` as `cursor` until it is null. Whatever is wrong is a problem (RFC 9457) with
-Kafka's name of the error in `error`, and what to do about it in `detail`; nothing has changed then. What a change
-answers is durable.
+Lists come in pages: pass `next_cursor` as `cursor` until it is null. An error is a problem (RFC 9457) with
+Kafka's name of the error in `error`, and the remedy in `detail`; nothing has changed then. A change is durable when
+it is answered.
 """
 
 
@@ -57,7 +57,7 @@ def application(broker: Broker, subscriptions: Subscriptions | None, kafka_port:
         TransactionRoutes(broker),
     ):
         app.include_router(routes.router)
-    app.openapi()  # here, in the thread, and not on the event loop when somebody asks for it
+    app.openapi()  # here, in the thread, and not on the event loop at the first request for it
     return app
 
 
@@ -67,7 +67,7 @@ def _operation_id(route: APIRoute) -> str:
 
 class AdminApplication(WebApplication):
     def openapi(self) -> dict[str, Any]:
-        """With the problem that all routes refer to, and without FastAPI's own, which is never answered."""
+        """The OpenAPI document with the problem of all routes, and without FastAPI's own, which is never answered."""
         if self.openapi_schema is None:
             schema = super().openapi()
             schemas = schema["components"]["schemas"]

@@ -1,4 +1,4 @@
-"""What all bodies of the admin API have in common."""
+"""Base classes of the bodies of the admin API."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ConfigValue = Annotated[
 
 
 class Question(BaseModel):
-    """A misspelt name is told to whoever asks, and so is a text where a number should be."""
+    """A request; misspelt names are refused, and so is a text in place of a number."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -33,12 +33,12 @@ class ProblemBody(Answer):
     title: str = Field(examples=["Not Found"])
     status: int = Field(examples=[404])
     detail: str = Field(
-        description="What is wrong, and what to do about it.",
+        description="The problem, and the remedy.",
         examples=["there is no topic orders; GET /api/v1/topics lists the topics"],
     )
-    instance: str = Field(description="The path that was asked for.", examples=["/api/v1/topics/orders"])
+    instance: str = Field(description="The requested path.", examples=["/api/v1/topics/orders"])
     error: str = Field(description="Kafka's name of the error.", examples=["UNKNOWN_TOPIC_OR_PARTITION"])
-    code: int = Field(description="Kafka's number of it.", examples=[3])
+    code: int = Field(description="Kafka's number of the error.", examples=[3])
 
 
 def config_text(value: str | int | float | bool) -> str:

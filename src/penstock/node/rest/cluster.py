@@ -25,7 +25,7 @@ from penstock.security.resources import Operation
 
 
 class FeatureBody(Answer):
-    """A feature level of the cluster, as ApiVersions tells it."""
+    """A feature level of the cluster, as in ApiVersions."""
 
     name: str = Field(examples=["transaction.version"])
     level: int = Field(description="0: not in force.", examples=[2])
@@ -47,7 +47,7 @@ class ClusterBody(Answer):
 
 class BrokerBody(Answer):
     id: int = Field(examples=[1])
-    host: str = Field(description="What Kafka clients are told.", examples=["10.0.0.7"])
+    host: str = Field(description="The address for Kafka clients.", examples=["10.0.0.7"])
     port: int = Field(examples=[9092])
     rack: str | None = Field(examples=[None])
     controller: bool = Field(examples=[True])
@@ -114,7 +114,7 @@ class ClusterRoutes:
         )
 
     def _address(self, request: Request) -> tuple[str, int]:
-        """As Kafka clients are told it: what is advertised, else the address that whoever asks has come in on."""
+        """The address for Kafka clients: the advertised one, else the one that this request came in on."""
         kafka = self._broker.settings.kafka
         if kafka.advertised_address is not None:
             host, port = kafka.advertised_address

@@ -20,7 +20,9 @@ class ConfigChangesBody(Question):
 
     set: dict[ConfigName, ConfigValue] = Field(default_factory=dict, max_length=CONFIGS_MAX)
     delete: list[ConfigName] = Field(
-        default_factory=list, max_length=CONFIGS_MAX, description="Back to what holds without a value of its own."
+        default_factory=list,
+        max_length=CONFIGS_MAX,
+        description="Return to the value that holds without one of its own.",
     )
     append: dict[ConfigName, ConfigValue] = Field(
         default_factory=dict, max_length=CONFIGS_MAX, description="To a list, as cleanup.policy."
@@ -28,7 +30,7 @@ class ConfigChangesBody(Question):
     subtract: dict[ConfigName, ConfigValue] = Field(
         default_factory=dict, max_length=CONFIGS_MAX, description="From a list."
     )
-    validate_only: bool = Field(default=False, description="Only say whether it could be done.")
+    validate_only: bool = Field(default=False, description="Only check whether it could be done.")
 
     def changes(self) -> list[ConfigChange]:
         wanted = ((Operation.SET, self.set), (Operation.APPEND, self.append), (Operation.SUBTRACT, self.subtract))
@@ -58,7 +60,7 @@ class ConfigBody(Answer):
     read_only: bool = Field(description="It is set in the settings of the node.", examples=[False])
     sensitive: bool = Field(examples=[False])
     documentation: str = Field(examples=["How long messages are kept."])
-    synonyms: list[SynonymBody] = Field(description="What could give it its value, strongest first.")
+    synonyms: list[SynonymBody] = Field(description="The possible sources of its value, strongest first.")
 
     @classmethod
     def of(cls, config: DescribedConfig) -> ConfigBody:

@@ -2,7 +2,7 @@
 
 GET, PATCH /topics/{topic}/configs
 GET, PATCH /brokers/{broker}/configs
-GET, PATCH /cluster/configs            what holds for all brokers
+GET, PATCH /cluster/configs            defaults of all brokers
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from penstock.node.rest.parameters import Asking, BrokerId, TopicName
 from penstock.node.rest.topics import existing_topic
 from penstock.security.session import Session
 
-_READ_ONLY = "what is read_only is set in the settings of the node, which it reads when it starts"
+_READ_ONLY = "a read_only config is set in the settings of the node, which are read at its start"
 
 
 class ConfigRoutes:

@@ -23,7 +23,7 @@ ANY = problems(
     HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.INTERNAL_SERVER_ERROR,
     HTTPStatus.SERVICE_UNAVAILABLE,
 )  # fmt: skip
-"""What every route may answer."""
+"""Answers that every route may give."""
 
 
 def created(what: str, links: dict[str, dict[str, str]]) -> Responses:

@@ -23,7 +23,7 @@ class GroupBody(Answer):
         description="Empty, Stable, PreparingRebalance, CompletingRebalance or Dead.", examples=["Stable"]
     )
     members: int = Field(examples=[2])
-    lag: int = Field(description="Messages behind what it has committed, over all partitions.", examples=[17])
+    lag: int = Field(description="Messages after the committed offsets, over all partitions.", examples=[17])
 
 
 class GroupsBody(Answer):
@@ -42,7 +42,7 @@ class MemberBody(Answer):
 
 
 class SubscriptionBody(Answer):
-    """What a push subscription is besides a group."""
+    """Properties of a push subscription beyond those of a group."""
 
     topic: str = Field(examples=["orders"])
     delivery: Literal["key", "message"] = Field(examples=["message"])
@@ -84,7 +84,7 @@ class ResetTopicBody(Question):
 
 
 class ResetBody(Question):
-    """Where a group goes on reading. It must have no members."""
+    """The new position of a group, which must have no members."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -102,7 +102,7 @@ class ResetBody(Question):
     topics: Annotated[list[ResetTopicBody], Field(min_length=1, max_length=TOPICS_MAX)] | None = Field(
         default=None, description="Without them: everything that the group has offsets for."
     )
-    dry_run: bool = Field(default=False, description="Only show where it would go.")
+    dry_run: bool = Field(default=False, description="Only show the new offsets.")
 
     @model_validator(mode="after")
     def _agree(self) -> ResetBody:
@@ -117,9 +117,9 @@ class ResetBody(Question):
 class MovedBody(Answer):
     topic: str = Field(examples=["orders"])
     partition: int = Field(examples=[0])
-    before: int | None = Field(description="What was committed; null if nothing was.", examples=[25])
+    before: int | None = Field(description="The committed offset; null if none was.", examples=[25])
     after: int = Field(examples=[0])
-    remark: str | None = Field(description="Why it is not what was asked for.", examples=[None])
+    remark: str | None = Field(description="Reason why it is not the requested one.", examples=[None])
 
 
 class ResetAnswer(Answer):

@@ -52,7 +52,7 @@ class KnownGroups:
                 yield row.name
 
     def get(self, session: Session, name: str) -> tuple[CoordinatedGroup | None, SubscriptionRow | None]:
-        """GROUP_ID_NOT_FOUND if it is neither."""
+        """The group or subscription; GROUP_ID_NOT_FOUND if it is neither."""
         group, row = self._operations.find(session, name), self.row(name)
         if group is None and row is None:
             raise not_found(ErrorCode.GROUP_ID_NOT_FOUND, f"there is no group {name[:249]}")

@@ -22,7 +22,7 @@ def _encodable(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ValueError("it has half a character (a lone surrogate); send the bytes as base64") from None
+        raise ValueError("it has a lone surrogate; send the bytes as base64") from None
     return text
 
 
@@ -108,7 +108,7 @@ class NewMessageBody(Question):
 
 
 class StoredBody(Answer):
-    """Where it is, on disk."""
+    """The place of a stored message."""
 
     topic: str = Field(examples=["orders"])
     partition: int = Field(examples=[0])
@@ -124,11 +124,11 @@ class HeaderBody(Answer):
 class MessageBody(Answer):
     offset: int = Field(examples=[42])
     timestamp: int = Field(description="Milliseconds since 1970; -1 if it has none.", examples=[1772355600000])
-    key: str | None = Field(description="Null if there is none, or if it is no UTF-8.", examples=["c-17"])
-    key_base64: str | None = Field(description="If it is no UTF-8.", examples=[None])
+    key: str | None = Field(description="Null if there is none, or if it is not UTF-8.", examples=["c-17"])
+    key_base64: str | None = Field(description="If it is not UTF-8.", examples=[None])
     value: str | None = Field(examples=['{"customer":17,"total":9.9}'])
     value_base64: str | None = Field(examples=[None])
-    value_bytes: int | None = Field(description="How long it is; null is a tombstone.", examples=[27])
+    value_bytes: int | None = Field(description="Size in bytes; null is a tombstone.", examples=[27])
     cut: bool = Field(
         description=f"The key or value has more than {SHOWN_BYTES_MAX} bytes, and only those are shown.",
         examples=[False],
@@ -175,4 +175,6 @@ class MessagesBody(Answer):
     next_offset: int = Field(description="Go on from here: pass it as `offset`.", examples=[43])
     log_start: int = Field(examples=[0])
     high_watermark: int = Field(examples=[43])
-    last_stable: int = Field(description="Where readers of committed messages stop.", examples=[43])
+    last_stable: int = Field(
+        description="The last stable offset: readers of committed messages stop here.", examples=[43]
+    )

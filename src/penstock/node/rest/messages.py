@@ -1,4 +1,4 @@
-"""Messages: a look at a few of them, and one that is stored.
+"""Messages: reading a few, and storing one.
 
 GET  /topics/{topic}/partitions/{partition}/messages    from an offset or a time on, or the last ones
 POST /topics/{topic}/messages                           one; answered when it is on disk
@@ -30,10 +30,10 @@ Offset = Annotated[
     int | None, Query(ge=0, le=OFFSET_MAX, description="The first offset; without any: the log's start.")
 ]
 Time = Annotated[
-    Moment | None, Query(description="The first message of that time or later: ISO 8601, or milliseconds.")
+    Moment | None, Query(description="The first message at that time or later: ISO 8601, or milliseconds.")
 ]
-Last = Annotated[int | None, Query(ge=1, le=OFFSET_MAX, description="So many offsets before the end.")]
-MessageLimit = Annotated[int, Query(ge=1, le=500, description="At most so many messages.")]
+Last = Annotated[int | None, Query(ge=1, le=OFFSET_MAX, description="Number of offsets before the end.")]
+MessageLimit = Annotated[int, Query(ge=1, le=500, description="Maximum number of messages.")]
 Isolation = Annotated[
     Literal["read_committed", "read_uncommitted"],
     Query(description="Whether messages of open and aborted transactions are shown."),

@@ -1,4 +1,4 @@
-"""What groups have committed, and how it is moved.
+"""Committed offsets of groups, and their reset.
 
 GET  /groups/{group}/offsets          in pages
 POST /groups/{group}/offsets/reset    to the earliest or latest offset, to a number, to a time
@@ -57,7 +57,7 @@ class OffsetRoutes:
         return OffsetsBody(group=group, offsets=bodies, next_cursor=to_cursor(*wanted[limit - 1]) if more else None)
 
     def _committed(self, session: Session, group: str) -> Table:
-        """What the group has committed, in topics that the session may describe."""
+        """Committed offsets of the group, in topics that the session may describe."""
         operations = self._broker.operations.offsets
         committed = operations.committed(session, group)
         return {name: offsets for name, offsets in committed.items() if operations.describable(session, name)}
@@ -124,7 +124,7 @@ class OffsetRoutes:
         return found is not None and index < found.partition_count
 
     def _check_unused(self, group: str) -> None:
-        """What the commit will check, so that a dry run tells it, too."""
+        """The checks of the commit, so that a dry run reports them, too."""
         try:
             self._broker.groups.check_commit(group, NO_MEMBER)
         except KafkaError as error:
@@ -167,7 +167,7 @@ class OffsetRoutes:
 
 
 def _in_use(group: str, error: KafkaError) -> KafkaError:
-    """A commit of nobody is refused as that of an unknown member where there are members."""
+    """Refuse a group with members: a commit without a member id is refused as that of an unknown member."""
     if error.code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS):
         return KafkaError(ErrorCode.NON_EMPTY_GROUP, f"group {group[:249]} has members; stop its consumers first")
     return error

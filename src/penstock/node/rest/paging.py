@@ -1,6 +1,6 @@
-"""Long lists in pages: so many names from behind a cursor on, which is opaque to whoever passes it back.
+"""Long lists in pages: a limited number of names after a cursor, which is opaque to callers.
 
-Pages go by name, so what is created or deleted between two of them shifts nothing.
+Pages go by name, so nothing shifts when names are created or deleted between two of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def to_cursor(*key: str | int) -> str:
 
 
 def name_after(cursor: str | None) -> str | None:
-    """The name behind which a page begins. KafkaError INVALID_REQUEST if nobody was given this cursor."""
+    """The name behind which a page begins. KafkaError INVALID_REQUEST for an invalid cursor."""
     if cursor is None:
         return None
     match _key(cursor):
@@ -63,7 +63,7 @@ def _key(cursor: str) -> object:
 
 
 def _no_cursor() -> Exception:
-    return invalid("that is no cursor of this list; take next_cursor of the page before, or none for the first page")
+    return invalid("that is not a cursor of this list; take next_cursor of the page before, or none for the first page")
 
 
 async def first_names(names: Iterable[str], after: str | None, count: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Names in paths and parameters of queries, with their bounds; and a moment as people write it."""
+"""Names in paths and parameters of queries, with their bounds; and moments as a user writes them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ TransactionalId = Annotated[
 PartitionIndex = Annotated[int, Path(ge=0, le=INDEX_MAX, examples=[0])]
 BrokerId = Annotated[int, Path(ge=0, le=INDEX_MAX, examples=[1])]
 
-Limit = Annotated[int, Query(ge=1, le=1_000, description="At most so many at a time.")]
+Limit = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of entries in a page.")]
 Cursor = Annotated[
     str | None,
     Query(
@@ -70,7 +70,7 @@ MOMENT_PATTERN = r"^([0-9]{1,15}|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.,]{2,20}(Z|[+
 
 
 def milliseconds(moment: str) -> int:
-    """ValueError if it is none, in words for people, to whom a pattern says little."""
+    """ValueError if it is not a time, with a message that is clearer than a pattern."""
     try:
         if not re.fullmatch(MOMENT_PATTERN, moment):
             raise ValueError
@@ -84,7 +84,7 @@ def milliseconds(moment: str) -> int:
     except (ValueError, OverflowError):
         shown = moment[:MOMENT_LENGTH_SHOWN]
         raise ValueError(
-            f"{shown!r} is no time; write 2026-03-01T09:00:00Z, or milliseconds since 1970 as 1772355600000"
+            f"{shown!r} is not a time; write 2026-03-01T09:00:00Z, or milliseconds since 1970 as 1772355600000"
         ) from None
 
 

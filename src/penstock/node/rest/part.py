@@ -1,6 +1,6 @@
 """The admin API as a part of the HTTP port. Its libraries are loaded by its first request, in a thread.
 
-A node that nobody administers over HTTP pays nothing for it: neither at its start nor in memory.
+A node that is not administered over HTTP pays nothing for it: neither at its start nor in memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PREFIX = "/api/v1"
 
 
 def admin_api(broker: Broker, subscriptions: Subscriptions | None, kafka_port: Callable[[], int]) -> Iterable[HttpPart]:
-    """Nothing if the settings do not want it."""
+    """The routes; none if the settings disable them."""
     if not broker.settings.http.admin_api:
         return
 

@@ -16,12 +16,12 @@ from penstock.storage.interface import Scan
 
 READ_BYTES: Final = 256 * 1024
 READS_MAX: Final = 40
-"""Reads of one question. Where nothing is found in so much, the answer says where to go on."""
+"""Number of reads for one request. Where they find nothing, the answer says where to go on."""
 ANSWER_BYTES_MAX: Final = 512 * 1024
 
 
 class Wanted(NamedTuple):
-    """`offset` lies in the log. `end` is where to stop, and which of its transactions count."""
+    """A request: `offset` lies in the log. Reading stops at `end`; `committed_only` leaves out aborted transactions."""
 
     offset: int
     most: int
@@ -35,7 +35,7 @@ class Peeked(NamedTuple):
 
 
 def peek(partition: Partition, wanted: Wanted, scan: Scan) -> Peeked:
-    """In a thread. KafkaError as `Log.read` raises it, CORRUPT_MESSAGE for what does not decode."""
+    """In a thread. KafkaError as `Log.read` raises it, CORRUPT_MESSAGE for records that cannot be decoded."""
     records: list[Record] = []
     position, left_bytes = wanted.offset, ANSWER_BYTES_MAX
     for _ in range(READS_MAX):

@@ -1,6 +1,6 @@
-"""What goes wrong, as problem+json with Kafka's name for it and what to do about it.
+"""Errors as problem+json, with Kafka's name and the remedy.
 
-Services say what is wrong as a KafkaError, in Kafka's words where Kafka has some. The table here gives each code its
+Services raise KafkaErrors, in Kafka's words where Kafka has some. The table here gives each code its
 status, and the remedy that those words leave out.
 """
 
@@ -30,7 +30,7 @@ _S = HTTPStatus
 class Meaning(NamedTuple):
     status: HTTPStatus
     text: str
-    """For errors that come without one."""
+    """Texts for errors that come without one."""
     remedy: str
 
 
@@ -91,12 +91,12 @@ _MEANINGS: Final = {
         _S.BAD_REQUEST, "the partition has no such offset", "choose one from log_start to high_watermark"
     ),
     _E.INVALID_TOPIC_EXCEPTION: Meaning(
-        _S.BAD_REQUEST, "that is no name of a topic", "use 1 to 249 letters, digits, dots, dashes and underscores"
+        _S.BAD_REQUEST, "that is not a name of a topic", "use 1 to 249 letters, digits, dots, dashes and underscores"
     ),
-    _E.INVALID_PARTITIONS: Meaning(_S.BAD_REQUEST, "so many partitions cannot be", "ask for more than there are"),
-    _E.INVALID_REPLICATION_FACTOR: Meaning(_S.BAD_REQUEST, "so many replicas cannot be", "leave it out, or use 1"),
+    _E.INVALID_PARTITIONS: Meaning(_S.BAD_REQUEST, "invalid number of partitions", "ask for more than there are"),
+    _E.INVALID_REPLICATION_FACTOR: Meaning(_S.BAD_REQUEST, "invalid number of replicas", "leave it out, or use 1"),
     _E.INVALID_CONFIG: Meaning(
-        _S.BAD_REQUEST, "that is no config, or no value of it", "GET the configs for their names, types and values"
+        _S.BAD_REQUEST, "unknown config, or invalid value", "GET the configs for their names, types and values"
     ),
     _E.INVALID_RECORD: Meaning(_S.BAD_REQUEST, "the topic does not take such a message", "see the topic's configs"),
     _E.INVALID_TIMESTAMP: Meaning(
@@ -113,7 +113,7 @@ _NAMES: Final = {
     _S.REQUEST_ENTITY_TOO_LARGE: _E.MESSAGE_TOO_LARGE,
     _S.UNSUPPORTED_MEDIA_TYPE: _E.INVALID_REQUEST,
 }
-"""Kafka's names for what the web stack refuses by itself."""
+"""Kafka's names for errors that the web stack raises by itself."""
 
 
 def add_admin_problems(app: FastAPI) -> None:
@@ -129,7 +129,7 @@ def add_admin_problems(app: FastAPI) -> None:
 
 
 def told(error: KafkaError) -> str:
-    """What is wrong and what to do about it."""
+    """The problem and its remedy."""
     meaning = _MEANINGS.get(error.code, _OTHERWISE)
     text = (error.message or meaning.text).rstrip(".")
     return text if ";" in text else f"{text}; {meaning.remedy}"

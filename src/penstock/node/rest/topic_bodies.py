@@ -17,7 +17,7 @@ Count = Annotated[int, Field(ge=1, le=INDEX_MAX, examples=[3])]
 
 
 class NewTopicBody(Question):
-    """What is left out has the node's default."""
+    """A new topic; omitted values have the node's defaults."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -25,7 +25,7 @@ class NewTopicBody(Question):
         }
     )
 
-    # What a name may be is the controller's business; the page shows it.
+    # The controller checks names; the page shows the rule.
     name: str = Field(
         max_length=1_000,
         description="1 to 249 letters, digits, dots, dashes, underscores.",
@@ -36,14 +36,14 @@ class NewTopicBody(Question):
         default=None, description="Above 1 it is taken and lowered, unless the node is strict about it."
     )
     configs: dict[ConfigName, ConfigValue] = Field(default_factory=dict, max_length=CONFIGS_MAX)
-    validate_only: bool = Field(default=False, description="Only say whether it could be made.")
+    validate_only: bool = Field(default=False, description="Only check whether it could be created.")
 
 
 class MorePartitionsBody(Question):
     model_config = ConfigDict(json_schema_extra={"examples": [{"count": 6}]})
 
-    count: Count = Field(description="How many there shall be in all.")
-    validate_only: bool = Field(default=False, description="Only say whether they could be made.")
+    count: Count = Field(description="The new total number.")
+    validate_only: bool = Field(default=False, description="Only check whether they could be created.")
 
 
 class TopicBody(Answer):
@@ -52,7 +52,7 @@ class TopicBody(Answer):
     partitions: int = Field(examples=[3])
     replication_factor: int = Field(examples=[1])
     internal: bool = Field(description="The broker's own.", examples=[False])
-    mirror: bool = Field(description="A copy of the parent's topic: nobody changes it here.", examples=[False])
+    mirror: bool = Field(description="A copy of the parent's topic, which cannot be changed here.", examples=[False])
 
     @classmethod
     def of(cls, topic: Topic) -> TopicBody:
@@ -71,9 +71,9 @@ def _fields(topic: Topic) -> dict[str, Any]:
 
 
 class TopicDetailsBody(TopicBody):
-    diverged: str | None = Field(description="Why a mirror has stopped to follow its parent.", examples=[None])
+    diverged: str | None = Field(description="Reason why a mirror has stopped following its parent.", examples=[None])
     configs: dict[str, str] = Field(
-        description="What was set for this topic; GET …/configs shows all.", examples=[{"retention.ms": "86400000"}]
+        description="Configs set for this topic; GET …/configs shows all.", examples=[{"retention.ms": "86400000"}]
     )
     offline_partitions: list[int] = Field(description="Those whose log has failed.", examples=[[]])
     subscriptions: list[str] = Field(description="Push subscriptions to it.", examples=[["billing"]])
@@ -106,14 +106,16 @@ class PartitionBody(Answer):
     replicas: list[int] = Field(examples=[[1]])
     isr: list[int] = Field(description="Replicas that are in sync.", examples=[[1]])
     log_start: int | None = Field(description="The first offset that can be read.", examples=[0])
-    high_watermark: int | None = Field(description="The offset behind the last one that is on disk.", examples=[42])
-    last_stable: int | None = Field(description="Where readers of committed messages stop.", examples=[42])
+    high_watermark: int | None = Field(description="The offset after the last one that is on disk.", examples=[42])
+    last_stable: int | None = Field(
+        description="The last stable offset: readers of committed messages stop here.", examples=[42]
+    )
     size_bytes: int | None = Field(examples=[4096])
     segments: int | None = Field(examples=[1])
 
     @classmethod
     def of(cls, broker: Broker, topic: Topic, index: int) -> PartitionBody:
-        """As it is now; its log is opened if need be."""
+        """The partition as it is now; its log is opened if need be."""
         node, epoch = broker.node_id, topic.leader_epochs[index]
         try:
             found = broker.partitions.get(topic.name, index)

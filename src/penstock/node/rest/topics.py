@@ -1,11 +1,11 @@
 """Topics and their partitions.
 
 GET    /topics                               in pages
-POST   /topics                               make one
+POST   /topics                               create one
 GET    /topics/{topic}
 DELETE /topics/{topic}
 GET    /topics/{topic}/partitions            in pages
-POST   /topics/{topic}/partitions            more of them
+POST   /topics/{topic}/partitions            add partitions
 GET    /topics/{topic}/partitions/{partition}
 """
 
@@ -49,13 +49,13 @@ _ON_IT = (
     "delete_topic",
 )  # fmt: skip
 _CREATED: Responses = {
-    200: {"model": TopicBody, "description": "With validate_only: the topic could be made."},
+    200: {"model": TopicBody, "description": "With validate_only: the topic could be created."},
     **created("topic", dict.fromkeys(_ON_IT, _NAMED)),
 }
 
 
 def existing_topic(broker: Broker, session: Session, name: str, operation: Operation = Operation.DESCRIBE) -> Topic:
-    """The topic, for what the session wants to do to it."""
+    """The topic, if the session may perform the operation on it."""
     topic = broker.operations.topics.find(session, name, operation)
     if topic is None:
         raise not_found(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name[:249]}")
@@ -90,7 +90,7 @@ class TopicRoutes:
         limit: Limit = LIMIT,
         cursor: Cursor = None,
         internal: Annotated[bool, Query(description="The broker's own, too.")] = False,
-        contains: Annotated[str, Query(max_length=249, description="Only names with this in them.")] = "",
+        contains: Annotated[str, Query(max_length=249, description="Only names that contain this.")] = "",
     ) -> TopicsBody:
         """Topics by name."""
         after = name_after(cursor)

@@ -1,4 +1,4 @@
-"""Transactions: what is open and since when, and the end of what hangs.
+"""Transactions: the open ones, and the abort of hanging ones.
 
 GET  /transactions                     in pages
 GET  /transactions/{transactional_id}
@@ -35,7 +35,10 @@ StateName = Literal[
 ]
 States = Annotated[list[StateName] | None, Query(description="Only in one of these states.")]
 OpenFor = Annotated[
-    int, Query(alias="open_for_ms", ge=0, le=OFFSET_MAX, description="Only those that have been open for so long.")
+    int,
+    Query(
+        alias="open_for_ms", ge=0, le=OFFSET_MAX, description="Only those that have been open for at least this long."
+    ),
 ]
 
 
@@ -55,7 +58,7 @@ class TransactionsBody(Answer):
 
 
 class AbortBody(Question):
-    """The transaction that was looked at, so that none that began since is hit."""
+    """The transaction to abort, so that one that began since is not aborted."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"producer_id": 4000, "producer_epoch": 2}]})
 
@@ -189,7 +192,7 @@ class TransactionRoutes:
             raise KafkaError(
                 ErrorCode.INVALID_TXN_STATE,
                 f"producer {body.producer_id} has no hanging transaction in {place.topic}-{place.partition};"
-                " GET /api/v1/hanging-transactions lists them, and what a coordinator knows is aborted by its id",
+                " GET /api/v1/hanging-transactions lists them; those that a coordinator knows are aborted by their id",
             ) from error
 
     def _find(self, transactional_id: str) -> Transaction:

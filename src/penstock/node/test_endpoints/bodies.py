@@ -1,4 +1,4 @@
-"""What goes over the test endpoints as JSON, with bounds on everything."""
+"""JSON bodies of the test endpoints, with bounds on everything."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PARTITION = Field(ge=0, description="Without one: the key's partition, or in tur
 
 
 class _Question(BaseModel):
-    """A misspelt name is told to whoever asks."""
+    """A request; unknown names are refused, so that a misspelt one is noticed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -29,7 +29,7 @@ class InjectedMessage(_Question):
         description="A text as it is, anything else as JSON; null is a tombstone.",
         examples=[{"symbol": "AAPL", "price": 227.5}],
     )
-    body_base64: str | None = Field(default=None, description="Instead of body, for bytes that are no text.")
+    body_base64: str | None = Field(default=None, description="Instead of body, for bytes that are not text.")
     properties: dict[str, str] = Field(default_factory=dict, max_length=100, examples=[{"exchange": "NASDAQ"}])
     partition: Annotated[int | None, PARTITION] = None
     timestamp: int | None = Field(default=None, ge=0, description="In milliseconds; without one, now.")

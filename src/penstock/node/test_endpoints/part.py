@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 def wanted_endpoints(broker: Broker) -> list[HttpPart]:
     if not broker.settings.http.test_endpoints:
         return []
-    log.warning("the test endpoints are on: whoever reaches the HTTP port can write messages")
+    log.warning("the test endpoints are on: anyone who reaches the HTTP port can write messages")
 
     def routes() -> Iterable[BaseRoute]:
         from penstock.node.test_endpoints.routes import endpoints

@@ -4,7 +4,7 @@
     POST /test/inject-messages    messages into a topic
     GET  /test/stats              messages, offsets, consumers and segments of each topic
 
-Writes are answered when they are on disk. Whatever is wrong is a problem+json (RFC 9457), and nothing has changed.
+Writes are answered when they are on disk. An error is a problem+json (RFC 9457), and nothing has changed then.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ PIECE = PieceLimits(rows=1_000, size_bytes=1 << 20)
 
 
 async def load(broker: Broker, session: Session, body: LoadBody) -> WrittenBody:
-    """BulkError or KafkaError for what cannot be done."""
+    """Load a table. BulkError or KafkaError if that cannot be done."""
     path = await asyncio.to_thread(allowed_file, broker.settings.http.test_data_dir, body.file)
-    with ThreadPoolExecutor(1, "test-load") as thread:  # one: it is SQLite's wish
+    with ThreadPoolExecutor(1, "test-load") as thread:  # a single thread, as SQLite requires
         run = partial(asyncio.get_running_loop().run_in_executor, thread)
         pieces = _Pieces(path, body)
         try:
@@ -77,7 +77,7 @@ class _Pieces:
 
 
 def allowed_file(directory: Path | None, name: str) -> Path:
-    """Any thread. The file that is meant, without links. Missing or Unfit."""
+    """Any thread. The named file, with links resolved. Missing or Unfit."""
     if directory is None:
         raise Unfit("no file may be loaded", "set http.test_data_dir to the directory that holds the files")
     asked = Path(name)

@@ -1,4 +1,4 @@
-"""What a broker holds, topic by topic: messages, offsets, segments, and who consumes them."""
+"""Statistics of a broker, topic by topic: messages, offsets, segments and consumers."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The admin client: `client` has `Admin`, `async_client` its twin, the other files what they are made of."""
+"""The admin client: `client` has `Admin`, `async_client` its twin, the other files their parts."""

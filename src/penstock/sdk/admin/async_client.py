@@ -1,4 +1,4 @@
-"""`penstock.AsyncAdmin`: the twin of `Admin` for asyncio, whose texts hold here too. Each call waits in a thread."""
+"""`penstock.AsyncAdmin`: the twin of `Admin` for asyncio, with the same methods. Each call waits in a thread."""
 
 from __future__ import annotations
 

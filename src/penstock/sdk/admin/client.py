@@ -20,7 +20,7 @@ from penstock.sdk.options import ClientOptions, Start
 
 
 class Admin:
-    """Looks after a broker or cluster. Every call waits for its answer and raises what was refused.
+    """Client for the administration of a broker or cluster. Every call waits for its answer and raises a refusal.
 
         with Admin("127.0.0.1:9092") as admin:
             admin.create_topic("orders", partitions=6, config={"retention.ms": 86_400_000})
@@ -40,7 +40,7 @@ class Admin:
         self.close()
 
     def close(self) -> None:
-        """Closing twice is no error."""
+        """Close the client. Closing twice is not an error."""
         self._link.close()
 
     # --- topics ------------------------------------------------------------------------------------------------------
@@ -53,23 +53,23 @@ class Admin:
         replication: int | None = None,
         config: Mapping[str, object] | None = None,
     ) -> None:
-        """AlreadyExists if there is one. What is left out is the broker's default."""
+        """Create a topic. AlreadyExists if there is one. Omitted values are the broker's defaults."""
         topics.create(self._link, name, partitions, replication, config or {})
 
     def delete_topic(self, name: str) -> None:
-        """With all its records. NotFound if there is none."""
+        """Delete a topic with all its records. NotFound if there is none."""
         topics.delete(self._link, name)
 
     def list_topics(self, *, internal: bool = False) -> list[str]:
-        """Their names in order; with `internal` those of the broker itself, too."""
+        """Names of topics in order; with `internal`, those of the broker itself, too."""
         return topics.names(self._link, internal=internal)
 
     def describe_topic(self, name: str) -> TopicInfo:
-        """Partitions with their replicas, and with the offsets they begin and end at."""
+        """Partitions of a topic with their replicas, and with the offsets they begin and end at."""
         return topics.describe(self._link, name)
 
     def add_partitions(self, name: str, total: int) -> None:
-        """`total` is how many there will be. Keys may then go to other partitions than before."""
+        """Raise the number of partitions to `total`. Keys may then go to other partitions than before."""
         topics.add_partitions(self._link, name, total)
 
     # --- configs -----------------------------------------------------------------------------------------------------
@@ -85,13 +85,13 @@ class Admin:
     def alter_topic_config(
         self, name: str, values: Mapping[str, object] | None = None, *, remove: Iterable[str] = ()
     ) -> None:
-        """Set some values and take others back to their default. What is not named stays."""
+        """Set some values and return others to their default. Configs that are not named stay."""
         topics.alter_config(self._link, name, values or {}, remove)
 
     # --- records -----------------------------------------------------------------------------------------------------
 
     def delete_records(self, topic: str, before: Mapping[int, int | Literal["end"]]) -> dict[int, int]:
-        """Delete what is before an offset, by partition. Returns the new start of each."""
+        """Delete the records before an offset, by partition. Returns the new start of each."""
         return topics.delete_records(self._link, topic, before)
 
     # --- groups ------------------------------------------------------------------------------------------------------
@@ -101,11 +101,11 @@ class Admin:
         return groups.listed(self._link)
 
     def describe_group(self, name: str) -> GroupInfo:
-        """Members with their partitions, committed offsets with their lag."""
+        """A group: members with their partitions, committed offsets with their lag."""
         return groups.describe(self._link, name)
 
     def group_lag(self, name: str) -> dict[TopicPartition, int]:
-        """How many offsets the group is behind, in each partition in which it has committed one."""
+        """Number of offsets that the group is behind, in each partition in which it has committed one."""
         return groups.lag(self._link, name)
 
     def reset_offsets(
@@ -118,7 +118,7 @@ class Admin:
         return groups.reset(self._link, group, to, topic, partitions)
 
     def delete_group(self, name: str) -> None:
-        """GroupInUse while it has members."""
+        """Delete a group. GroupInUse while it has members."""
         groups.delete(self._link, name)
 
     # --- transactions ------------------------------------------------------------------------------------------------
@@ -130,13 +130,13 @@ class Admin:
         return transactions.listed(self._link, states)
 
     def describe_transaction(self, transactional_id: str) -> TransactionInfo:
-        """Its state, and the partitions that an open transaction has written to. NotFound if nobody has used the id."""
+        """State of an id, and the partitions that an open transaction has written to. NotFound for an id never used."""
         from penstock.sdk.admin import transactions
 
         return transactions.describe(self._link, transactional_id)
 
     def abort_transaction(self, transactional_id: str) -> None:
-        """End what is open under this id. Its producer is fenced. StateError if nothing is open."""
+        """Abort the open transaction of an id. Its producer is fenced. StateError if none is open."""
         from penstock.sdk.admin import transactions
 
         transactions.abort(self._link, transactional_id)

@@ -47,7 +47,7 @@ def describe(link: Link, name: str) -> GroupInfo:
 
 
 def lag(link: Link, name: str) -> dict[TopicPartition, int]:
-    """Of the partitions in which the group has committed an offset."""
+    """Lag of the partitions in which the group has committed an offset."""
     _check_known(link, name)
     return {each.place: each.lag for each in _offsets(link, name, set()) if each.lag is not None}
 
@@ -61,7 +61,10 @@ def delete(link: Link, name: str) -> None:
 def reset(
     link: Link, name: str, to: Start, topic: str | None, partitions: Sequence[int] | None
 ) -> dict[TopicPartition, int]:
-    """The new offsets. One outside of a log is moved to its nearer end, since a consumer could not start there."""
+    """Return the new offsets.
+
+    One outside of a log is moved to its nearer end, since a consumer could not start there.
+    """
     checked_name(name, "group")
     places = _places(link, name, topic, partitions)
     targets = _targets(link, places, to)
@@ -73,7 +76,7 @@ def reset(
         for place in answer.topic_partitions:
             if place.error is not None:
                 raise translate(place.error, f"offsets of {name}")
-    except CommitFailed as error:  # what brokers answer while somebody is a member
+    except CommitFailed as error:  # the broker's answer while the group has members
         raise GroupInUse(f"group {name} has members", hint="stop its consumers first", code=error.code) from error
     return targets
 

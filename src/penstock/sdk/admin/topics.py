@@ -88,7 +88,7 @@ def check_partitions(topic: str, known: Mapping[int, Any], wanted: Iterable[int]
 
 
 def offsets(link: Link, places: Sequence[TopicPartition], spec: Any) -> dict[TopicPartition, int]:
-    """Where a moment, the start or the end is, in each partition. -1 for a moment after the last record."""
+    """Offset of a moment, the start or the end in each partition. -1 for a moment after the last record."""
     if not places:
         return {}
     wanted = {LibraryPlace(*place): spec for place in places}
@@ -161,7 +161,7 @@ def _text(value: object) -> str:
 
 
 def delete_records(link: Link, topic: str, before: Mapping[int, int | Literal["end"]]) -> dict[int, int]:
-    """The new start of each partition."""
+    """Delete records; return the new start of each partition."""
     given: Mapping[int, object] = before
     for partition, offset in given.items():
         if offset != "end" and not (isinstance(offset, int) and offset >= 0):

@@ -1,6 +1,7 @@
 """Transactions. librdkafka cannot list or describe them, so those two go over `penstock.client`, in plain TCP.
 
-Ending one is librdkafka's: a new producer of the same transactional id aborts what is open and shuts the old one out.
+Ending one is librdkafka's: a new producer of the same transactional id aborts the open transaction and fences the old
+one.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def listed(link: Link, states: Sequence[str]) -> list[TransactionListing]:
     brokers = [Address(each.host, each.port) for each in link.metadata().brokers.values()]
     found = []
     with _cluster(link) as cluster:
-        for broker in brokers:  # each knows those that it coordinates
+        for broker in brokers:  # each broker knows those that it coordinates
             answer = cluster.connection(broker).call(LIST_TRANSACTIONS, 0, state_filters=tuple(states))
             _check(answer.error_code, "transactions")
             found += [

@@ -1,4 +1,4 @@
-"""What the admin client returns."""
+"""Values that the admin client returns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TopicInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigValue:
-    """`source` says who set it, such as dynamic_topic_config; a sensitive value is None."""
+    """A config. `source` is where its value was set, such as dynamic_topic_config; a sensitive value is None."""
 
     name: str
     value: str | None
@@ -61,7 +61,7 @@ class GroupMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupOffset:
-    """Where a group stands in a partition. Without a committed offset, `committed` and `lag` are None."""
+    """A group's position in a partition. Without a committed offset, `committed` and `lag` are None."""
 
     place: TopicPartition
     committed: int | None
@@ -71,7 +71,7 @@ class GroupOffset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupInfo:
-    """A consumer group: who is in it, and where it stands in each partition."""
+    """A consumer group: its members, and its position in each partition."""
 
     name: str
     state: str
@@ -81,7 +81,7 @@ class GroupInfo:
 
     @property
     def lag(self) -> int:
-        """How many offsets the group is behind, over all partitions."""
+        """Number of offsets that the group is behind, over all partitions."""
         return sum(each.lag or 0 for each in self.offsets)
 
 

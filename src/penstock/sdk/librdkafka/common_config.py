@@ -1,4 +1,4 @@
-"""What all of the SDK's clients tell librdkafka: the brokers, who we are, where its log goes."""
+"""Settings of librdkafka that all clients of the SDK share: brokers, client id, logging."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def common_config(bootstrap: str, options: ClientOptions) -> dict[str, Any]:
         "client.id": options["client_id"],
         "log.connection.close": False,
         "reconnect.backoff.max.ms": 1_000,
-        # librdkafka 2.16 otherwise makes its brokers anew when the last one is gone, still has the group's coordinator
+        # librdkafka 2.16 otherwise recreates its brokers when the last one is gone, still has the group's coordinator
         # as one of the old ones, and waits for that in vain.
         "metadata.recovery.strategy": "none",
         **_checked(options["config"]),

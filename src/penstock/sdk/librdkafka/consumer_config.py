@@ -1,4 +1,4 @@
-"""A consumer's settings as librdkafka's, and what in them contradicts each other."""
+"""A consumer's settings as librdkafka's, with a check for contradictions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def consumer_config(bootstrap: str, options: ConsumerOptions, given: set[str], *
     commits = "group" in options and options["delivery"] == "at-least-once" and options["auto_commit"]
     config: dict[str, Any] = {
         **common_config(bootstrap, options),
-        # librdkafka wants a name in any case; without commits and subscriptions no broker hears of it.
+        # librdkafka requires a group; without commits and subscriptions it is never sent to a broker.
         "group.id": options.get("group") or f"penstock-{uuid.uuid4()}",
         "enable.auto.commit": commits,
         "enable.auto.offset.store": False,

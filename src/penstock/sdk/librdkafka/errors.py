@@ -1,4 +1,4 @@
-"""librdkafka's errors as ours: one table from codes to classes and to what a person can do about it."""
+"""librdkafka's errors as ours: one table from codes to classes and hints."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ GONE = tuple(getattr(KafkaError, name) for name in ("ILLEGAL_GENERATION", "UNKNO
 
 
 def translate(error: KafkaError, what: str, text: str = "") -> errors.BrokerError:
-    """Turn an error into ours. `what` was being done; `text` is a better one than the error has."""
+    """Translate an error into ours. `what` is the failed operation; `text` replaces the error's own."""
     kind, hint = _BY_CODE.get(error.code(), (errors.BrokerError, ""))
     told = text or error.str() or error.name()
     return kind(f"{what}: {told}", hint="" if ";" in told else hint, code=error.name())
@@ -104,7 +104,7 @@ def cause(error: KafkaException) -> KafkaError:
 
 @contextlib.contextmanager
 def accepted_settings() -> Iterator[None]:
-    """Around the making of a client: librdkafka refuses settings that it does not know or cannot combine."""
+    """Translate errors of a client's creation: librdkafka refuses settings that it does not know or cannot combine."""
     try:
         yield
     except KafkaException as error:

@@ -1,4 +1,4 @@
-"""A producer's settings as librdkafka's, and what in them contradicts each other."""
+"""A producer's settings as librdkafka's, with a check for contradictions."""
 
 from __future__ import annotations
 

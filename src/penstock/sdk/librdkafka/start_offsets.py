@@ -1,4 +1,4 @@
-"""Where to begin: `start` and the target of a seek as offsets that librdkafka knows."""
+"""Start offsets: `start` and the target of a seek as offsets of librdkafka."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def at(library: Consumer, places: Sequence[TopicPartition], start: Start, timeou
     elif start in ("earliest", "latest"):
         offset = OFFSET_BEGINNING if start == "earliest" else OFFSET_END
     else:
-        raise SettingsError(f"{start!r} is no place to begin", hint='give "earliest", "latest", an offset or a time')
+        raise SettingsError(f"{start!r} is not a place to begin", hint='give "earliest", "latest", an offset or a time')
     return [TopicPartition(place.topic, place.partition, offset) for place in places]
 
 
