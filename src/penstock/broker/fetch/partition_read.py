@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from penstock.broker.broker import Broker
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH
@@ -15,6 +14,9 @@ from penstock.protocol.kafka.topic_key import TopicKey
 from penstock.security.resources import Operation
 from penstock.security.session import Session
 from penstock.storage.interface import ReadSlice
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
 
 Found = tuple[FetchedPartition, int, bool]
 """The answer, its number of messages, counted by offsets, and whether there is more that need not be waited for."""

@@ -6,13 +6,16 @@ Where there is nothing to read, because nothing was asked for or nothing of it e
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from penstock.broker.broker import Broker
 from penstock.broker.fetch.sessions import FetchSession
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.net.reply import Buffers
 from penstock.protocol.kafka.apis import FETCH
 from penstock.protocol.kafka.fetch import TOPIC_IDS, FetchedPartition, FetchPartition, FetchRequest, encode_response
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
 
 
 def refuse_isolation(

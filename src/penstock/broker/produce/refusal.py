@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from penstock.broker.broker import Broker
 from penstock.broker.produce.transactional import RefusedByCoordinator
 from penstock.broker.records.checks import LoopBudget
 from penstock.cluster.mirrors import ReadOnlyMirror
@@ -19,6 +19,9 @@ from penstock.observability.repeats import Repeats
 from penstock.protocol.kafka.apis import PRODUCE
 from penstock.protocol.kafka.produce import PartitionResult, RecordError
 from penstock.protocol.kafka.topic_key import TopicKey
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
 
 _REFUSED_BY_THE_LOG = frozenset(  # Kafka says where the log begins with these, and only with these
     (

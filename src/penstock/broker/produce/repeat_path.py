@@ -9,7 +9,8 @@ first batch of a transaction in a partition.
 
 from __future__ import annotations
 
-from penstock.broker.broker import Broker
+from typing import TYPE_CHECKING
+
 from penstock.broker.produce.refusal import named_records, refuse
 from penstock.broker.produce.timeouts import ProduceTimeouts
 from penstock.broker.produce.transactional import is_unknown_start
@@ -33,6 +34,9 @@ from penstock.protocol.kafka.produce import ProduceRequest, encode_response
 from penstock.protocol.kafka.repeated_produce import RepeatedProduce
 from penstock.security.session import Session
 from penstock.storage.interface import Appended
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
 
 ZSTD_VERSION = 7
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from itertools import count
+from typing import TYPE_CHECKING
 
-from penstock.broker.broker import Broker
 from penstock.broker.records.appender import check_key, internal_topic
 from penstock.broker.records.batcher import Batcher
 from penstock.broker.records.gatherer import Gatherer
@@ -23,6 +23,9 @@ from penstock.model.murmur2 import partition_of
 from penstock.model.topic_name import INTERNAL_NAMES, check_topic_name
 from penstock.security.resources import Operation
 from penstock.security.session import Session
+
+if TYPE_CHECKING:
+    from penstock.broker.broker import Broker
 
 Placed = tuple[int | None, NewRecord]
 """A record and the partition that was asked for."""
