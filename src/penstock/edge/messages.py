@@ -31,7 +31,7 @@ class Place(NamedTuple):
 
 
 class Incoming(NamedTuple):
-    """To be stored."""
+    """A message to be stored."""
 
     place: Place
     timestamp: int
@@ -53,7 +53,7 @@ class Incoming(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """At `offset` of this application's own log."""
+    """A message at `offset` of this application's own log."""
 
     offset: int
     place: Place

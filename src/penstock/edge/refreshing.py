@@ -30,7 +30,7 @@ QUIET_SECONDS_MAX = 30.0
 
 
 class Refreshing:
-    """Of one connection. `now` is a monotonic time in seconds."""
+    """The refresh on one connection. `now` is a monotonic time in seconds."""
 
     def __init__(
         self, store: Store, client: AsyncBrokerClient, subscription: str, switched: Callable[[], Awaitable[None]]
@@ -45,7 +45,7 @@ class Refreshing:
         self._last_message = 0.0
 
     def came(self, now: float) -> None:
-        """Messages, or the connection itself."""
+        """Note the arrival of messages, or of the connection itself."""
         self._last_message = now
         self._quiet = QUIET_SECONDS
 
@@ -61,7 +61,7 @@ class Refreshing:
             self._owed = reset.refresh_id
 
     def next_look(self, now: float) -> float | None:
-        """When `advance` has something to do by itself."""
+        """Time at which `advance` has to be called without an event; None if there is none."""
         if self._owed is not None or self._store.is_refreshed():
             return max(self._not_before, now)
         if self._store.state.refresh is not None:

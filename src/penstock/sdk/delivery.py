@@ -98,6 +98,6 @@ class Failures:
         if reasons or more:
             count = len(reasons) + more
             what = "message was" if count == 1 else "messages were"
-            hint = "send it again if it must not be lost; result() of a future tells of each"
+            hint = "send it again if it must not be lost; result() of a future has the reason of each"
             first = f" (the first: {reasons[0]})" if reasons else ""
             raise Undelivered(f"{count} {what} not delivered{first}", hint=hint, errors=reasons)

@@ -72,7 +72,7 @@ class Transactional:
 
     def _ended(self) -> None:
         self.is_open = False
-        self._sending.failures.clear()  # a commit fails when any message has, and an abort wants none
+        self._sending.failures.clear()  # a commit fails when any message has, and after an abort failures do not matter
 
     def _repeated(self, what: str, call: Callable[[float], object]) -> None:
         deadline = time.monotonic() + self._patience_s

@@ -38,7 +38,7 @@ Change = Callable[[Topology], None]
 
 
 class TopologySource(Protocol):
-    """The source of a node's current topology for its other parts. `current` is None before the first answer ever."""
+    """The source of a node's current topology for its other parts. `current` is None before the very first answer."""
 
     @property
     def current(self) -> Topology | None: ...

@@ -149,7 +149,7 @@ class FetchTargets:
             return FetchTarget(item, None, error.code)
 
     def _not_found(self, item: FetchPartition, code: ErrorCode) -> FetchTarget:
-        """A session's topic that is gone is told by its name: there is another of that name now, or there is none."""
+        """The error for a session's topic that is gone: there is another topic of its name now, or there is none."""
         if code is ErrorCode.UNKNOWN_TOPIC_ID and self._names is not None and item.topic in self._names:
             if self._broker.topics.get(self._names[item.topic]) is not None:
                 return FetchTarget(item, None, ErrorCode.INCONSISTENT_TOPIC_ID)

@@ -30,7 +30,7 @@ class SessionPartition:
 
     def __init__(self, request: FetchPartition) -> None:
         self.request = request
-        self.high_watermark = -2  # nothing told yet: any value is news
+        self.high_watermark = -2  # nothing reported yet: any value is news
         self.log_start = -2
         self.partition: Partition | None = None  # where it was found, all being well
 
@@ -148,7 +148,7 @@ class FetchSessions:
         return session
 
     def forget(self, session: FetchSession) -> None:
-        """Its client is not told of it."""
+        """Drop a session without notice to its client."""
         self._sessions.pop(session.id, None)
 
     def _has_room(self, now_ms: int) -> bool:

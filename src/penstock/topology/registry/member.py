@@ -42,7 +42,7 @@ class Member:
     site: str | None = None
     poll_interval_ms: int = 30_000
     parent: str | None = None
-    """Id of the node that it is told to follow."""
+    """Id of its parent in force."""
     pinned: str | None = None
     """Id of the parent that was set by hand; `parent` is another one only while that one is away."""
     live: bool = True

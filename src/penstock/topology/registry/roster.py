@@ -70,7 +70,7 @@ class Roster:
         self._link(member)
 
     def children(self, node_id: str) -> int:
-        """Live ones."""
+        """Number of live children."""
         return self._children[node_id]
 
     def count_child(self, member: Member, more: int) -> None:
@@ -166,5 +166,5 @@ class Roster:
 
 
 def _above(role: Role) -> tuple[Role, ...]:
-    """Nearest first."""
+    """Roles above, nearest first."""
     return _ROLES_UP[len(_ROLES_UP) - role.level :]
