@@ -17,15 +17,20 @@ from penstock.security.authorizer import AllowAll, Authorizer
 from penstock.security.resources import CLUSTER_NAME, Operation, ResourceType
 from penstock.security.session import Session
 
+# Looked up once: members of an enum are slow to find, and a request may check thousands of resources.
+_TOPIC, _GROUP, _CLUSTER = ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER
+_TRANSACTIONAL_ID = ResourceType.TRANSACTIONAL_ID
+
 
 class Access:
     """One for all doors of a node."""
 
-    __slots__ = ("_authenticator", "_authorizer")
+    __slots__ = ("_allows", "_authenticator", "_authorizer")
 
     def __init__(self, authenticator: Authenticator | None = None, authorizer: Authorizer | None = None) -> None:
         self._authenticator: Authenticator = authenticator or Anonymous()
         self._authorizer: Authorizer = authorizer or AllowAll()
+        self._allows = self._authorizer.allows
 
     def authenticate(self, session: Session, credentials: Credentials = NO_CREDENTIALS) -> Session:
         return self._authenticator.authenticate(session, credentials)
@@ -41,27 +46,27 @@ class Access:
         return self._authorizer.version
 
     def allows_topic(self, session: Session, operation: Operation, name: str) -> bool:
-        return self._authorizer.allows(session, operation, ResourceType.TOPIC, name)
+        return self._allows(session, operation, _TOPIC, name)
 
     def allows_group(self, session: Session, operation: Operation, name: str) -> bool:
-        return self._authorizer.allows(session, operation, ResourceType.GROUP, name)
+        return self._allows(session, operation, _GROUP, name)
 
     def allows_transactional_id(self, session: Session, operation: Operation, name: str) -> bool:
-        return self._authorizer.allows(session, operation, ResourceType.TRANSACTIONAL_ID, name)
+        return self._allows(session, operation, _TRANSACTIONAL_ID, name)
 
     def allows_cluster(self, session: Session, operation: Operation) -> bool:
-        return self._authorizer.allows(session, operation, ResourceType.CLUSTER, CLUSTER_NAME)
+        return self._allows(session, operation, _CLUSTER, CLUSTER_NAME)
 
     def check_topic(self, session: Session, operation: Operation, name: str) -> None:
-        if not self._authorizer.allows(session, operation, ResourceType.TOPIC, name):
+        if not self._allows(session, operation, _TOPIC, name):
             raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
     def check_group(self, session: Session, operation: Operation, name: str) -> None:
-        if not self._authorizer.allows(session, operation, ResourceType.GROUP, name):
+        if not self._allows(session, operation, _GROUP, name):
             raise KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
 
     def check_transactional_id(self, session: Session, operation: Operation, name: str) -> None:
-        if not self._authorizer.allows(session, operation, ResourceType.TRANSACTIONAL_ID, name):
+        if not self._allows(session, operation, _TRANSACTIONAL_ID, name):
             raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 
     def check_cluster(self, session: Session, operation: Operation) -> None:

@@ -49,6 +49,7 @@ _LATER: Final = frozenset(
     )
 )
 LISTENER: Final = "PUSH"
+READ: Final = Operation.READ  # looked up once: members of an enum are slow to find
 _Publishes = list[tuple[int, Publish, int]]
 
 
@@ -341,7 +342,7 @@ class PushConnection(asyncio.Protocol):
             return
         live, member = membership
         try:
-            self._door.access.check_group(self.session, Operation.READ, ack.subscription)
+            self._door.access.check_group(self.session, READ, ack.subscription)
             live.acknowledge(member, ack.ranges)
         except KafkaError as error:
             self.refuse(frame.message_id, error)

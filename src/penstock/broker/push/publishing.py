@@ -24,6 +24,8 @@ from penstock.security.session import Session
 SEQUENCE_MASK: Final = 0x7FFFFFFF
 _BEHIND: Final = 1 << 30
 
+WRITE = Operation.WRITE  # looked up once: members of an enum are slow to find
+
 
 class Answers(Protocol):
     """The connection of a publisher."""
@@ -69,7 +71,7 @@ class Publisher:
             run.append()
 
     def _writable(self, session: Session, topic: str, index: int) -> Partition:
-        self._broker.access.check_topic(session, Operation.WRITE, topic)
+        self._broker.access.check_topic(session, WRITE, topic)
         if topic not in self._broker.topics:
             text = f"there is no topic {topic!r}; create it, for instance with `penstock push create-topic {topic}`"
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
