@@ -81,7 +81,7 @@ def test_watch_repeats_until_interrupted(fresh: Project, client: RawClient) -> N
     process = started(fresh, "--watch", "--every", "100ms")
     children = []
     try:
-        assert "batch 0, 1 rows" in until_line(process, "batch")
+        assert "batch 0, 1 row in" in until_line(process, "batch")
         children = psutil.Process(process.pid).children(recursive=True)
         publish(client, topic, ["", "c"])
         assert "2 rows" in until_line(process, "batch 1, ")
