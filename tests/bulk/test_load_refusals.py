@@ -110,7 +110,7 @@ def test_what_a_database_does_not_have(
 def test_another_number_of_partitions(run_load: Run, client: RawClient, topic: str, tmp_path: Path) -> None:
     client.create_topic(topic)
     (tmp_path / "a.jsonl").write_text("1\n")
-    with pytest.raises(Unfit, match="has 1 partitions, not 3"):
+    with pytest.raises(Unfit, match="has 1 partition, not 3"):
         run_load(tmp_path / "a.jsonl", partitions=3)
 
 

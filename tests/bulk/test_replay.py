@@ -261,4 +261,4 @@ def test_a_topic_that_would_forget_them_is_named(
     told = Told()
     replay(broker, tmp_path, back, told=told)
     assert "time of arrival" in told.remarks[0]
-    assert "removes records that are older than 1 days" in told.remarks[1]
+    assert "removes records that are older than 1 d;" in told.remarks[1]
