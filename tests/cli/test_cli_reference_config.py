@@ -230,7 +230,7 @@ def test_protection_that_does_not_exist_is_no_reason_to_start_without(
     assert [line.split(": ")[1] for line in failed.err.splitlines()] == [f"command line, {flag}" for flag in refused]
     for line in failed.err.splitlines():
         assert "does not start in plain text" in line or "does not start open to all" in line
-        assert "; take the " in line
+        assert "; remove the " in line
     assert not (tmp_path / "d").exists()
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0

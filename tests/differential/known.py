@@ -27,7 +27,7 @@ NOT_THERE: Mapping[int, str] = {  # API key: the line of docs/compatibility.md t
 
 
 WHOLE_BATCHES = "an answer may end with a part of a batch"
-UNKNOWN_BROKER_CONFIG = "a broker takes configs that nobody knows"
+UNKNOWN_BROKER_CONFIG = "a broker accepts unknown configs"
 NOT_A_NUMBER = "`NaN` is a ratio"
 OUR_CONFIG = "one more: `message.ttl.ms`"
 OTHER_SEGMENTS = "an answer ends with a segment"

@@ -32,7 +32,7 @@ def test_a_start_that_fails_says_what_to_do(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         busy = penstock("edge", "--data-dir", tmp_path / "b", "--port", port, code=1)
     assert f"HTTP port {port}" in busy.err
-    assert "another with --port" in busy.err
+    assert "another port with --port" in busy.err
     (tmp_path / "c").mkdir()
     (tmp_path / "c" / "file").write_text("somebody's")
     foreign = penstock("edge", "--data-dir", tmp_path / "c", "--port", 0, code=1)

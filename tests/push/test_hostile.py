@@ -187,7 +187,7 @@ def test_a_thousand_subscriptions_of_one_connection_and_not_one_more(
             assert not isinstance(value, m.Error), value
             data += 1
             many.acknowledge(value)
-    with pytest.raises(PushRefused, match="at most 1000"):
+    with pytest.raises(PushRefused, match="at most 1,000"):
         many.ask(m.Subscribe("", topic, "one-too-many"))
     many.close()
     wait_until(lambda: metric(node, "penstock_push_members") <= 2, what="they have all left")

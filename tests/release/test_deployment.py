@@ -66,7 +66,7 @@ def test_settings_and_limits_that_the_page_names_have_these_values() -> None:
     settings = Settings()
     assert f"`limits.connections_max`, {settings.limits.connections_max:,}" in PAGE
     assert f"`storage.open_files_max` ({settings.storage.open_files_max:,})" in PAGE
-    assert f"{settings.limits.partitions_max:,} the limit (`limits.partitions_max`)" in PAGE
+    assert f"{settings.limits.partitions_max:,} is the limit (`limits.partitions_max`)" in PAGE
     assert f"`limits.queued_bytes_total_max` ({settings.limits.queued_bytes_total_max >> 20} MiB)" in PAGE
     assert f"`storage.min_free_bytes` ({settings.storage.min_free_bytes >> 20} MiB)" in PAGE
     assert f"{settings.kafka.shutdown_timeout_ms // 1000} s (`kafka.shutdown_timeout_ms`)" in PAGE

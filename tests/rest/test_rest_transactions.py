@@ -65,7 +65,7 @@ def test_lists_by_state_in_pages(rest: Rest, client: RawClient) -> None:
     assert rest.ok("GET", "/hanging-transactions") == {"transactions": [], "truncated": False}
     where = {"topic": topic, "partition": 0, "producer_id": open_ones[0].producer_id}
     told = rest.refused(409, "INVALID_TXN_STATE", "POST", "/hanging-transactions/abort", where)
-    assert "what a coordinator knows is aborted by its id" in told
+    assert "those that a coordinator knows are aborted by their id" in told
     for tx in open_ones:
         tx.commit()
 

@@ -16,7 +16,7 @@ _NO_TLS = (
 )
 _NO_ACLS = (
     "there are no ACLs yet, and a node that should have them does not start open to all;"
-    " take the ACL settings out, and let only those reach its ports who may do everything"
+    " remove the ACL settings, and let only clients that may do everything reach its ports"
 )
 
 KEYS: Mapping[str, Entry] = {
