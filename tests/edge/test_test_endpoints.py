@@ -123,7 +123,7 @@ def test_a_table_becomes_messages(broker: PenstockProcess) -> None:
         ({"table": "half", "timestamp_column": "time"}, 400, "row 2 of half"),
         ({"partition": 7}, 404, "no partition 7"),
         ({"topic": "a b"}, 400, "a b"),
-        ({"topic": "__consumer_offsets"}, 400, "the broker's own"),
+        ({"topic": "__consumer_offsets"}, 400, "internal topic"),
         ({"extra": 1}, 400, "extra"),
         ({"table": None}, 400, "table"),
     ],

@@ -92,7 +92,7 @@ def test_a_compacted_dead_letter_topic_takes_no_message_without_a_key(shop: Shop
     shop.publish(b"bad")
     with shop.member() as member:
         refuse(member)
-        wait_until(lambda: b"without key" in shop.node.log_file.read_bytes(), what="the log says why")
+        wait_until(lambda: b"without a key" in shop.node.log_file.read_bytes(), what="the log says why")
         shop.set_config("cleanup.policy", "delete")
         (letter,) = shop.wait_for_dead_letters()
         assert letter.value == b"bad"
