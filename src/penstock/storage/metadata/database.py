@@ -20,6 +20,9 @@ from penstock.storage.metadata.schema import MetadataError, missing, prepare
 
 OnCommit = Callable[[sqlite3.Connection], None]
 
+RESERVE_BYTES = 512 * 1024
+"""Pages that deleting a large topic may touch; see `_reserve_room`."""
+
 
 class MetadataDatabase:
     """One connection for all tables. Any thread; the lock is never held while calling out, so it has no order with
@@ -48,12 +51,31 @@ class MetadataDatabase:
             prepare(self.connection, self.name, read_only=read_only, must_exist=must_exist)
             if path is not None and not read_only:
                 RealFiles().sync_directory(path.parent)
+                self._reserve_room(path)
         except (sqlite3.DatabaseError, KafkaError) as error:
             self.connection.close()
             raise self.unusable(error) from error
         except BaseException:
             self.connection.close()
             raise
+
+    def _reserve_room(self, path: Path) -> None:
+        """Make the WAL and the free pages of the database large enough for changes on a full disk.
+
+        A topic must be deletable exactly then. SQLite writes a WAL again from its beginning once it was checkpointed
+        and never shortens it while the database is in use, so a WAL that was large stays large, also through a crash.
+        Where there is no room now, the one of an earlier start may be there.
+        """
+        wal = path.with_name(f"{path.name}-wal")
+        try:
+            if not wal.exists() or wal.stat().st_size < RESERVE_BYTES:
+                self.connection.execute("CREATE TABLE IF NOT EXISTS reserve (room BLOB)")
+                self.connection.execute("INSERT INTO reserve VALUES (zeroblob(?))", (RESERVE_BYTES,))
+        except sqlite3.OperationalError:  # the disk is full
+            pass
+        with contextlib.suppress(sqlite3.OperationalError):
+            self.connection.execute("DROP TABLE IF EXISTS reserve")
+            self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     @property
     def name(self) -> str:
