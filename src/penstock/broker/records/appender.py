@@ -29,10 +29,15 @@ class RecordAppender:
 
     def check_writable(self, partition: Partition) -> None:
         """KafkaError if no client may write to this partition, whatever its rights."""
-        if partition.internal:
-            raise internal_topic(partition.topic)
-        if partition.mirror:
-            raise read_only(partition.topic, self._topics.parent)
+        self.check_topic(partition.topic, internal=partition.internal, mirror=partition.mirror)
+
+    def check_topic(self, name: str, *, internal: bool, mirror: bool) -> None:
+        """The same for a topic, which may not exist yet."""
+        if internal:
+            text = f"{name} is an internal topic; clients may not write to it"
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, text)
+        if mirror:
+            raise read_only(name, self._topics.parent)
 
     def append(self, partition: Partition, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
         """Append a checked batch to a writable partition. KafkaError if the partition refuses it."""
@@ -44,10 +49,6 @@ class RecordAppender:
             metrics.appended(perf_counter() - started, size)
             metrics.produced(header.record_count, size)
         return appended
-
-
-def internal_topic(name: str) -> KafkaError:
-    return KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name} is an internal topic; clients may not write to it")
 
 
 def check_key(record: NewRecord, config: LogConfig) -> None:

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING
 
-from penstock.broker.records.appender import check_key, internal_topic
+from penstock.broker.records.appender import check_key
 from penstock.broker.records.batcher import Batcher
 from penstock.broker.records.gatherer import Gatherer
-from penstock.cluster.mirrors import read_only
 from penstock.cluster.topics import Topic
 from penstock.model.batch import HEADER_BYTES
 from penstock.model.batch_builder import NewRecord, record_bytes_max
@@ -115,8 +114,8 @@ def planned_topic(broker: Broker, name: str) -> Topic:
     """The topic, or, if it is missing and may be created, its future form. KafkaError if it takes no writes."""
     check_topic_name(name)
     topic = broker.topics.get(name)
-    if name in INTERNAL_NAMES or (topic is not None and topic.internal):
-        raise internal_topic(name)
+    is_internal = name in INTERNAL_NAMES or (topic is not None and topic.internal)
+    broker.appender.check_topic(name, internal=is_internal, mirror=topic is not None and topic.mirror)
     if topic is None:
         if not broker.settings.topics.auto_create:
             text = f"there is no topic {name}; create it first: penstock topic create {name}"
@@ -125,6 +124,4 @@ def planned_topic(broker: Broker, name: str) -> Topic:
         return Topic(
             name=name, topic_id=NO_TOPIC_ID, partition_count=count, configs={}, internal=False, leader_epochs=()
         )
-    if topic.mirror:
-        raise read_only(name, broker.topics.parent)
     return topic

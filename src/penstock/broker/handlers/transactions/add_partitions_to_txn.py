@@ -53,7 +53,7 @@ async def handle(broker: Broker, request: AddPartitionsToTxn) -> bytes:
     if request.version < BROKERS_VERSION:
         sender = ProducerIdentity(body.v3_and_below_producer_id, body.v3_and_below_producer_epoch)
         wanted = _wanted(body.v3_and_below_topics)
-        code_of = await _add(broker, request, body.v3_and_below_transactional_id, sender, wanted, turns)
+        code_of = await _codes(broker, request, body.v3_and_below_transactional_id, sender, wanted, turns)
         flexible = request.is_flexible
         topics = await encode_codes(wanted, code_of, turns, flexible=flexible)
         return INT32.pack(0) + topics + (b"\0" if flexible else b"")
@@ -61,10 +61,9 @@ async def handle(broker: Broker, request: AddPartitionsToTxn) -> bytes:
     for item in body.transactions:
         sender = ProducerIdentity(item.producer_id, item.producer_epoch)
         wanted = _wanted(item.topics)
-        if item.verify_only:
-            code_of = await _verify(broker, request, item.transactional_id, sender, wanted, turns)
-        else:
-            code_of = await _add(broker, request, item.transactional_id, sender, wanted, turns)
+        code_of = await _codes(
+            broker, request, item.transactional_id, sender, wanted, turns, verify_only=item.verify_only
+        )
         topics = await encode_codes(wanted, code_of, turns, flexible=True)
         results.append(write_string(item.transactional_id, True) + topics + b"\0")
         await turns.pause()
@@ -87,14 +86,17 @@ def _refusal(broker: Broker, request: AddPartitionsToTxn, transactional_id: str)
     return ErrorCode.NONE
 
 
-async def _add(
+async def _codes(
     broker: Broker,
     request: AddPartitionsToTxn,
     transactional_id: str,
     sender: ProducerIdentity,
     wanted: Wanted,
     turns: Turns,
+    *,
+    verify_only: bool = False,
 ) -> CodeOf:
+    """The code of each partition: why none is looked at, why all fail with a bad one, or what the coordinator says."""
     refusal = _refusal(broker, request, transactional_id)
     if refusal is not ErrorCode.NONE:
         return lambda topic, index: refusal
@@ -102,6 +104,18 @@ async def _add(
     places = await _places(existence, wanted, turns)
     if places is None:
         return existence.code_with_bad_ones
+    if verify_only:
+        return await _verify(broker, transactional_id, sender, places, turns)
+    return await _add(broker, request, transactional_id, sender, places)
+
+
+async def _add(
+    broker: Broker,
+    request: AddPartitionsToTxn,
+    transactional_id: str,
+    sender: ProducerIdentity,
+    places: set[TopicPartition],
+) -> CodeOf:
     version = SECOND_GENERATION if request.version >= 5 else FIRST_GENERATION
     code = ErrorCode.NONE
     try:
@@ -112,20 +126,8 @@ async def _add(
 
 
 async def _verify(
-    broker: Broker,
-    request: AddPartitionsToTxn,
-    transactional_id: str,
-    sender: ProducerIdentity,
-    wanted: Wanted,
-    turns: Turns,
+    broker: Broker, transactional_id: str, sender: ProducerIdentity, places: set[TopicPartition], turns: Turns
 ) -> CodeOf:
-    refusal = _refusal(broker, request, transactional_id)
-    if refusal is not ErrorCode.NONE:
-        return lambda topic, index: refusal
-    existence = _Existence(broker, request)
-    places = await _places(existence, wanted, turns)
-    if places is None:
-        return existence.code_with_bad_ones
     codes: dict[tuple[str, int], ErrorCode] = {}
     for place in places:
         try:
