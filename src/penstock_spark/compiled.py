@@ -13,7 +13,7 @@ import numba
 import numpy as np
 from numba.core import event
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -32,7 +32,7 @@ def _kept(function: Function, **how: Any) -> Function:
     try:
         result: Any = numba.njit(cache=True, **how)(function)
     except RuntimeError as error:
-        log.warning("%s; set NUMBA_CACHE_DIR to a directory that can be written", error)
+        logger.warning("%s; set NUMBA_CACHE_DIR to a directory that can be written", error)
         result = numba.njit(**how)(function)
     return cast(Function, result)
 
@@ -53,7 +53,7 @@ class _FirstTime(event.Listener):
         if not self._is_said:
             self._is_said = True
             remedy = "`python -m penstock_spark.precompile` does it beforehand"
-            log.warning("loops are being compiled, once for this installation: up to half a minute; %s", remedy)
+            logger.warning("loops are being compiled, once for this installation: up to half a minute; %s", remedy)
 
     def on_end(self, _event: Any) -> None:
         pass

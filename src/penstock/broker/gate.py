@@ -25,7 +25,7 @@ from penstock.security.access import Access
 from penstock.security.authenticator import AuthenticationFailed
 from penstock.security.session import Session
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 LISTENER = "PLAINTEXT"
 
@@ -45,7 +45,7 @@ class Gate:
         try:
             session = self._access.authenticate(Session(listener=LISTENER, host=peer.host, port=peer.port))
         except AuthenticationFailed as failure:
-            log.warning("refused %s: %s", peer.host, failure)
+            logger.warning("refused %s: %s", peer.host, failure)
             return None
         return KafkaChannel(self, stream, session)
 

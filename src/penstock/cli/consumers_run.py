@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from penstock.consumers.definition import Definition
     from penstock.consumers.metrics import ConsumerMetrics
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 def run_consumers(
@@ -69,7 +69,7 @@ async def _run(
         definitions, host=host, port=port, metrics=metrics, client_id=client_id, stop_timeout_s=stop_timeout_s
     )
     await run(runner, asked_to_stop)
-    log.info("stopped")
+    logger.info("stopped")
 
 
 def _serve_metrics(metrics: ConsumerMetrics, port: int) -> None:
@@ -83,4 +83,4 @@ def _serve_metrics(metrics: ConsumerMetrics, port: int) -> None:
         raise CommandError(
             f"port {port} cannot be opened ({error.strerror})", hint="choose another --metrics-port"
         ) from error
-    log.info("metrics", extra={"host": "127.0.0.1", "port": server.server_port})
+    logger.info("metrics", extra={"host": "127.0.0.1", "port": server.server_port})

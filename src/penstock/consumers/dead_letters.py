@@ -10,7 +10,7 @@ from penstock.client.push.async_client import AsyncBrokerClient
 from penstock.client.push.errors import BrokerClientError, BrokerRefused, UnknownTopic
 from penstock.client.push.message import Message
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 TEXT_CHARACTERS_MAX = 1000
 PAUSE_S = 1.0
@@ -43,7 +43,7 @@ class DeadLetters:
             except BrokerClientError as problem:
                 if isinstance(problem, BrokerRefused) and problem.code not in PASSING:
                     raise
-                log.warning("dead letter for %r not stored yet: %s", message, problem)
+                logger.warning("dead letter for %r not stored yet: %s", message, problem)
             try:
                 await asyncio.wait_for(stopping.wait(), PAUSE_S)
             except TimeoutError:

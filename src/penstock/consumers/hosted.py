@@ -16,7 +16,7 @@ from penstock.consumers.definition import Definition
 from penstock.consumers.metrics import ConsumerMetrics
 from penstock.consumers.runner import STOP_TIMEOUT_S, Runner, run
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 PAUSE_S = 1.0
 
@@ -67,7 +67,7 @@ class HostedConsumers:
             try:
                 await run(runner, asked_to_stop)
             except BrokerClientError as error:
-                log.warning("%s cannot consume: %s; trying again", definition.name, error)
+                logger.warning("%s cannot consume: %s; trying again", definition.name, error)
             try:
                 await asyncio.wait_for(asked_to_stop.wait(), PAUSE_S)
             except TimeoutError:

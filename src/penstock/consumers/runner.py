@@ -12,7 +12,7 @@ from penstock.consumers.definition import Definition
 from penstock.consumers.metrics import ConsumerMetrics
 from penstock.consumers.worker import Worker
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 STOP_TIMEOUT_S = 30.0
 

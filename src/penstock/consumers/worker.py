@@ -24,7 +24,7 @@ from penstock.consumers.metrics import HandlerProbe
 from penstock.consumers.policy import ErrorAction
 from penstock.protocol.push.messages import Delivery, Reset
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 DRAIN_LOOK_S = 0.01
 
@@ -68,7 +68,7 @@ class Worker:
             is_ready_by_itself=target is None,
         )
         self._name = await self._client.join(membership)
-        log.info("consuming", extra={"handler": self.definition.name, "topic": mark.topic, "group": mark.group})
+        logger.info("consuming", extra={"handler": self.definition.name, "topic": mark.topic, "group": mark.group})
 
     async def drain(self, timeout_s: float) -> None:
         """Until nothing is in hand, or the time is over."""
@@ -84,7 +84,7 @@ class Worker:
         if self._tasks:
             _, late = await asyncio.wait(self._tasks.values(), timeout=timeout_s)
             for task in late:
-                log.warning("%s did not end within %.0f s", self.definition.name, timeout_s)
+                logger.warning("%s did not end within %.0f s", self.definition.name, timeout_s)
                 task.cancel()
         self._caller.close()
 
@@ -122,7 +122,7 @@ class Worker:
         """A handler's task ended by itself, with what no handler may raise. Its partition must not hang."""
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            log.error("%s cannot go on", self.definition.name, exc_info=error)
+            logger.error("%s cannot go on", self.definition.name, exc_info=error)
             self._on_lost(error if isinstance(error, Exception) else RuntimeError(repr(error)))
 
     # --- one lane --------------------------------------------------------------------------------------------------
@@ -164,16 +164,16 @@ class Worker:
             await self._give_up(lane, verdict, error)
         else:
             self._probe.retries += 1
-            log.info("%s failed, and tries again: %s: %s", self.definition.name, type(error).__name__, error)
+            logger.info("%s failed, and tries again: %s: %s", self.definition.name, type(error).__name__, error)
 
     async def _give_up(self, lane: Lane, verdict: GiveUp, error: Exception) -> None:
         message = verdict.message
-        log.warning("%s gives up on %r: %s: %s", self.definition.name, message, type(error).__name__, error)
+        logger.warning("%s gives up on %r: %s: %s", self.definition.name, message, type(error).__name__, error)
         action = ErrorAction.DEAD_LETTER
         try:
             action = await self._caller.report(message, error)
         except Exception:
-            log.exception("the error handler of %s failed for %r", self.definition.name, message)
+            logger.exception("the error handler of %s failed for %r", self.definition.name, message)
         if action is ErrorAction.RETRY:
             self._probe.retries += 1
             lane.again(time.monotonic())
@@ -183,7 +183,7 @@ class Worker:
                 if not await self._dead_letters.write(message, error, verdict.attempts, self._stopping):
                     return  # stopping: the broker gives the message to another member
             except BrokerRefused as refused:
-                log.error("no dead letter for %r, so the broker gets it back: %s", message, refused)
+                logger.error("no dead letter for %r, so the broker gets it back: %s", message, refused)
                 self._drop(lane, message, is_done=False)
                 return
             self._probe.dead_letters += 1

@@ -20,7 +20,7 @@ from penstock.edge.settings import EdgeSettings
 from penstock.edge.store import Store
 from penstock.observability.metrics import BrokerMetrics
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 KEYS_MAX, RESTORED_BYTES_MAX = 100_000, 64 << 20
 """Limits of the last messages that a handler gets when it starts."""
@@ -58,7 +58,7 @@ class Application:
             await self._restore()
             await self._feed.run()
         except Exception:
-            log.exception("the feed ended unexpectedly")
+            logger.exception("the feed ended unexpectedly")
 
     async def _restore(self) -> None:
         if not self._handler.can_restore:
@@ -66,7 +66,7 @@ class Application:
         try:
             await self._handler.restore(await Reader(self.store).latest_of_each_key(KEYS_MAX, RESTORED_BYTES_MAX))
         except EdgeError as error:
-            log.warning("the handler begins without what is stored: %s", error)
+            logger.warning("the handler begins without what is stored: %s", error)
 
     # --- status ----------------------------------------------------------------------------------------------------
 

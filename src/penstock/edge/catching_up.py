@@ -16,7 +16,7 @@ from penstock.model.errors import KafkaError
 from penstock.model.records import iter_records
 from penstock.storage.interface import Log
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 READ_BYTES = 1 << 20
 ROWS_PER_COMMIT = 10_000
@@ -50,13 +50,13 @@ def open_index(path: Path, generation: str, source: Log, end: int) -> Index:
     try:
         index = Index(path, generation)
     except IndexUnusable as problem:
-        log.warning("the index is rebuilt: %s", problem, extra={"path": str(path)})
+        logger.warning("the index is rebuilt: %s", problem, extra={"path": str(path)})
         delete_index(path)
         return Index(path, generation)
     problem_text = _not_of_this_log(index, source, end)
     if problem_text is None:
         return index
-    log.warning("the index is rebuilt: %s", problem_text, extra={"path": str(path)})
+    logger.warning("the index is rebuilt: %s", problem_text, extra={"path": str(path)})
     index.close()
     delete_index(path)
     return Index(path, generation)
@@ -94,12 +94,12 @@ def catch_up(index: Index, source: Log, end: int, cancelled: Cancelled = lambda:
                     return
                 if is_long and time.monotonic() - told >= PROGRESS_SECONDS:
                     told = time.monotonic()
-                    log.info("building the index", extra=_progress(index.covered, end))
+                    logger.info("building the index", extra=_progress(index.covered, end))
     finally:
         if rows and not cancelled():
             index.add(rows)
     if is_long:
-        log.info("the index is complete", extra=_progress(index.covered, end))
+        logger.info("the index is complete", extra=_progress(index.covered, end))
 
 
 def _progress(covered: int, end: int) -> dict[str, object]:

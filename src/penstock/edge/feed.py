@@ -31,7 +31,7 @@ from penstock.edge.store import Store
 from penstock.protocol.push.messages import Reset
 from penstock.runtime.pauses import pause_at
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 _SUBSCRIBED = "subscribed"
 
@@ -136,7 +136,7 @@ class Feed:
                 await self._session(backoff)
             except Diverged as error:
                 self._diverged = str(error)
-                log.error("%s", error)
+                logger.error("%s", error)
             except (BrokerClientError, Unstorable) as error:
                 self._says(str(error))
                 await self._pause(backoff.next_s())
@@ -249,7 +249,7 @@ class Feed:
     def _says(self, state: str) -> None:
         if state != self.state:
             self.state = state
-            log.info("%s", state)
+            logger.info("%s", state)
 
 
 def _incoming(message: Message) -> Incoming:

@@ -27,7 +27,7 @@ from penstock.model.errors import KafkaError
 from penstock.storage.interface import LogState
 from penstock.storage.log.log import DiskLog
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 BATCH_MESSAGES_MAX = 1_000
 BATCH_BYTES_MAX = 1 << 20
@@ -214,7 +214,7 @@ class Generation:
         """Rebuild an index that a query found unusable, from the log."""
         if self._index is not index:
             return
-        log.warning("the index is rebuilt: %s", problem, extra={"path": str(self._index_path)})
+        logger.warning("the index is rebuilt: %s", problem, extra={"path": str(self._index_path)})
         self._index = self._building = None
         self._is_broken = True
         index.close()
@@ -224,7 +224,7 @@ class Generation:
         try:
             await self._index_again_and_again()
         except Exception as error:
-            log.exception("the index is given up")
+            logger.exception("the index is given up")
             self._flush_failed(f"the index cannot be kept ({error!r}); start the application again")
         finally:
             self._indexed.set()
@@ -236,7 +236,7 @@ class Generation:
             try:
                 await self._bring_up()
             except IndexUnusable as problem:
-                log.warning("the index cannot be made: %s", problem, extra={"path": str(self._index_path)})
+                logger.warning("the index cannot be made: %s", problem, extra={"path": str(self._index_path)})
                 await asyncio.sleep(RETRY_SECONDS)
                 self._wanted.set()
             self._indexed.set()
@@ -259,7 +259,7 @@ class Generation:
             self._forget_indexed(index.covered)
         if problem is not None and self._problem is None:
             self._problem = f"the log cannot be read: {problem}; `POST /refresh` fetches the data again"
-            log.error(self._problem)
+            logger.error(self._problem)
         for partition, offset in known.items():
             self.highest[partition] = max(offset, self.highest.get(partition, -1))
         self._index = index

@@ -21,7 +21,7 @@ from penstock.edge.store import Store
 from penstock.protocol.push.messages import Reset
 from penstock.runtime.pauses import pause_at
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 5.0
 PAUSE_SECONDS = 0.05
@@ -98,10 +98,10 @@ class Refreshing:
             async with asyncio.timeout(ANSWER_SECONDS):
                 await self._client.ready(self._subscription, refresh_id)
         except BrokerRefused as refused:
-            log.debug("READY %d: %s", refresh_id, refused)
+            logger.debug("READY %d: %s", refresh_id, refused)
             return False
         except (BrokerClientError, TimeoutError) as error:
-            log.info("READY %d was not answered: %s", refresh_id, error)
+            logger.info("READY %d was not answered: %s", refresh_id, error)
             return False
-        log.info("ready", extra={"refresh": refresh_id})
+        logger.info("ready", extra={"refresh": refresh_id})
         return True

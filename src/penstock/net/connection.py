@@ -32,7 +32,7 @@ from penstock.net.shared import Shared
 from penstock.protocol.kafka.primitives import MalformedRequest
 from penstock.runtime.turns import STEP_NS
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -176,7 +176,7 @@ class Connection(asyncio.BufferedProtocol):
             self.close(str(problem))
             return
         except Exception:
-            log.exception("connection %s: a request failed", self.peer.host)
+            logger.exception("connection %s: a request failed", self.peer.host)
             self.close("internal error")
             return
         if reply.done and self._answers.takes_at_once(reply):
@@ -198,7 +198,7 @@ class Connection(asyncio.BufferedProtocol):
             self.close(str(problem))
             return
         except Exception:
-            log.exception("connection %s: a request failed", self.peer.host)
+            logger.exception("connection %s: a request failed", self.peer.host)
             self.close("internal error")
             return
         self._busy = False
@@ -306,7 +306,7 @@ class Connection(asyncio.BufferedProtocol):
         self._stop_serving()
         if reason is not None:
             self._shared.on_broken("bad request")
-            log.warning("closed the connection from %s: %s", self.peer.host, reason)
+            logger.warning("closed the connection from %s: %s", self.peer.host, reason)
         self._transport.close()
 
     def _stop_serving(self) -> None:

@@ -19,7 +19,7 @@ from penstock.net.service import Service
 from penstock.net.shared import ConnectionLimits, Shared
 from penstock.observability.metrics import BrokerMetrics
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 IDLE_SWEEP_SECONDS = 10.0
 UNREAD_GRACE_SECONDS = 1.0  # for clients to take their last answers when the node stops
@@ -145,11 +145,11 @@ class Listener:
         self._metrics.connection_opened()
         if len(self._connections) > self._options.connections_max:
             self._metrics.connection_refused("total")
-            log.warning("refused %s: %d connections are open, the limit", address, self._options.connections_max)
+            logger.warning("refused %s: %d connections are open, the limit", address, self._options.connections_max)
             return False
         if self._by_address[address] > self._options.connections_per_address_max:
             self._metrics.connection_refused("address")
-            log.warning("refused %s: too many connections from this address", address)
+            logger.warning("refused %s: too many connections from this address", address)
             return False
         if self.delay_of is not None:
             delay_seconds = self.delay_of(address)

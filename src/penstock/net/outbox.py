@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from typing import Final, Protocol
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 _READERS_FIRST_MAX: Final = 8
 """A round answers writers, then those who wait for what was written. Each send wakes a process, so where a few are
@@ -46,4 +46,4 @@ class Outbox:
                 try:
                     sender.send_ready()
                 except Exception:  # one connection's trouble must not keep the others waiting
-                    log.exception("answers were not sent")
+                    logger.exception("answers were not sent")

@@ -36,7 +36,7 @@ from penstock.topology.registry.probe import RegistryProbe
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 NODE_ID = "cloud-root"
 TOPIC = "price-topic"
@@ -65,7 +65,7 @@ async def _serve(options: RegistryOptions, advertised_url: str | None) -> int:
         await node.start()
         stack.push_async_callback(node.stop)
         await asyncio.to_thread(store_prices, Address("127.0.0.1", node.kafka_port))
-        log.info("cloud test server", extra={"registry": own_url(options), "topic": TOPIC})
+        logger.info("cloud test server", extra={"registry": own_url(options), "topic": TOPIC})
         await stop.wait()
     return 0
 
@@ -100,4 +100,4 @@ def store_prices(address: Address) -> None:
         producer = IdempotentProducer(cluster)
         producer.send(place, build_batch(records, timestamp=now_ms))
         producer.flush()
-    log.info("prices stored", extra={"topic": TOPIC, "messages": len(PRICES)})
+    logger.info("prices stored", extra={"topic": TOPIC, "messages": len(PRICES)})

@@ -25,7 +25,7 @@ from penstock.storage.data_directory import DataDirectoryError
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 SWITCH_SECONDS = 0.001
 """How long a thread that makes a page may compute while the event loop waits for the interpreter."""
@@ -60,8 +60,8 @@ async def _serve(settings: EdgeSettings) -> int:
         stack.push_async_callback(server.stop)
         await application.start()
         await server.start()
-        log.info("ready", extra={"http": server.port, "topic": settings.topic, "type": settings.type})
+        logger.info("ready", extra={"http": server.port, "topic": settings.topic, "type": settings.type})
         await stop.wait()
-        log.info("stopping")
-    log.info("stopped")
+        logger.info("stopping")
+    logger.info("stopped")
     return 0

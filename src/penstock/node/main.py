@@ -12,7 +12,7 @@ from penstock.node.node import Node
 from penstock.node.signals import asked_to_stop
 from penstock.runtime.descriptors import SPARE, raise_limit
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 SWITCH_SECONDS = 0.001
 """How long a thread may compute while the event loop waits for the interpreter; Python's own 5 ms show in the lag."""
@@ -29,7 +29,7 @@ def _check_descriptors(settings: Settings) -> None:
     needed = settings.limits.connections_max + settings.storage.open_files_max + SPARE
     limit = raise_limit(needed)
     if limit < needed:
-        log.warning(
+        logger.warning(
             "the system allows %d open files, the limits of this node may need %d: raise `ulimit -Hn`, or lower"
             " limits.connections_max or storage.open_files_max",
             limit,

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
     from penstock.topology.client import TopologyClient
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 LONG_RECOVERY_SECONDS = 2.0
 
@@ -110,14 +110,14 @@ class Node:
             await self._stack.aclose()
             raise
         self.health.phase = Phase.RUNNING
-        log.info("ready", extra={"node": self.settings.node.label, "kafka": self.kafka_port})
+        logger.info("ready", extra={"node": self.settings.node.label, "kafka": self.kafka_port})
 
     async def stop(self) -> None:
         """Answer requests under way, flush, write the clean marker."""
-        log.info("stopping")
+        logger.info("stopping")
         self.health.phase = Phase.STOPPING
         await self._stack.aclose()
-        log.info("stopped")
+        logger.info("stopped")
 
     async def _start(self) -> None:
         loop = asyncio.get_running_loop()
@@ -178,7 +178,7 @@ class Node:
         await asyncio.wait([recovering], timeout=LONG_RECOVERY_SECONDS)
         try:
             if not recovering.done():
-                log.info("recovering")
+                logger.info("recovering")
                 await self._open_http_door()
         finally:
             await recovering
@@ -302,7 +302,7 @@ class Node:
         except OSError as error:
             raise _no_port(host, port, error) from error
         self._stack.callback(_stop_taking_requests, listener, broker)
-        log.info("listening", extra={"host": host, "port": listener.port})
+        logger.info("listening", extra={"host": host, "port": listener.port})
 
     def _http_server(
         self, broker: Broker, http_socket: socket.socket | None, push: PushDoor | None

@@ -16,7 +16,7 @@ from penstock.broker.dispatcher import load_handler
 from penstock.protocol.kafka.apis import APIS
 from penstock.protocol.kafka.messages import load
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 # In the order in which clients use them; the versions of librdkafka, kafka-python, aiokafka, kafkajs and Java.
 COMMON: tuple[tuple[int, tuple[int, ...]], ...] = (
@@ -67,8 +67,8 @@ class Preloader:
                     load(api_key, version)
                 load_handler(APIS[api_key])
             except Exception:
-                log.exception("preloading %s", APIS[api_key].name)
-        log.debug("preloaded", extra={"seconds": round(time.perf_counter() - started, 2)})
+                logger.exception("preloading %s", APIS[api_key].name)
+        logger.debug("preloaded", extra={"seconds": round(time.perf_counter() - started, 2)})
 
     def _rest(self, until: float) -> bool:
         """Pause, and again while the rest of the process works; False if it is time to stop."""

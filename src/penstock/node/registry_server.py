@@ -22,7 +22,7 @@ from penstock.topology.registry.store import RegistryStore
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +54,10 @@ async def _serve(options: RegistryOptions) -> int:
         server = WebServer(listening, application)
         stack.push_async_callback(server.stop)
         await server.start()
-        log.info("ready", extra={"registry": server.port, "nodes": len(service.hierarchy.members)})
+        logger.info("ready", extra={"registry": server.port, "nodes": len(service.hierarchy.members)})
         await stop.wait()
-        log.info("stopping")
-    log.info("stopped")
+        logger.info("stopping")
+    logger.info("stopped")
     return 0
 
 

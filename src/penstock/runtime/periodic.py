@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class Periodic:
@@ -33,4 +33,4 @@ class Periodic:
             try:
                 await self._work()
             except Exception:
-                log.exception("%s failed, it is tried again in %g s", self._name, self._interval_s)
+                logger.exception("%s failed, it is tried again in %g s", self._name, self._interval_s)

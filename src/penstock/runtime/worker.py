@@ -30,7 +30,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 _COUNT = struct.Struct("<I")
 _LENGTH = struct.Struct("<Q")
@@ -96,7 +96,7 @@ class ProcessWorker:
                 try:
                     done(result, error)
                 except Exception:
-                    _log.exception("after a task of the worker process")
+                    logger.exception("after a task of the worker process")
         self._end_process()
 
     def _perform(self, message: Message) -> tuple[Any, BaseException | None]:
@@ -108,7 +108,7 @@ class ProcessWorker:
             answer = _receive(process.stdout)
         except OSError as broken:
             answer = None
-            _log.warning("worker process: %s", broken)
+            logger.warning("worker process: %s", broken)
         if answer is None:
             self._end_process()
             return None, WorkerDied("the worker process ended in the middle of a task")
@@ -169,7 +169,7 @@ class ThreadWorker:
             try:
                 done(*outcome)
             except Exception:
-                _log.exception("after a task of the thread %s", self._name)
+                logger.exception("after a task of the thread %s", self._name)
 
 
 def serve_tasks(niceness: int) -> None:

@@ -16,7 +16,7 @@ from penstock.model.topic_partition import TopicPartition
 from penstock.sdk.arguments import is_text
 from penstock.sdk.errors import BrokerError, NotFound, SettingsError, StateError
 from penstock.sdk.idle_clock import IdleClock
-from penstock.sdk.librdkafka.common_config import LOGGER
+from penstock.sdk.librdkafka.common_config import logger
 from penstock.sdk.librdkafka.errors import translate, translated
 from penstock.sdk.librdkafka.first_contact import FirstContact
 from penstock.sdk.librdkafka.start_offsets import at, uncommitted_at
@@ -99,7 +99,7 @@ class Membership:
             except BrokerError as error:
                 if time.monotonic() > deadline:
                     raise
-                LOGGER.warning("%s", error)
+                logger.warning("%s", error)
                 time.sleep(_PAUSE_S)
 
     def _revoked(self, _: Consumer, places: list[LibraryPlace]) -> None:

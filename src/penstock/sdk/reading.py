@@ -9,7 +9,7 @@ from confluent_kafka import Message
 from penstock.model.topic_partition import TopicPartition
 from penstock.sdk.errors import DeserializationError
 from penstock.sdk.formats import Value, deserializer
-from penstock.sdk.librdkafka.common_config import LOGGER
+from penstock.sdk.librdkafka.common_config import logger
 from penstock.sdk.options import ConsumerOptions
 from penstock.sdk.record import Record
 
@@ -32,7 +32,7 @@ class Reading(Generic[Value]):
                 raise
             self.skipped_count += 1
             if self._on_bad_record == "skip":
-                LOGGER.warning("skipped: %s", error)
+                logger.warning("skipped: %s", error)
             else:
                 self._on_bad_record(error)
             return None

@@ -23,7 +23,7 @@ from penstock.model.topic_partition import TopicPartition
 from penstock.sdk.errors import ClosedError, CommitFailed, DeserializationError, SettingsError, StateError
 from penstock.sdk.formats import Value
 from penstock.sdk.idle_clock import IdleClock
-from penstock.sdk.librdkafka.common_config import LOGGER
+from penstock.sdk.librdkafka.common_config import logger
 from penstock.sdk.librdkafka.consumer_config import consumer_config
 from penstock.sdk.librdkafka.errors import GONE, REJOINED, accepted_settings, cause, translate, translated
 from penstock.sdk.librdkafka.first_contact import FirstContact
@@ -51,7 +51,7 @@ class Receiving(Generic[Value]):
         self.delivery = self.options["delivery"]
         self._stores = bool(config["enable.auto.commit"])
         with accepted_settings():
-            self.library = Consumer(config, logger=LOGGER)
+            self.library = Consumer(config, logger=logger)
         self.idle = IdleClock(self.options.get("idle_timeout_s"), self.options["max_poll_interval_ms"] / 1000)
         contact = FirstContact(self.library, bootstrap, given)
         self.membership = Membership(self.library, topics, self.options, self._forget, self.idle, contact)
@@ -114,7 +114,7 @@ class Receiving(Generic[Value]):
     def _judge(self, error: KafkaError) -> None:
         if error.code() == KafkaError._MAX_POLL_EXCEEDED:
             text = "the records of one poll took longer than max_poll_interval_ms=%d: the group has removed this member"
-            LOGGER.warning(text, self.options["max_poll_interval_ms"])
+            logger.warning(text, self.options["max_poll_interval_ms"])
         elif error.code() not in _HARMLESS:
             raise translate(error, f"topics {', '.join(self.membership.topics)}")
 
@@ -129,7 +129,7 @@ class Receiving(Generic[Value]):
             reason = "no member of the group"
         except KafkaException as error:
             reason = cause(error).str()
-        LOGGER.warning("offsets are not committed yet, so their records wait: %s", reason)
+        logger.warning("offsets are not committed yet, so their records wait: %s", reason)
         time.sleep(_COMMIT_PAUSE_S)
         return False
 
@@ -200,7 +200,7 @@ class Receiving(Generic[Value]):
             try:
                 self.library.store_offsets(offsets=library_places(handed))
             except KafkaException as error:  # taken away at this moment: the next owner reads them again
-                LOGGER.warning("offsets were not stored: %s", cause(error).str())
+                logger.warning("offsets were not stored: %s", cause(error).str())
 
     def commit(self, record: Record[Value] | None) -> None:
         """Commit everything that was handed out, or all of a partition up to this record."""
@@ -282,7 +282,7 @@ class Receiving(Generic[Value]):
             self._commit({place_of(message): message.offset() or 0 for message in reversed(self._buffer)})
         except KafkaException as error:
             if cause(error).code() not in GONE:
-                LOGGER.warning("records that were never handed out are lost: %s", cause(error).str())
+                logger.warning("records that were never handed out are lost: %s", cause(error).str())
 
 
 def _next_offsets(messages: deque[Message] | Sequence[Message]) -> dict[TopicPartition, int]:

@@ -20,7 +20,7 @@ from penstock.sdk.arguments import INT32_MAX, INT64_MAX, checked_number, is_text
 from penstock.sdk.delivery import Delivery, Failures, Headers, Outgoing, Settle
 from penstock.sdk.errors import ClosedError, SerializationError, StateError
 from penstock.sdk.formats import serializer
-from penstock.sdk.librdkafka.common_config import LOGGER, common_config
+from penstock.sdk.librdkafka.common_config import common_config, logger
 from penstock.sdk.librdkafka.errors import accepted_settings, cause, translate, translated
 from penstock.sdk.librdkafka.policy import PolicyTexts
 from penstock.sdk.librdkafka.producer_config import producer_config
@@ -39,7 +39,7 @@ class Sending:
         self._value = serializer(value, "value_serializer")
         config = producer_config(bootstrap, self.options, set(given))
         with accepted_settings():
-            self.library = LibraryProducer(config, logger=LOGGER)
+            self.library = LibraryProducer(config, logger=logger)
         self._partitioner: Partitioner | None = _partitioner(self.options)
         self._counts = PartitionCounts(self.library, self.options["request_timeout_ms"] / 1000)
         self.failures = Failures()

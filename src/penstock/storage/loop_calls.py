@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class LoopCalls:
@@ -29,4 +29,4 @@ class LoopCalls:
         try:
             self._call_soon(function, *args)
         except RuntimeError:
-            _log.debug("the event loop is closed")
+            logger.debug("the event loop is closed")

@@ -20,7 +20,7 @@ from penstock.runtime.files import Files
 from penstock.topology.model import Topology
 from penstock.topology.registry.bodies import TopologyBody
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 NAME = "topology.json"
 
@@ -46,11 +46,11 @@ class TopologyCache:
         try:
             remembered = _decode(self._files.read_bytes(self._path))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            log.warning("%s is damaged and is ignored, the registry is asked again: %s", self._path, error)
+            logger.warning("%s is damaged and is ignored, the registry is asked again: %s", self._path, error)
             return Remembered(uuid.uuid4().hex)
         topology = remembered.topology
         if topology is not None and topology.node_id != node_id:
-            log.info("the node has another id than before", extra={"node": node_id, "before": topology.node_id})
+            logger.info("the node has another id than before", extra={"node": node_id, "before": topology.node_id})
             return Remembered(remembered.instance_id)
         return remembered
 

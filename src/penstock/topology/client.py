@@ -27,7 +27,7 @@ from penstock.topology.registry.bodies import RegistrationBody, TopologyBody
 if TYPE_CHECKING:
     import aiohttp
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 TIMEOUT_S = 10.0
 ANSWER_BYTES_MAX = 256 * 1024
@@ -92,7 +92,7 @@ class TopologyClient:
                 try:
                     pause_ms = await self._ask(session)
                 except Exception:
-                    log.exception("asking the registry failed")
+                    logger.exception("asking the registry failed")
                     pause_ms = self.follower.unreachable("an error of this node, see its log")
                 await asyncio.sleep(pause_ms / 1000)
 
@@ -147,24 +147,26 @@ class TopologyClient:
         try:
             await asyncio.to_thread(self._cache.save, Remembered(self._instance_id, self.current))
         except OSError as error:
-            log.warning("the topology could not be kept on disk, a restart begins with the one before: %s", error)
+            logger.warning("the topology could not be kept on disk, a restart begins with the one before: %s", error)
 
     def _tell_state(self, before: RegistryState) -> None:
         state = self.follower.state
         if state is before:
             return
         if state is RegistryState.REGISTERED:
-            log.info("registered", extra={"registry": self.url})
+            logger.info("registered", extra={"registry": self.url})
         else:
-            log.warning("registry %s is %s, the last topology holds: %s", self.url, state, self.follower.problem)
+            logger.warning("registry %s is %s, the last topology holds: %s", self.url, state, self.follower.problem)
 
     def _tell_listeners(self, topology: Topology) -> None:
-        log.info("topology", extra={"role": topology.role, "parent": topology.parent_url, "version": topology.version})
+        logger.info(
+            "topology", extra={"role": topology.role, "parent": topology.parent_url, "version": topology.version}
+        )
         for changed in tuple(self._listeners):
             try:
                 changed(topology)
             except Exception:
-                log.exception("a follower of the topology failed")
+                logger.exception("a follower of the topology failed")
 
 
 def _detail(status: int, body: bytes) -> str:

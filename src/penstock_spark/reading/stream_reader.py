@@ -39,7 +39,7 @@ from penstock_spark.reading.planning.ranges import OffsetRange, split
 if TYPE_CHECKING:
     import pyarrow as pa
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 ASK_EVERY_S = 0.05
 
@@ -90,7 +90,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         except (BrokerUnavailable, KafkaError) as error:
             if isinstance(error, KafkaError) and error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 raise
-            log.warning("no new batch for now: %s", error)  # a topic that goes just now is missed the next time
+            logger.warning("no new batch for now: %s", error)  # a topic that goes just now is missed the next time
             return start
         if not isinstance(limit, ReadAllAvailable) and not self._is_enough(available(first, end)):
             return start
@@ -159,7 +159,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         new = [place for place in places if place not in begun]
         first = {place: begun[place] for place in places if place in begun}
         if new:
-            log.info("new partitions: %s", ", ".join(map(str, new)))
+            logger.info("new partitions: %s", ", ".join(map(str, new)))
             wanted = dict.fromkeys(new, EARLIEST)
             first.update(list_offsets(self._connected(), wanted, committed=self._options.committed))
         return first
@@ -178,7 +178,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not self._options.tolerant:
             raise DataLost(f"{what}. With failOnDataLoss=false the query goes on with what there is.")
         if what != self._last_lost:  # an idle query comes here twenty times a second
-            log.warning("%s: going on with what there is", what)
+            logger.warning("%s: going on with what there is", what)
         self._last_lost = what
 
     def _report(self, done: Progress) -> None:
@@ -191,7 +191,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             commit_offsets(self._connected(), group, moved)
             self._reported.update(moved)
         except (BrokerUnavailable, KafkaError) as error:
-            log.warning("progress is not reported to the group %s: %s", group, error)
+            logger.warning("progress is not reported to the group %s: %s", group, error)
 
     # --- tasks -------------------------------------------------------------------------------------------------------
 

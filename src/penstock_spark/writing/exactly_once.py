@@ -27,7 +27,7 @@ from penstock.client.transactions import TransactionalProducer, is_fenced
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 Batches = Iterable[tuple[TopicPartition, bytearray]]
 FENCED_MAX = 1
@@ -58,7 +58,7 @@ class ExactlyOnce:
             try:
                 return self._go_on(number, self._last, batches, about or {})
             except (BrokerUnavailable, KafkaError) as error:
-                log.info("%s: batch %d begins again: %s", self._name, number, error)
+                logger.info("%s: batch %d begins again: %s", self._name, number, error)
                 self.cluster.forget()
         return persist(
             lambda: self._attempt(number, batches, about or {}),
@@ -73,7 +73,7 @@ class ExactlyOnce:
         try:
             found = self.begin()
             if found is not None and found.content["batch"] >= number:
-                log.info("%s: batch %d was written before", self._name, number)
+                logger.info("%s: batch %d was written before", self._name, number)
                 return False
             return self._do(number, batches, about)
         except KafkaError as error:

@@ -23,7 +23,7 @@ from penstock.model.record_walk import keys_and_values
 from penstock.model.records import records_payload
 from penstock.storage.interface import LogState, ReadSlice
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 Outcome = Callable[[ErrorCode], None]
 READ_BYTES = 1 << 18
@@ -66,7 +66,7 @@ class CoordinatorLog(ABC):
         except KafkaError as error:
             if self.partition.failed:
                 self.fail()
-            log.warning("%s-%d refused %d bytes: %r", self.partition.topic, self.partition.index, len(batch), error)
+            logger.warning("%s-%d refused %d bytes: %r", self.partition.topic, self.partition.index, len(batch), error)
             outcome(error.code)
             return
         if appended is not None:
@@ -97,7 +97,7 @@ class CoordinatorLog(ABC):
         """Give the shard up: its log has failed, or its topic is gone."""
         if self.state is not CoordinatorState.FAILED:
             self.state = CoordinatorState.FAILED
-            log.error(
+            logger.error(
                 "%s-%d failed, its groups or transactions are unavailable", self.partition.topic, self.partition.index
             )
             self.forget_all()

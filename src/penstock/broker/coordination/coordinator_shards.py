@@ -19,7 +19,7 @@ from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import Topic, TopicChange, TopicTable
 from penstock.model.errors import ErrorCode, KafkaError
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 S = TypeVar("S", bound=CoordinatorLog)
 Background = Callable[[], Coroutine[None, None, None]]
@@ -81,7 +81,7 @@ class CoordinatorShards(Generic[S]):
             try:
                 partition = self._partitions.get(topic.name, index)
             except KafkaError as error:
-                log.error("%s-%d cannot be opened: %r", topic.name, index, error)
+                logger.error("%s-%d cannot be opened: %r", topic.name, index, error)
                 self.all.append(None)
                 continue
             shard = self._make(partition)

@@ -20,7 +20,7 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH
 from penstock.runtime.clock import Clock
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 RETRY_SECONDS = 0.5
 GATHER_MS = 5
@@ -145,7 +145,7 @@ class Commits:
 
     def _go_on(self, source: PositionSource, code: ErrorCode, positions: dict[int, Position]) -> None:
         if code is not ErrorCode.NONE:
-            log.warning("positions of %s are not stored: %s", source.name, code.name)
+            logger.warning("positions of %s are not stored: %s", source.name, code.name)
             source.put_back(positions)
             asyncio.get_running_loop().call_later(RETRY_SECONDS, self.soon, source)
         elif source in self._waiting:

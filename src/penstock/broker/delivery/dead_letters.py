@@ -20,7 +20,7 @@ from penstock.model.errors import KafkaError
 from penstock.runtime.background import Background
 from penstock.runtime.clock import Clock
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 AT_ONCE = 200
 PAUSE_MS = 1_000
@@ -97,7 +97,7 @@ class DeadLetters:
 
     def _failed(self, error: Exception) -> None:
         core = self._core
-        log.error(
+        logger.error(
             "%d messages cannot be put into the dead-letter topic %s (%r); trying again in %d s",
             len(core.exhausted), dead_letter_topic(core.topic, core.name), error, self._pause_ms // 1000,
         )  # fmt: skip

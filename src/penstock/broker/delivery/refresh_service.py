@@ -14,7 +14,7 @@ from penstock.cluster.partitions import PartitionTable
 from penstock.runtime.background import Background
 from penstock.runtime.named_locks import NamedLocks
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class BegunRefresh(NamedTuple):
@@ -46,7 +46,7 @@ class RefreshService:
         partitions = [self._partitions.get(row.topic, index) for index in range(topic.partition_count)]
         refresh = Refresh(row.refresh_id + 1, {partition.index: partition.last_stable for partition in partitions})
         await self._definitions.put(row._replace(refresh_id=refresh.refresh_id, refresh_ends=encode_ends(refresh.ends)))
-        log.info("refresh %d of subscription %s", refresh.refresh_id, name)
+        logger.info("refresh %d of subscription %s", refresh.refresh_id, name)
         return BegunRefresh(refresh, {partition.index: partition.log_start for partition in partitions})
 
     async def ready(self, live: LiveSubscription, member: Member, refresh_id: int) -> None:
@@ -73,4 +73,4 @@ class RefreshService:
                 return
             await self._definitions.put(row._replace(refresh_ends=None))
             live.finished_refresh()
-            log.info("refresh %d of subscription %s is over", refresh.refresh_id, live.name)
+            logger.info("refresh %d of subscription %s is over", refresh.refresh_id, live.name)

@@ -22,7 +22,7 @@ from penstock.runtime.background import Background
 from penstock.runtime.named_locks import NamedLocks
 from penstock.storage.metadata.subscriptions import SubscriptionRow
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class LiveSubscriptions:
@@ -155,6 +155,6 @@ class LiveSubscriptions:
                 try:
                     partition = self._partitions.get(topic.name, index)
                 except KafkaError as error:
-                    log.error("%s-%d cannot be opened: %r", topic.name, index, error)
+                    logger.error("%s-%d cannot be opened: %r", topic.name, index, error)
                     continue
                 live.watch(partition, partition.log_start)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from penstock.runtime.turns import STEP_NS
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class Turn:
@@ -80,7 +80,7 @@ class Scheduler:
                 if turn.work():
                     turn.request()
             except Exception:  # a bug in one subscription must not stop all others
-                log.exception("a subscription could not go on")
+                logger.exception("a subscription could not go on")
             if time.perf_counter_ns() > end:
                 break
         self._after_turn()

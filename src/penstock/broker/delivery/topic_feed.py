@@ -22,7 +22,7 @@ from penstock.runtime.background import Background
 from penstock.runtime.clock import Clock
 from penstock.runtime.turns import STEP_NS
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 TURN_BYTES_MAX = 1 << 20
 """What is sent in a turn: then transports get to say that they have enough."""
@@ -114,7 +114,7 @@ class PartitionFeed:
         ):
             return None
         if cursor.next_offset < partition.log_start:
-            log.warning(
+            logger.warning(
                 "%s: offsets %d to %d of %s-%d are gone", self._core.name, cursor.next_offset, partition.log_start - 1,
                 self._core.topic, partition.index,
             )  # fmt: skip
@@ -154,7 +154,7 @@ class PartitionFeed:
         asyncio.get_running_loop().call_later(RETRY_MS / 1000, self._wake)
 
     def _report(self, error: Exception) -> None:
-        log.error("%s: %s-%d cannot be read: %r", self._core.name, self._core.topic, self.partition.index, error)
+        logger.error("%s: %s-%d cannot be read: %r", self._core.name, self._core.topic, self.partition.index, error)
 
     # --- messages that are looked for --------------------------------------------------------------------------------
 

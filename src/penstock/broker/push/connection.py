@@ -32,7 +32,7 @@ from penstock.security.session import Session
 if TYPE_CHECKING:
     from penstock.broker.push.server import PushDoor
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 UNSENT_BYTES_MAX: Final = 512 * 1024
 UNANSWERED_MAX: Final = 10_000
@@ -204,7 +204,7 @@ class PushConnection(asyncio.Protocol):
         """Say why, and close: nothing more is read, and nothing is sent after it."""
         if self.state is State.CLOSING:
             return
-        log.info("push client %s: %s", self.session.host, reason)
+        logger.info("push client %s: %s", self.session.host, reason)
         self._door.broken()
         self._end(encode(Error(code, reason), NO_ID))
 
@@ -358,7 +358,7 @@ class PushConnection(asyncio.Protocol):
         except KafkaError as error:
             self.refuse(message_id, error)
         except Exception:
-            log.exception("a request of push client %s failed", self.session.host)
+            logger.exception("a request of push client %s failed", self.session.host)
             self.refuse(message_id, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the broker's log says more"))
         finally:
             self._busy = False

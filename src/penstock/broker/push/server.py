@@ -23,7 +23,7 @@ from penstock.model.limits import FRAME_STALL_MS_MAX
 from penstock.net.outbox import Outbox
 from penstock.storage.metadata.store import MetadataStore
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 DEAD_AFTER_INTERVALS: Final = 3
 SWEEPS_PER_INTERVAL: Final = 10
@@ -70,7 +70,7 @@ class PushDoor:
             self.make, sock=bound, backlog=self._broker.settings.kafka.backlog
         )
         self._sweeping = asyncio.create_task(self._sweep_for_ever(), name="push: heartbeats")
-        log.info("listening", extra={"host": bound.getsockname()[0], "port": self.port})
+        logger.info("listening", extra={"host": bound.getsockname()[0], "port": self.port})
 
     async def stop(self) -> None:
         """Everybody is told; positions are stored."""

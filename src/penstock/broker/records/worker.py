@@ -24,7 +24,7 @@ from penstock.model.limits import DECOMPRESSED_BYTES_MAX, UNCHECKED_BYTES_MAX
 from penstock.runtime.worker import ProcessWorker, Worker
 from penstock.storage.interface import Scan
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -105,7 +105,7 @@ class RecordWorker:
         elif isinstance(error, KafkaError):
             result.set_exception(error)
         else:
-            log.warning("looking at records failed: %r", error)
+            logger.warning("looking at records failed: %r", error)
             result.set_exception(KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"records could not be checked: {error}"))
 
 

@@ -22,7 +22,7 @@ from penstock.model.errors import ErrorCode
 from penstock.runtime.clock import Clock
 from penstock.runtime.pauses import pause_at
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 HOLD_SECONDS = 0.2  # how long a request waits for the end of the transaction before it
 UNSTORED_SECONDS = 0.1  # how long an end that is complete may be known in memory only
@@ -95,7 +95,7 @@ class Endings:
 
         def stored(code: ErrorCode) -> None:
             if code is not ErrorCode.NONE and shard.state is CoordinatorState.ACTIVE:
-                log.error("%s: its end is not stored (%s), trying again", transactional_id, code.name)
+                logger.error("%s: its end is not stored (%s), trying again", transactional_id, code.name)
                 asyncio.get_running_loop().call_later(RETRY_SECONDS, self._store_complete, shard, before, complete)
             else:
                 self.over(transactional_id)

@@ -39,7 +39,7 @@ from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.clock import Clock
 from penstock.runtime.pauses import pause_at
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 1.0
 FORGOTTEN_PER_SWEEP = 5  # of each shard: a record is written for each, and requests are not to wait for thousands
@@ -238,7 +238,7 @@ class TransactionCoordinator:
         try:
             self._partitions.get(place.topic, place.partition)
         except (KafkaError, OSError) as error:
-            log.warning("%s-%d cannot be opened now: %r", place.topic, place.partition, error)
+            logger.warning("%s-%d cannot be opened now: %r", place.topic, place.partition, error)
 
     def verify(self, transactional_id: str, sender: ProducerIdentity, place: TopicPartition) -> None:
         """KafkaError TRANSACTION_ABORTABLE if the partition was not added."""
@@ -326,18 +326,18 @@ class TransactionCoordinator:
                 await self.abort_overdue()
                 self.forget_unused()
             except Exception:  # an error with one of them must not keep the others open
-                log.exception("transactions: a look for overdue ones failed")
+                logger.exception("transactions: a look for overdue ones failed")
 
     async def abort_overdue(self) -> None:
         """End transactions that were open for longer than their clients allowed."""
         now_ms = self._clock.now_ms()
         for value in [value for shard in self._shards for value in shard.transactions.overdue(now_ms)]:
             try:
-                log.warning("%s: aborted, it was open for more than %d ms", value.transactional_id, value.timeout_ms)
+                logger.warning("%s: aborted, it was open for more than %d ms", value.transactional_id, value.timeout_ms)
                 if await self._abort_open(value):
                     self.endings.ends.timed_out += 1
             except KafkaError as error:
-                log.warning("%s is overdue and cannot be aborted now: %r", value.transactional_id, error)
+                logger.warning("%s is overdue and cannot be aborted now: %r", value.transactional_id, error)
 
     def forget_unused(self) -> None:
         """Forget ids that were not used for days, a few at a time."""

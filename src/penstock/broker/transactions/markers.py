@@ -25,7 +25,7 @@ from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.clock import Clock
 from penstock.runtime.pauses import pause_at
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 RETRY_SECONDS = 1.0
 FENCED_RETRY_SECONDS = 60.0
@@ -79,7 +79,7 @@ class MarkerWriter:
 
     def abort_unknown(self, partition: Partition, marker: Marker) -> None:
         """A transaction that is open in a log, but that no coordinator knows."""
-        log.warning(
+        logger.warning(
             "%s-%d: aborting a transaction of producer %d that no coordinator knows",
             partition.topic, partition.index, marker.producer_id,
         )  # fmt: skip
@@ -124,7 +124,7 @@ class _Ending:
     def _flushed(self, place: TopicPartition, code: ErrorCode) -> None:
         if code is not ErrorCode.NONE and code not in _GONE:
             pause = FENCED_RETRY_SECONDS if code in _FENCED else RETRY_SECONDS
-            log.warning("%s cannot take a marker (%s), trying again in %d s", place, code.name, pause)
+            logger.warning("%s cannot take a marker (%s), trying again in %d s", place, code.name, pause)
             asyncio.get_running_loop().call_later(pause, self._write, [place])
             return
         self._left.discard(place)

@@ -20,7 +20,7 @@ from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.errors import KafkaError
 from penstock.runtime.turns import Turns
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class TransactionShard(CoordinatorLog):
@@ -68,11 +68,11 @@ class TransactionShard(CoordinatorLog):
                 unknown += not self._restore(key, value)
                 await turns.pause()
         except (KafkaError, MalformedRecord, OSError) as error:
-            log.error("%s-%d cannot be loaded: %r", self.partition.topic, self.partition.index, error)
+            logger.error("%s-%d cannot be loaded: %r", self.partition.topic, self.partition.index, error)
             self.fail()
             return
         if unknown:
-            log.warning("%s-%d: %d keys were not understood", self.partition.topic, self.partition.index, unknown)
+            logger.warning("%s-%d: %d keys were not understood", self.partition.topic, self.partition.index, unknown)
         await asyncio.sleep(0)  # many small ones together are long, too
         self.state = CoordinatorState.ACTIVE
 

@@ -35,7 +35,7 @@ from penstock.client.push.publications import Publication
 from penstock.client.push.wire_socket import connected, unreachable
 from penstock.protocol.push import messages as wire
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 LEAVE_S = 5.0
 ERRANDS_AFTER_S = 0.5
@@ -334,7 +334,7 @@ class AsyncBrokerClient(PushEndpoint):
         try:
             events = core.received(data, time.monotonic())
         except ProtocolError as error:
-            log.error("%s", error)
+            logger.error("%s", error)
             core.failed(error, new_epoch())
             self._abort()
             return
@@ -366,10 +366,10 @@ class AsyncBrokerClient(PushEndpoint):
                 if core.tick(time.monotonic()):
                     self._flush(core)
                     continue
-                log.warning("the broker is silent for %.0f s", 3 * self.heartbeat_interval)
+                logger.warning("the broker is silent for %.0f s", 3 * self.heartbeat_interval)
                 self._abort()
                 await self._gone.wait()
-            log.warning("connection to %s:%d lost; connecting again", self.host, self.port)
+            logger.warning("connection to %s:%d lost; connecting again", self.host, self.port)
             if core.has_heard:
                 backoff.reset()
             await self._reconnect(core, backoff)
@@ -380,7 +380,7 @@ class AsyncBrokerClient(PushEndpoint):
             try:
                 return await self._open(core)
             except NotConnected as error:
-                log.debug("%s", error)
+                logger.debug("%s", error)
 
 
 class _Wire(asyncio.Protocol):

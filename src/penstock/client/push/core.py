@@ -36,7 +36,7 @@ from penstock.protocol.push import messages as wire
 from penstock.protocol.push.data import AckData, decode_data
 from penstock.protocol.push.frames import NO_ID, Frame, FrameSplitter, FrameType, MalformedFrame
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 RANGES_PER_ACK = 1000
 CONFLICT = ErrorCode.INVALID_REQUEST
@@ -315,7 +315,7 @@ class ClientCore:
             if isinstance(error, BrokerRefused) and error.code in PASSING:
                 self._to_rejoin.append(membership)  # at the next tick
                 return
-            log.error("subscription %s is lost: %s", membership.name, error)
+            logger.error("subscription %s is lost: %s", membership.name, error)
             self.memberships.pop(membership.name, None)
             self._events.append(Lost(membership, error))
 
@@ -362,7 +362,7 @@ class ClientCore:
                     membership.refresh_id = value.refresh_id
                     self._to_be_ready.append(membership)
         elif isinstance(value, wire.Disconnect):
-            log.info("the broker closes the connection: %s", value.reason)
+            logger.info("the broker closes the connection: %s", value.reason)
 
     def _acknowledged(self, message_id: int, answer: Any) -> None:
         publication = self._published.pop(message_id, None)
@@ -384,7 +384,7 @@ class ClientCore:
             if pending is not None:
                 pending.refused(refusal(error.code, error.message))
             else:  # an acknowledgement that came too late, or an answer whose caller has given up
-                log.debug("refused: %s", error.message)
+                logger.debug("refused: %s", error.message)
             return
         for_its_place = error.code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         if self._publications.refused(publication, for_its_place=for_its_place):

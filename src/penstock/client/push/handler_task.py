@@ -14,7 +14,7 @@ from penstock.client.push.errors import NotDone
 from penstock.client.push.message import Message
 from penstock.protocol.push.messages import Reset
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 AsyncHandler = Callable[[Message], Awaitable[object]] | Callable[[Message], object]
 AsyncResetHandler = Callable[[Reset], Awaitable[object]] | Callable[[Reset], object]
@@ -85,7 +85,7 @@ class HandlerTask:
             if inspect.isawaitable(outcome):
                 await outcome
         except Exception:
-            log.exception("the reset of %s failed; it comes again with the next connection", reset.subscription)
+            logger.exception("the reset of %s failed; it comes again with the next connection", reset.subscription)
 
     async def _handle(self, batch: list[Message], acknowledgements: Acknowledgements) -> None:
         handler, now = self._handler, time.monotonic
@@ -98,7 +98,7 @@ class HandlerTask:
             except NotDone:
                 acknowledgements.not_done(message)
             except Exception:
-                log.exception("the handler of %s failed for %r: it comes again", message.subscription, message)
+                logger.exception("the handler of %s failed for %r: it comes again", message.subscription, message)
                 acknowledgements.not_done(message)
             else:
                 acknowledgements.done(message)

@@ -13,7 +13,7 @@ from penstock.client.push.errors import NotDone
 from penstock.client.push.message import Message
 from penstock.protocol.push.messages import Reset
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 Handler = Callable[[Message], object]
 ResetHandler = Callable[[Reset], object]
@@ -80,7 +80,7 @@ class HandlerThread:
         try:
             self._on_reset(reset)
         except BaseException:
-            log.exception("the reset of %s failed; it comes again with the next connection", reset.subscription)
+            logger.exception("the reset of %s failed; it comes again with the next connection", reset.subscription)
 
     def _handle(self, batch: list[Message], acknowledgements: Acknowledgements) -> None:
         handler, done, now = self._handler, acknowledgements.done, time.monotonic
@@ -91,7 +91,7 @@ class HandlerThread:
             except NotDone:
                 acknowledgements.not_done(message)
             except BaseException:  # sys.exit(), too: the thread is not the handler's to end
-                log.exception(
+                logger.exception(
                     "the handler of %s failed for %r: the broker gives it again", message.subscription, message
                 )
                 acknowledgements.not_done(message)

@@ -18,7 +18,7 @@ from penstock.client.push.errors import NotConnected, ProtocolError
 from penstock.client.push.identity import new_epoch
 from penstock.client.push.wire_socket import READ_BYTES
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 GOODBYE_S = 1.0
 """How long a client that leaves waits for the broker to close, too."""
@@ -79,7 +79,7 @@ class Wire:
         self._drop(opened)
         if self._closing.is_set():
             return False
-        log.warning("connection to %s lost (%s); connecting again", self._where, reason)
+        logger.warning("connection to %s lost (%s); connecting again", self._where, reason)
         if self.core.has_heard:
             self._backoff.reset()
         return True
@@ -135,7 +135,7 @@ class Wire:
         try:
             opened = self._open_again()
         except NotConnected as error:
-            log.debug("%s", error)
+            logger.debug("%s", error)
             return True
         with self._sending, self.lock:
             if self._closing.is_set():

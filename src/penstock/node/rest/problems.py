@@ -17,7 +17,7 @@ from starlette.responses import Response
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.net.http.server import add_problems, problem
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 BODY_BYTES_MAX: Final = 256 * 1024
 """Parsing this much takes the event loop a few milliseconds at most; larger messages come over the Kafka port."""
@@ -165,7 +165,7 @@ async def _other_method(request: Request, _: Exception) -> Response:
 
 async def _mistake(request: Request, error: Exception) -> Response:
     """The server logs it, too, with its traceback."""
-    log.error("%s %s failed: %r", request.method, request.url.path, error)
+    logger.error("%s %s failed: %r", request.method, request.url.path, error)
     code = ErrorCode.UNKNOWN_SERVER_ERROR
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, told(KafkaError(code)), request.url.path, **_named(code))
 

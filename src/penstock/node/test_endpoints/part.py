@@ -12,13 +12,13 @@ from penstock.node.http import HttpPart
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 def wanted_endpoints(broker: Broker) -> list[HttpPart]:
     if not broker.settings.http.test_endpoints:
         return []
-    log.warning("the test endpoints are on: anyone who reaches the HTTP port can write messages")
+    logger.warning("the test endpoints are on: anyone who reaches the HTTP port can write messages")
 
     def routes() -> Iterable[BaseRoute]:
         from penstock.node.test_endpoints.routes import endpoints

@@ -11,7 +11,7 @@ from penstock.sdk.arguments import is_text
 from penstock.sdk.errors import SettingsError
 from penstock.sdk.options import ClientOptions
 
-LOGGER = logging.getLogger("penstock.sdk")
+logger = logging.getLogger("penstock.sdk")
 
 _WITH_A_NAME = {
     "acks": "acks",

@@ -13,7 +13,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewPartitions
 
-from penstock.sdk.librdkafka.common_config import LOGGER
+from penstock.sdk.librdkafka.common_config import logger
 from penstock.sdk.librdkafka.errors import cause
 
 TIMEOUT_S = 5.0
@@ -36,7 +36,7 @@ class PolicyTexts:
 
     def _ask(self, topic: str) -> str:
         try:
-            admin = AdminClient(self._config, logger=LOGGER)
+            admin = AdminClient(self._config, logger=logger)
             wanted = [NewPartitions(topic, 1)]
             admin.create_partitions(wanted, validate_only=True, request_timeout=TIMEOUT_S)[topic].result(TIMEOUT_S)
         except KafkaException as refused:

@@ -11,7 +11,7 @@ import logging
 from penstock.storage.compaction.cleanable import FOREVER
 from penstock.storage.log.log import DiskLog
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 PAUSE_MS = 10_000
 PAUSE_MS_MAX = 10 * 60_000
@@ -39,13 +39,13 @@ class CompactionBackoff:
         self._pauses[log] = (FOREVER, pause_ms) if is_final else (now_ms + pause_ms, pause_ms)
         self._reasons[log] = repr(error)
         when = "until the next start" if is_final else f"for {pause_ms // 1000} s"
-        _log.error("%s is not compacted %s: %r", log.name, when, error)
+        logger.error("%s is not compacted %s: %r", log.name, when, error)
 
     def no_space(self, log: DiskLog, needed_bytes: int, free_bytes: int) -> None:
         """Looked at again whenever logs are looked at; logged once."""
         reason = f"{needed_bytes >> 20} MiB needed, {max(0, free_bytes) >> 20} MiB free above min_free_bytes"
         if log not in self._reasons:
-            _log.warning("%s is not compacted until there is room: %s", log.name, reason)
+            logger.warning("%s is not compacted until there is room: %s", log.name, reason)
         self._reasons[log] = reason
 
     def forget(self, log: DiskLog) -> None:

@@ -11,7 +11,7 @@ from penstock.storage.interface import Log
 from penstock.storage.segment.aborted_index import AbortedEntry
 from penstock.storage.segment.segment_entry import SegmentEntry
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class CleanedGroup(NamedTuple):
@@ -35,9 +35,9 @@ class CompactionReport(NamedTuple):
 
 def log_report(log: Log, report: CompactionReport) -> None:
     name = f"{log.topic}-{log.partition.partition}"
-    _log.info("%s compacted to offset %d: %d bytes became %d", name, report.clean_end, report.bytes_before,
+    logger.info("%s compacted to offset %d: %d bytes became %d", name, report.clean_end, report.bytes_before,
               report.bytes_after)  # fmt: skip
     for problem in report.undecodable:
-        _log.warning("%s: kept by compaction because it cannot be decoded: %s", name, problem)
+        logger.warning("%s: kept by compaction because it cannot be decoded: %s", name, problem)
     if report.keyless_count:
-        _log.warning("%s: %d records without a key went with compaction", name, report.keyless_count)
+        logger.warning("%s: %d records without a key went with compaction", name, report.keyless_count)

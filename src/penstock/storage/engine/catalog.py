@@ -25,7 +25,7 @@ from penstock.model.ids import PartitionId
 from penstock.storage.segment.segment_entry import SegmentEntry
 from penstock.storage.segment.time_index import Times
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 _SCHEMA_VERSION = 1
 _SCHEMA = f"""
@@ -131,13 +131,13 @@ class Catalog:
         path = self._path
         if path is None:
             raise error
-        _log.warning("%s is made again: %s", path, error)
+        logger.warning("%s is made again: %s", path, error)
         try:
             for name in (path, path.with_name(path.name + "-journal")):
                 name.unlink(missing_ok=True)
             return self._open()
         except (OSError, sqlite3.DatabaseError) as second:
-            _log.warning("the catalog is kept in memory: %s", second)
+            logger.warning("the catalog is kept in memory: %s", second)
             self._path = None
             return self._open()
 

@@ -10,7 +10,7 @@ from penstock.storage.log.context import DamageFound, LogIdentity
 from penstock.storage.loop_calls import LoopCalls
 from penstock.storage.observer import EngineObserver
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class DamagedLogs:
@@ -33,7 +33,7 @@ class DamagedLogs:
         self._observer.corrupt_batch()
         if log.partition not in self.reasons:
             self.reasons[log.partition] = reason
-            _log.error(
+            logger.error(
                 "%s is damaged: %s; it is readable up to offset %d and refuses writes, see `penstock log verify`",
                 log.name, reason, readable_end,
             )  # fmt: skip

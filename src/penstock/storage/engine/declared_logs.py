@@ -34,7 +34,7 @@ from penstock.storage.recovery.tail_recovery import (
     tail_bytes,
 )
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -129,10 +129,10 @@ class DeclaredLogs:
     def _take_over(self, partition: PartitionId, report: TailReport | None, error: BaseException | None) -> None:
         name = f"{self._declared[partition].topic}-{partition.partition}"
         if report is None:
-            _log.error("%s: recovery in the worker process failed: %r", name, error)
+            logger.error("%s: recovery in the worker process failed: %r", name, error)
             return
         self._observer.recovered(report.seconds, report.scanned_bytes, report.cut_bytes)
         for note in report.notes:
-            _log.warning("%s: %s", name, note)
+            logger.warning("%s: %s", name, note)
         if report.recovered is not None:
             self._recovered[partition] = report.recovered

@@ -50,7 +50,7 @@ from penstock.storage.loop_calls import LoopCalls
 from penstock.storage.metadata.store import MetadataStore
 from penstock.storage.observer import EngineObserver, SilentObserver
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 def open_disk(directory: Path, settings: StorageSettings, observer: EngineObserver) -> DiskEngine:
@@ -229,7 +229,7 @@ class DiskEngine:
         """Any thread, once, when all partitions are declared. Waits for the disk, for long after a crash."""
         self.orphans = self.trash.sort_out(self._declared.partitions())
         for orphan in self.orphans:
-            _log.error(
+            logger.error(
                 "%s belongs to no topic that meta.db knows, and no deletion is recorded; it is left as it is:"
                 " restore the meta.db that belongs to it, or move it away", orphan,
             )  # fmt: skip
@@ -283,7 +283,7 @@ class DiskEngine:
             try:
                 self.data.mark_clean()
             except OSError as error:
-                _log.error("not a clean stop: %s", error)
+                logger.error("not a clean stop: %s", error)
         if self._lock is not None:
             self._lock.release()
 
@@ -300,7 +300,7 @@ class DiskEngine:
 
     def _failed(self, log: DiskLog) -> None:
         """A sync of this log failed, which took it offline."""
-        _log.error("%s is offline: a flush failed; a restart recovers it", log.name)
+        logger.error("%s is offline: a flush failed; a restart recovers it", log.name)
         if self._on_flushed is not None:
             self._on_flushed(log)
 
@@ -314,7 +314,7 @@ class DiskEngine:
                 log.close(synced=True)
             files.sync_all(handle)
         except OSError as error:
-            _log.error("not a clean stop: %s", error)
+            logger.error("not a clean stop: %s", error)
             return False
         finally:
             handle.close()

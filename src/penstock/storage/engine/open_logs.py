@@ -14,7 +14,7 @@ from penstock.storage.log.context import LogContext, LogIdentity
 from penstock.storage.log.log import DiskLog
 from penstock.storage.log.recovered_log import RecoveredLog
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class OpenLogs:
@@ -59,6 +59,6 @@ class OpenLogs:
     def _report(self, identity: LogIdentity, recovered: RecoveredLog, seconds: float) -> None:
         self._context.observer.recovered(seconds, recovered.scanned_bytes, recovered.cut_bytes)
         for note in recovered.notes:
-            _log.warning("%s: %s", identity.name, note)
+            logger.warning("%s: %s", identity.name, note)
         if recovered.damage is not None:
             self._damaged.note(identity, recovered.damage.reason, recovered.damage.readable_end)

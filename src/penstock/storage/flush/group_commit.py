@@ -40,7 +40,7 @@ from penstock.storage.flush.flushable import Flushable
 from penstock.storage.flush.sync_cost import LoopSync, SyncCost
 from penstock.storage.observer import EngineObserver, SilentObserver
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 OnFlushed = Callable[[Flushable], None]
 CallSoon = Callable[..., object]
@@ -233,7 +233,7 @@ class GroupCommit:
             waiting = [_Waiting(log, *log.flush_targets()) for log in logs]
             errors = self._sync(waiting)
         except Exception as error:  # a bug; it must not pass for a flush, nor end the thread
-            _log.exception("a flush round failed in an unforeseen way")
+            logger.exception("a flush round failed in an unforeseen way")
             waiting = [_Waiting(log, 0, ()) for log in logs]
             errors = [OSError(f"flush round: {error!r}")] * len(waiting)
         self._finished.append(_Round(waiting, errors, time.perf_counter() - started))
@@ -264,7 +264,7 @@ class GroupCommit:
             try:
                 self._tell(waiting, error)
             except Exception:  # an error in one log's waiters must not keep the others waiting
-                _log.exception("after a flush")
+                logger.exception("after a flush")
             if time.perf_counter_ns() > turn_end:
                 return False
         self._finished.popleft()
@@ -305,7 +305,7 @@ class GroupCommit:
             try:
                 self._files.sync_all(self._root)
             except OSError as error:
-                _log.warning("syncfs failed (%s), syncing each file to find the one that failed", error)
+                logger.warning("syncfs failed (%s), syncing each file to find the one that failed", error)
             else:
                 self._cost.took_all(time.perf_counter() - started)
                 return [None] * len(waiting)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 _SLACK_BYTES_MAX = 16 << 20
 
@@ -30,7 +30,7 @@ class MemoryBudget:
         self.used_bytes += size
         if self.accepts_writes and self.used_bytes >= self._bytes_max:
             self.accepts_writes = False
-            _log.error(
+            logger.error(
                 "%d MiB of records in memory, storage.memory_bytes_max is reached: produce is refused until there is"
                 " room", self.used_bytes >> 20,
             )  # fmt: skip
@@ -39,4 +39,4 @@ class MemoryBudget:
         self.used_bytes -= size
         if not self.accepts_writes and self.used_bytes <= self._reopen_bytes:
             self.accepts_writes = True
-            _log.warning("%d MiB of records in memory: produce is accepted again", self.used_bytes >> 20)
+            logger.warning("%d MiB of records in memory: produce is accepted again", self.used_bytes >> 20)

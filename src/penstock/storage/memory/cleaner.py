@@ -24,7 +24,7 @@ from penstock.storage.memory.log import MemoryLog
 from penstock.storage.memory.segment import MemorySegment
 from penstock.storage.observer import EngineObserver
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 Run = Generator[Callable[[], Any], Any, None]
 """Yields what the worker process has to do, and is sent what came of it."""
@@ -121,10 +121,10 @@ class MemoryCleaner:
             self._running = None
         except (WorkerDied, RunLost) as lost:
             self._running = None
-            _log.warning("%s-%d: compaction begins again: %r", log.topic, log.partition.partition, lost)
+            logger.warning("%s-%d: compaction begins again: %r", log.topic, log.partition.partition, lost)
         except Exception as failure:
             self._running = None
             self._uncleanable.add(log)
-            _log.error("%s-%d is not compacted any more: %r", log.topic, log.partition.partition, failure)
+            logger.error("%s-%d is not compacted any more: %r", log.topic, log.partition.partition, failure)
         else:
             self._worker.submit(lambda *answer: self._loop.soon(self._go_on, log, *answer), task)

@@ -26,7 +26,7 @@ from penstock.storage.metadata.store import MetadataStore
 from penstock.storage.observer import EngineObserver, SilentObserver
 from penstock.storage.pace import LOGS_SEEN_PER_TICK, TICK_SECONDS
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 def open_memory(directory: Path, settings: StorageSettings, observer: EngineObserver) -> MemoryEngine:

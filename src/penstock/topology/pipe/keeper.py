@@ -26,7 +26,7 @@ from penstock.topology.pipe.follower import Diverge, Followed, Follower, Lose, P
 from penstock.topology.pipe.interface import ParentTopic, ParentTopics
 from penstock.topology.pipe.reading import last_batch
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 BUSY_SECONDS = 0.05
 BUSY_TRIES = 200
@@ -188,7 +188,7 @@ class Keeper:
         if step.missing_from >= 0:
             self.counts.gaps += 1
             self.counts.missed += step.offset - step.missing_from
-            log.warning(
+            logger.warning(
                 "%s-%d: the parent has nothing below %d any more, offsets from %d on are missing here",
                 partition.topic, partition.index, step.offset, step.missing_from,
             )  # fmt: skip
@@ -209,7 +209,7 @@ class Keeper:
 
     async def _diverge(self, topic: Topic, reason: str) -> None:
         await self.broker.controller.mirrors.set_diverged(topic, reason)
-        log.error(
+        logger.error(
             "%s has DIVERGED from the parent's: %s; it is followed again after `penstock pipe reset %s`",
             topic.name, reason, topic.name,
         )  # fmt: skip

@@ -25,7 +25,7 @@ from penstock.topology.pipe.parents import Parents
 from penstock.topology.pipe.refreshes import Refreshes, is_complete
 from penstock.topology.pipe.wire import PullAnswer, PullRequest
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 RETRY_MS = 250  # where mirrors could not be arranged for a reason that passes
@@ -81,7 +81,7 @@ class Pipe:
 
     def _topology_changed(self, topology: Topology) -> None:
         if self._parents.set(self._told_parents(topology)):
-            log.info("the parent is now %s", self._parents.current or "nobody")
+            logger.info("the parent is now %s", self._parents.current or "nobody")
             self.health.another_parent()
             self._changed.set()
 
@@ -101,7 +101,7 @@ class Pipe:
             except (ParentUnavailable, BadAnswer, LocalTrouble, KafkaError, ValueError) as error:
                 self._note_failure(str(error))
             except Exception:
-                log.exception("the pipe failed")
+                logger.exception("the pipe failed")
                 self._note_failure("a bug: see the log")
             await self._pause()
 
@@ -203,10 +203,10 @@ class Pipe:
         self.health.failed()
         self._note_lag()
         if reason != self.last_failure or self.health.state is not before:
-            log.warning("the pipe is %s: %s", self.health.state.name, reason)
+            logger.warning("the pipe is %s: %s", self.health.state.name, reason)
         self.last_failure = reason
         if self.health.failures >= self._settings.unhealthy_failures and self._parents.fail_over():
-            log.warning("trying another parent: %s", self._parents.current)
+            logger.warning("trying another parent: %s", self._parents.current)
             self.health.another_parent()
 
     def _note_lag(self) -> None:
@@ -250,7 +250,7 @@ class Pipe:
                 await self._broker.controller.mirrors.drop(topic)
             finally:
                 self._dropping.discard(topic.name)
-            log.info("dropped the mirror %s, to be pulled again", topic.name)
+            logger.info("dropped the mirror %s, to be pulled again", topic.name)
         self._changed.set()
         return [topic.name for topic in chosen]
 

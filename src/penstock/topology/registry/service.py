@@ -20,7 +20,7 @@ from penstock.topology.registry.hierarchy import MISSED_POLLS, NODES_MAX, Hierar
 from penstock.topology.registry.member import Member, Registration
 from penstock.topology.registry.store import RegistryStore
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 TICK_MS_MAX = 1_000
@@ -64,7 +64,7 @@ class RegistryService:
 
     async def register(self, registration: Registration) -> Topology:
         told = await self._ask("register", lambda core, now: core.register(registration, now))
-        log.info("registered", extra={"node": told.node_id, "role": told.role, "parent": told.parent_url})
+        logger.info("registered", extra={"node": told.node_id, "role": told.role, "parent": told.parent_url})
         return told
 
     async def poll(self, node_id: str, instance_id: str | None) -> Topology:
@@ -76,12 +76,12 @@ class RegistryService:
             return core.find(node_id)
 
         member = await self._ask("set_parent", change)
-        log.info("parent set by hand", extra={"node": node_id, "parent": parent_id or "by the rules"})
+        logger.info("parent set by hand", extra={"node": node_id, "parent": parent_id or "by the rules"})
         return member
 
     async def remove(self, node_id: str) -> None:
         await self._ask("remove", lambda core, _: core.remove(node_id))
-        log.info("removed", extra={"node": node_id})
+        logger.info("removed", extra={"node": node_id})
 
     async def _ask(self, what: str, work: Callable[[Hierarchy, int], Result]) -> Result:
         async with self._turn:
@@ -107,7 +107,7 @@ class RegistryService:
         self.problem = str(error) if error is not None else None
         if error is not None:
             self.hierarchy.put_back(changes)
-            log.error("not stored, it is tried again: %s", error)
+            logger.error("not stored, it is tried again: %s", error)
             raise NotStored(str(error)) from error
 
     async def _tick(self) -> None:
@@ -119,7 +119,7 @@ class RegistryService:
             except NotStored:
                 pass  # logged
             except Exception:
-                log.exception("looking for silent nodes failed, it is tried again")
+                logger.exception("looking for silent nodes failed, it is tried again")
 
     async def _advance(self) -> None:
         members = self.hierarchy.members
@@ -128,9 +128,9 @@ class RegistryService:
         for node_id, (was_live, parent) in before.items():
             member = members[node_id]
             if was_live and not member.live:
-                log.warning("node is silent", extra={"node": node_id})
+                logger.warning("node is silent", extra={"node": node_id})
             if member.parent != parent:
-                log.info("new parent", extra={"node": node_id, "parent": member.parent, "instead_of": parent})
+                logger.info("new parent", extra={"node": node_id, "parent": member.parent, "instead_of": parent})
         await self._save()
 
     def _tick_ms(self) -> float:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from penstock_spark.reading.records.batches import DamagedBatch, RecordBatch
 from penstock_spark.reading.records.columns import ColumnBuilder
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 CHUNK_ROWS = 1 << 16
 CHUNK_BYTES = 4 << 20
@@ -52,5 +52,5 @@ def _built(chunk: Sequence[RecordBatch], builder: ColumnBuilder) -> Iterator[pa.
 def _row(damage: DamagedBatch, builder: ColumnBuilder) -> pa.RecordBatch:
     if not builder.keeps_damage:
         raise damage
-    log.warning("%s: it goes to _corrupt", damage)
+    logger.warning("%s: it goes to _corrupt", damage)
     return builder.damaged(damage)

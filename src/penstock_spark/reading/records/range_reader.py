@@ -24,7 +24,7 @@ from penstock_spark.reading.records.batches import Batches, DamagedBatch, Record
 from penstock_spark.reading.records.chunks import chunks
 from penstock_spark.reading.records.columns import ColumnBuilder
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 FETCH_BYTES = 4 << 20
 FETCH_WAIT_MS = 500
@@ -57,7 +57,7 @@ class RangeReader:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         yield from chunks(self._found(), self._builder)
-        log.info(
+        logger.info(
             "%s: read %d bytes, left out %d bytes of markers, aborted transactions and records that were not asked for",
             self._place, self.batches.read_bytes, self.batches.skipped_bytes,
         )  # fmt: skip
@@ -92,7 +92,7 @@ class RangeReader:
     def _receive(self, sent: UnderWay) -> Fetched:
         """The answer that is under way; asked for again as long as a quota holds it back."""
         while (fetched := self._answer(sent)).throttled_ms:
-            log.info("%s: the quota of this client is used up for %d ms", self._place, fetched.throttled_ms)
+            logger.info("%s: the quota of this client is used up for %d ms", self._place, fetched.throttled_ms)
             time.sleep(min(fetched.throttled_ms / 1000, THROTTLED_S_MAX))
             sent = self._cluster.patiently(self._ask)
         return fetched
@@ -135,4 +135,4 @@ class RangeReader:
     def _lost(self, what: str) -> None:
         if not self._tolerant:
             raise DataLost(f"{what}. With failOnDataLoss=false what is left is read.")
-        log.warning("%s: going on with what is left", what)
+        logger.warning("%s: going on with what is left", what)

@@ -20,7 +20,7 @@ from penstock_spark.problems import BadRow, DataLost
 from penstock_spark.reading.options import ReadOptions
 from penstock_spark.reading.tables.table import BadRows
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 MERGE_ROWS = 1 << 18
 
@@ -122,4 +122,4 @@ class Upsert:
         what = f"{self._place}: {count} records were removed by compaction or retention while the query ran"
         if not self._options.tolerant:
             raise DataLost(f"{what}: run it again. With failOnDataLoss=false the others are enough.")
-        log.warning("%s", what)
+        logger.warning("%s", what)

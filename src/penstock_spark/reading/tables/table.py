@@ -23,7 +23,7 @@ from penstock_spark.reading.records.fields import FIELDS
 from penstock_spark.reading.values.decoder import Decoder
 from penstock_spark.reading.values.spans import without
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 OF_RECORD = {f"_{name}": name for name in FIELDS if name != "_corrupt"}
 """Columns of the record under the names that they have in a table."""
@@ -75,7 +75,7 @@ class Table:
         arrays = [columns[field.name] if field.name in columns else _of_record(records, field) for field in self.schema]
         made = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
         if is_bad.any() and self.bad_rows is BadRows.DROP:
-            log.warning("%s: %d bad rows are left out", _place(records, 0), int(is_bad.sum()))
+            logger.warning("%s: %d bad rows are left out", _place(records, 0), int(is_bad.sum()))
             return made.filter(pa.array(~is_bad))
         return made
 

@@ -22,7 +22,7 @@ from penstock.model.errors import ErrorCode
 from penstock.model.ids import NO_TOPIC_ID
 from penstock.runtime.clock import Clock
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 GROUPS_PER_STEP = 200  # of a sweep, before other work gets its turn
 
@@ -71,7 +71,7 @@ class OffsetExpiry:
                 if not is_pending(group_id, removal.topic, removal.partition)
             ]
             if removals:
-                log.info("group %s: %d offsets expired", group_id, len(removals))
+                logger.info("group %s: %d offsets expired", group_id, len(removals))
                 shard.change_offsets(group_id, removals, _ignore)
         if group.is_vacant and not shard.offsets.has_group(group_id):
             shard.delete(group, _ignore)

@@ -25,7 +25,7 @@ from penstock.model.control_record import Marker, parse_marker
 from penstock.model.errors import KafkaError
 from penstock.runtime.turns import Turns
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 async def load(shard: Shard, factories: GroupFactories, now: Now) -> None:
@@ -35,7 +35,7 @@ async def load(shard: Shard, factories: GroupFactories, now: Now) -> None:
     try:
         replay = await _read(shard, turns)
     except (KafkaError, OSError) as error:
-        log.error("%s-%d cannot be loaded: %r", partition.topic, partition.index, error)
+        logger.error("%s-%d cannot be loaded: %r", partition.topic, partition.index, error)
         shard.fail()
         return
     into = Loaded(shard.groups, shard.offsets, factories, now)
@@ -48,7 +48,7 @@ async def load(shard: Shard, factories: GroupFactories, now: Now) -> None:
     for group_id in shard.offsets.group_ids:
         into.group(GroupType.CLASSIC, group_id)  # for consumers that assign partitions by themselves
     if unknown:
-        log.warning("%s-%d: %d records were not understood", partition.topic, partition.index, unknown)
+        logger.warning("%s-%d: %d records were not understood", partition.topic, partition.index, unknown)
     await asyncio.sleep(0)  # many shards that take less than a turn each are long together
     while shard.ended_meanwhile:
         shard.offsets.end_pending(shard.ended_meanwhile.pop(0))

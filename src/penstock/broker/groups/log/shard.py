@@ -20,7 +20,7 @@ from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class Shard(CoordinatorLog):
@@ -61,7 +61,7 @@ class Shard(CoordinatorLog):
         for reply in effects.replies:
             self._deliver(reply)
         if code is ErrorCode.NONE and effects.summary:
-            log.info("group %s: %s", group.group_id, effects.summary)
+            logger.info("group %s: %s", group.group_id, effects.summary)
         for event in effects.then:
             outcome = Stored(event) if code is ErrorCode.NONE else Refused(event, group_write_error(code))
             self.apply(group, group.resume(outcome, self._now()))

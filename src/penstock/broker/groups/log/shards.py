@@ -33,7 +33,7 @@ from penstock.model.topic_name import CONSUMER_OFFSETS
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.clock import Clock
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class Shards:
@@ -99,7 +99,7 @@ class Shards:
         try:
             shard.apply(group, group.advance(self.now()))
         except Exception:  # a bug in one group must not stop the clocks of all others
-            log.exception("group %s could not go on", group.group_id)
+            logger.exception("group %s could not go on", group.group_id)
 
     # --- finding groups ----------------------------------------------------------------------------------------------
 

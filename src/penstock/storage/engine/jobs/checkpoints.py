@@ -11,7 +11,7 @@ from penstock.storage.engine.jobs.job import Done, Job, MaintenanceHost
 from penstock.storage.log.log import DiskLog
 from penstock.storage.pace import LOGS_SEEN_PER_TICK
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 # Recovery points in the queue of the disk thread; more would only hold files open.
 UNDER_WAY_MAX = 4
@@ -87,7 +87,7 @@ class Checkpoints(Job):
                 self._active_bases[log] = active_base
             elif checkpoint.data_is_synced:
                 # Only the recovery point could not be written, say because the disk is full: the data is safe.
-                _log.warning("%s: no recovery point: %s", log.name, error)
+                logger.warning("%s: no recovery point: %s", log.name, error)
                 log.checkpoint_not_written(covered_bytes)
                 self.written(log)
             else:

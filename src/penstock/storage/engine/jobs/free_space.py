@@ -19,7 +19,7 @@ from penstock.storage.admission.write_gate import WriteGate
 from penstock.storage.data_directory import DataDirectory
 from penstock.storage.engine.jobs.job import Job, MaintenanceHost
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 _SLACK_BYTES_MAX = 16 << 20
 
@@ -60,7 +60,7 @@ class FreeSpace(Job):
         try:
             self.free_bytes = self._host.files.free_bytes(self._data.root)
         except OSError as error:
-            _log.warning("free space of %s: %s", self._data.root, error)
+            logger.warning("free space of %s: %s", self._data.root, error)
             return
         if self._has_reserve and self.free_bytes < self._reserve_bytes // 4:
             self._release()
@@ -72,13 +72,13 @@ class FreeSpace(Job):
         if self._gate.accepts_writes:
             if available < self._min_free_bytes:
                 self._gate.accepts_writes = False
-                _log.error(
+                logger.error(
                     "%d MiB free on the disk of %s, less than min_free_bytes (%d MiB): produce is refused until there"
                     " is room", available >> 20, self._data.root, self._min_free_bytes >> 20,
                 )  # fmt: skip
         elif available >= self._min_free_bytes + self._slack_bytes:
             self._gate.accepts_writes = True
-            _log.warning("%d MiB free on the disk of %s: produce is accepted again", available >> 20, self._data.root)
+            logger.warning("%d MiB free on the disk of %s: produce is accepted again", available >> 20, self._data.root)
 
     def _release(self) -> None:
         self._has_reserve = False
@@ -86,7 +86,7 @@ class FreeSpace(Job):
             self._host.files.remove(self._data.reserve)
             self.free_bytes = self._host.files.free_bytes(self._data.root)
         except OSError as error:
-            _log.warning("the reserve cannot be released: %s", error)
+            logger.warning("the reserve cannot be released: %s", error)
 
     def _allocate(self) -> None:
         wanted = self._min_free_bytes + self._reserve_bytes + self._slack_bytes

@@ -16,7 +16,7 @@ from penstock.storage.engine.declared_logs import DeclaredLogs
 from penstock.storage.engine.jobs.job import Job
 from penstock.storage.loop_calls import LoopCalls
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 # Ten thousand logs in half a minute, at less than a tenth of one core.
 INTERVAL_SECONDS = 0.025
@@ -59,4 +59,4 @@ class Opening(Job):
         try:
             self._open_log(partition)
         except OSError as error:
-            _log.error("%s cannot be opened: %s", partition, error)
+            logger.error("%s cannot be opened: %s", partition, error)

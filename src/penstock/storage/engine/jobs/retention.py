@@ -11,7 +11,7 @@ from penstock.storage.log.retention import RetentionPlan, plan_retention, remove
 from penstock.storage.metadata.topics import UnknownTopic
 from penstock.storage.pace import LOGS_SEEN_PER_TICK
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class Retention(Job):
@@ -44,7 +44,7 @@ class Retention(Job):
         try:
             plan = plan_retention(log, now_ms)
         except OSError as error:
-            _log.warning("%s: retention: %s", log.name, error)
+            logger.warning("%s: retention: %s", log.name, error)
             return 0
         if plan is None:
             return 0
@@ -56,7 +56,7 @@ class Retention(Job):
             if isinstance(error, UnknownTopic):
                 return  # deleted meanwhile: the files go with the topic
             if error is not None:
-                _log.warning("%s: retention: %s", log.name, error)
+                logger.warning("%s: retention: %s", log.name, error)
                 if plan.sync_failed:
                     self._host.sync_failed(log, error)
                 return
@@ -70,4 +70,4 @@ class Retention(Job):
 
 def _warn(error: BaseException | None) -> None:
     if error is not None:
-        _log.warning("%s", error)
+        logger.warning("%s", error)

@@ -18,7 +18,7 @@ from penstock.storage.pace import LOGS_SEEN_PER_TICK
 from penstock.storage.recovery.scrub_step import STEP_BYTES, ScrubRequest, ScrubStep, scrub_step
 from penstock.storage.segment.segment import Segment
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class Scrub(Job):
@@ -86,7 +86,7 @@ class Scrub(Job):
         log, segment = self._current
         if step is None:
             if not isinstance(error, FileNotFoundError):  # retention or compaction was faster
-                _log.warning("scrub of %s: %r", segment.path, error)
+                logger.warning("scrub of %s: %r", segment.path, error)
             self._current = None
             return
         done_bytes = step.position - self._position

@@ -7,7 +7,7 @@ import logging
 from penstock.storage.engine.jobs.job import Job, MaintenanceHost
 from penstock.storage.engine.trash import Trash
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class EmptyTrash(Job):
@@ -25,4 +25,4 @@ class EmptyTrash(Job):
 
 def _warn(error: BaseException | None) -> None:
     if error is not None:
-        _log.warning("%s", error)
+        logger.warning("%s", error)
