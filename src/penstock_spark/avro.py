@@ -13,7 +13,7 @@ import numpy as np
 from pyspark.sql import types
 
 from penstock_spark.arrays import Ints
-from penstock_spark.problems import BadOption
+from penstock_spark.errors import BadOption
 
 NOTHING, BOOLEAN, VARINT, FIXED, SIZED, UNION, RECORD, LIST, MAP, ENUM = range(10)
 """How a type is written."""

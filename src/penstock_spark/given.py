@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from penstock.client.address import Address, parse_addresses
 from penstock.client.cluster import Cluster
-from penstock_spark.problems import BadOption
+from penstock_spark.errors import BadOption
 
 SPARKS_OWN = frozenset({"checkpointlocation", "queryname", "path", "outputmode"})
 

@@ -41,7 +41,7 @@ class PenstockDataSource(DataSource):
         return StreamReader(parse_read(self.options, schema, streaming=True))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        from penstock_spark.problems import BadOption
+        from penstock_spark.errors import BadOption
         from penstock_spark.writing.batch_writer import BatchWriter
         from penstock_spark.writing.options import parse_write
         from penstock_spark.writing.record_columns import record_columns

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.bulk.problems import BulkError, Changed, Damaged, Missing
+from penstock.bulk.errors import BulkError, Changed, Damaged, Missing
 from penstock.client.cluster import Cluster
 from penstock.model.batch_builder import NewRecord
 from tests.bulk.archiving import DAY_MS, START_MS, abort_some, archive, fill, make_topic, put

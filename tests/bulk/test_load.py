@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import Producer
 
-from penstock.bulk.problems import Changed
+from penstock.bulk.errors import Changed
 from tests.bulk.conftest import Contents, Run
 from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import RawClient

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.bulk.problems import Replaced
+from penstock.bulk.errors import Replaced
 from penstock.client import markers
 from penstock.client.address import Address
 from penstock.client.cluster import Cluster

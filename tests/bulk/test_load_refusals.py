@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.bulk.problems import BadRow, BulkError, Missing, Unfit
+from penstock.bulk.errors import BadRow, BulkError, Missing, Unfit
 from penstock.model.errors import KafkaError
 from tests.bulk.conftest import Contents, Run
 from tests.support.raw_client import RawClient

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock.bulk.problems import Changed, Damaged, Missing, Unfit
+from penstock.bulk.errors import Changed, Damaged, Missing, Unfit
 from penstock.bulk.rows import PieceLimits
 from penstock.client.address import Address
 from penstock.client.cluster import Cluster

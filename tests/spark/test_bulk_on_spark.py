@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.bulk.encoding import Shape
+from penstock.bulk.errors import BulkError, Missing
 from penstock.bulk.load_job import LoadRequest
 from penstock.bulk.opening import Reading
-from penstock.bulk.problems import BulkError, Missing
 from penstock.client.address import Address
 from penstock.client.cluster import Cluster
 from penstock_spark.bulk.archive import ArchiveSettings

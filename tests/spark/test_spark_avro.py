@@ -17,7 +17,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from penstock_spark.avro import AvroType, avro_schema, parse_avro
-from penstock_spark.problems import BadOption
+from penstock_spark.errors import BadOption
 from penstock_spark.reading.tables.ddl import parse_ddl
 from penstock_spark.reading.values.avro_values import AvroDecoder
 from penstock_spark.writing.encoding.avro_fields import avro_fields

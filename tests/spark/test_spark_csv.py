@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock_spark.problems import BadOption
+from penstock_spark.errors import BadOption
 from penstock_spark.reading.tables.ddl import parse_ddl
 from penstock_spark.reading.values.csv_values import CsvDecoder
 

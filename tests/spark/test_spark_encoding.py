@@ -19,7 +19,7 @@ from penstock.model.murmur2 import partition_of
 from penstock.model.record import Record
 from penstock.model.records import batch_records
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.problems import BadOption, BadRow
+from penstock_spark.errors import BadOption, BadRow
 from penstock_spark.reading.records.fields import HEADERS
 from penstock_spark.reading.tables.ddl import parse_ddl
 from penstock_spark.writing.encoding.avro_fields import avro_fields

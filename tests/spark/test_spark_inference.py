@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from penstock_spark.problems import BadOption
+from penstock_spark.errors import BadOption
 from penstock_spark.reading.tables.inference import inferred_schema
 
 

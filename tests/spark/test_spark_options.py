@@ -6,7 +6,7 @@ import pytest
 
 from penstock.client.offsets import EARLIEST, LATEST
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.problems import BadOption
+from penstock_spark.errors import BadOption
 from penstock_spark.reading.options import READ, parse_read
 from penstock_spark.reading.planning.positions import AtOffsets, AtTimes, Edge
 from penstock_spark.reading.planning.selection import Assigned, Matching, Subscribed

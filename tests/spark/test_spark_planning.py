@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.problems import BadOption
+from penstock_spark.errors import BadOption
 from penstock_spark.reading.planning.admission import available, limited
 from penstock_spark.reading.planning.progress import Progress
 from penstock_spark.reading.planning.ranges import OffsetRange, cut, split

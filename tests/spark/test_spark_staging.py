@@ -6,7 +6,7 @@ import pytest
 
 from penstock.client.cluster import Cluster
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.problems import DataLost
+from penstock_spark.errors import DataLost
 from penstock_spark.writing.staging import Stage, staged
 
 

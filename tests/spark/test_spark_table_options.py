@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
-from penstock_spark.problems import BadOption
+from penstock_spark.errors import BadOption
 from penstock_spark.reading.options import parse_read, source_schema
 from penstock_spark.reading.tables.ddl import parse_ddl
 from penstock_spark.reading.tables.table import BY_DEFAULT, BadRows

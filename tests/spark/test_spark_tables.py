@@ -14,7 +14,7 @@ from penstock.client.fetches import Fetched
 from penstock.model.batch import HEADER_BYTES, read_header, stamp
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.problems import BadRow
+from penstock_spark.errors import BadRow
 from penstock_spark.reading.options import parse_read
 from penstock_spark.reading.records.batches import Batches, DamagedBatch, RecordBatch
 from penstock_spark.reading.records.chunks import chunks

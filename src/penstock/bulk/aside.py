@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from penstock.bulk.problems import BulkError, Changed
+from penstock.bulk.errors import BulkError, Changed
 from penstock.bulk.rows import Bad
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from penstock.bulk.problems import Unfit
+from penstock.bulk.errors import Unfit
 from penstock.bulk.rows import Bad, Piece, PieceLimits, Row, Source
 from penstock.bulk.text_file import TextFile
 

@@ -19,7 +19,7 @@ from datetime import UTC, date, datetime
 from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
-from penstock.bulk.problems import Missing, Unfit
+from penstock.bulk.errors import Missing, Unfit
 from penstock.bulk.rows import Row, Source
 from penstock.model.batch_builder import NewRecord
 

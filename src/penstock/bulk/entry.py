@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.bulk.problems import Changed, Unfit
+from penstock.bulk.errors import Changed, Unfit
 from penstock.bulk.topics import KnownTopic
 
 Entry = dict[str, Any]

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, NoReturn
 
-from penstock.bulk.problems import Unfit
+from penstock.bulk.errors import Unfit
 from penstock.bulk.rows import Bad, Piece, PieceLimits, Row, Source
 from penstock.bulk.text_file import TextFile
 

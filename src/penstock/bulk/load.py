@@ -12,8 +12,8 @@ from typing import Any
 from penstock.bulk.aside import Aside
 from penstock.bulk.encoding import Encode
 from penstock.bulk.entry import Entry, check_kind, check_settings, new_entry
+from penstock.bulk.errors import BadRow, Unfit
 from penstock.bulk.packing import Packer
-from penstock.bulk.problems import BadRow, Unfit
 from penstock.bulk.rows import Bad, Piece, PieceLimits, Source
 from penstock.bulk.topics import KnownTopic
 from penstock.bulk.transfer import Feed, Portion

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from penstock.bulk.csv_source import CsvSource
+from penstock.bulk.errors import Missing, Unfit
 from penstock.bulk.json_source import JsonLinesSource
-from penstock.bulk.problems import Missing, Unfit
 from penstock.bulk.rows import Source
 from penstock.bulk.sqlite_source import SqliteSource
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from crc32c import crc32c
 
-from penstock.bulk.problems import BulkError, Changed, Missing, Unfit
+from penstock.bulk.errors import BulkError, Changed, Missing, Unfit
 from penstock.bulk.rows import Piece, PieceLimits, Row, Source
 from penstock.model.counted import counted
 

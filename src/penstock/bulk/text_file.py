@@ -14,7 +14,7 @@ from typing import Any
 
 from crc32c import crc32c
 
-from penstock.bulk.problems import BulkError, Changed, Missing, Unfit
+from penstock.bulk.errors import BulkError, Changed, Missing, Unfit
 
 LINE_BYTES_MAX = 16 << 20
 BLOCK_BYTES = 1 << 20

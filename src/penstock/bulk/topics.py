@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from penstock.bulk.problems import Missing, Unfit
+from penstock.bulk.errors import Missing, Unfit
 from penstock.client import topics as client_topics
 from penstock.client.cluster import METADATA_VERSION, Cluster, check
 from penstock.model.counted import counted

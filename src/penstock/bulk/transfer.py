@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from penstock.bulk.entry import Entry
-from penstock.bulk.problems import Replaced
+from penstock.bulk.errors import Replaced
 from penstock.client.cluster import Cluster
 from penstock.client.connection import BrokerUnavailable
 from penstock.client.markers import Markers

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from penstock.bulk.problems import BulkError, Changed
+from penstock.bulk.errors import BulkError, Changed
 from penstock.bulk.topics import KnownTopic
 from penstock.client.cluster import Cluster
 from penstock.client.offsets import bounds

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from penstock.bulk.problems import Damaged, Missing
+from penstock.bulk.errors import Damaged, Missing
 from penstock_spark.bulk.manifest import ArchiveFile, Manifest, ManifestFile
 from penstock_spark.bulk.merge import groups, read_group
 from penstock_spark.bulk.sorted_file import US_PER_MS, longs

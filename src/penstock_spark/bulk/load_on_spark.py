@@ -17,9 +17,9 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StringType, StructField, StructType
 
+from penstock.bulk.errors import BulkError, Missing, Unfit
 from penstock.bulk.load_job import LoadRequest
 from penstock.bulk.opening import SUFFIXES, format_of
-from penstock.bulk.problems import BulkError, Missing, Unfit
 from penstock.bulk.progress import Progress
 from penstock.model.compression import CODEC_NAMES
 

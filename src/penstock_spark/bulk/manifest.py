@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from crc32c import crc32c
 
-from penstock.bulk.problems import Damaged, Missing, Unfit
+from penstock.bulk.errors import Damaged, Missing, Unfit
 from penstock.bulk.topics import KnownTopic
 
 VERSION = 1

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from crc32c import crc32c
 
-from penstock.bulk.problems import BulkError, Changed, Missing, Unfit
+from penstock.bulk.errors import BulkError, Changed, Missing, Unfit
 from penstock.bulk.rows import Piece, PieceLimits, Row, Source
 
 FOOTER_BYTES = 64 << 10

@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from penstock.bulk.problems import Changed, Damaged
+from penstock.bulk.errors import Changed, Damaged
 from penstock.client.address import parse_addresses
 from penstock.client.cluster import Cluster
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.bulk.manifest import ArchiveFile
 from penstock_spark.bulk.sorted_file import COLUMNS, SortedFile, longs
-from penstock_spark.problems import DataLost
+from penstock_spark.errors import DataLost
 from penstock_spark.reading.records.batches import DamagedBatch
 from penstock_spark.reading.records.range_reader import RangeReader
 

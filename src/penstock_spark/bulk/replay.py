@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from penstock.bulk.entry import Entry, check_kind, check_settings, new_entry
-from penstock.bulk.problems import Changed, Missing, Unfit
+from penstock.bulk.errors import Changed, Missing, Unfit
 from penstock.bulk.rows import PieceLimits
 from penstock.bulk.topics import KnownTopic
 from penstock.bulk.transfer import Feed, Portion

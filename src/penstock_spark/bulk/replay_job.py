@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.bulk.entry import usable_entry
-from penstock.bulk.problems import Unfit
+from penstock.bulk.errors import Unfit
 from penstock.bulk.progress import Progress
 from penstock.bulk.rows import WHOLE_PIECES, PieceLimits
 from penstock.bulk.topics import KEEP_ALL, KnownTopic, ensure_topic, time_remarks

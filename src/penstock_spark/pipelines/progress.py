@@ -14,7 +14,7 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
-from penstock_spark.problems import BadOption
+from penstock_spark.errors import BadOption
 from penstock_spark.reading.planning.progress import Progress
 
 

@@ -10,7 +10,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from penstock.client.cluster import Cluster
 from penstock.client.offsets import EARLIEST, LATEST, list_offsets
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.problems import BadOption, DataLost
+from penstock_spark.errors import BadOption, DataLost
 from penstock_spark.reading.options import ReadOptions
 from penstock_spark.reading.planning.positions import Edge, Offsets
 from penstock_spark.reading.planning.ranges import OffsetRange, split

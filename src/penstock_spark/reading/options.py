@@ -13,8 +13,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from penstock.client.offsets import EARLIEST, LATEST
+from penstock_spark.errors import BadOption
 from penstock_spark.given import Broker, Given, parse_broker
-from penstock_spark.problems import BadOption
 from penstock_spark.reading.planning.positions import Edge, Position, parse_offsets, parse_time, parse_times
 from penstock_spark.reading.planning.selection import Selection, parse_selection
 from penstock_spark.reading.records.fields import FIELDS, arrow_schema

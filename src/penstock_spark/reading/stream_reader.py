@@ -30,7 +30,7 @@ from penstock.client.connection import BrokerUnavailable
 from penstock.client.offsets import EARLIEST, LATEST, commit_offsets, list_offsets
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.problems import DataLost
+from penstock_spark.errors import DataLost
 from penstock_spark.reading.options import ReadOptions
 from penstock_spark.reading.planning.admission import Offsets, available, limited
 from penstock_spark.reading.planning.progress import Progress

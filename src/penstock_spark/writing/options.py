@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from penstock.model.compression import CODEC_NAMES
+from penstock_spark.errors import BadOption
 from penstock_spark.given import Broker, Given, parse_broker
-from penstock_spark.problems import BadOption
 
 WRITE = (
     "compression", "delivery", "exactlyOnce", "includeHeaders", "inlineBytes", "kafka.acks", "kafka.bootstrap.servers",

@@ -21,7 +21,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from penstock_spark.problems import BadOption
+from penstock_spark.errors import BadOption
 from penstock_spark.writing.options import WriteOptions
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.errors import ErrorCode
 from penstock.model.records import batch_records
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.problems import DataLost
+from penstock_spark.errors import DataLost
 
 TOPIC = "__penstock_staging"
 PARTITIONS = 4

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
 from penstock.client.cluster import Cluster
-from penstock_spark.problems import OutputChanged
+from penstock_spark.errors import OutputChanged
 from penstock_spark.writing.exactly_once import ExactlyOnce
 from penstock_spark.writing.kept import writer
 from penstock_spark.writing.options import Delivery, WriteOptions

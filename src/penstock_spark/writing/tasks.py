@@ -12,7 +12,7 @@ from penstock.client.cluster import Cluster
 from penstock.client.idempotent import IdempotentProducer
 from penstock.client.topics import topics_to_write
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.problems import BadOption
+from penstock_spark.errors import BadOption
 from penstock_spark.writing.encoding.avro_values import avro_values
 from penstock_spark.writing.encoding.encoder import Encoded, Encoder, chunks
 from penstock_spark.writing.encoding.json_values import json_values

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.bulk.csv_source import CsvSource
+from penstock.bulk.errors import Changed
 from penstock.bulk.json_source import JsonLinesSource
-from penstock.bulk.problems import Changed
 from penstock.bulk.rows import WHOLE_PIECES, Piece, PieceLimits, Source
 
 in_one_directory = settings(

@@ -16,6 +16,7 @@ from tests.unit.house.tree import (
     FILES_PER_FOLDER_MAX,
     crowded_folders,
     cut_classes,
+    odd_loggers,
     wide_constructors,
 )
 
@@ -26,6 +27,7 @@ REMAINING: dict[Rule, set[str]] = {
     crowded_folders: set(),
     wide_constructors: set(),
     cut_classes: set(),
+    odd_loggers: set(),
 }
 
 
@@ -76,3 +78,10 @@ def test_a_class_that_is_cut_is_found(tmp_path: Path, sentence: str) -> None:
     write(tmp_path / "reader.py", f'"""Reading a log.\n\n{sentence}\n"""\n')
     write(tmp_path / "writer.py", '"""The fields of a batch; they belong to it."""\n')
     assert list(cut_classes(tmp_path)) == ["reader.py"]
+
+
+@pytest.mark.parametrize("name", ["log", "_log", "LOGGER", "logger: logging.Logger", "log: logging.Logger"])
+def test_a_logger_under_another_name_is_found(tmp_path: Path, name: str) -> None:
+    write(tmp_path / "writer.py", f"import logging\n{name} = logging.getLogger(__name__)\n")
+    write(tmp_path / "wrapped.py", "import logging\nrefused = Repeats(logging.getLogger(__name__))\n")
+    assert odd_loggers(tmp_path) == ({} if name.startswith("logger") else {"writer.py": name.split(":")[0]})

@@ -1,4 +1,4 @@
-"""Rules of the tree that no linter knows: files per folder, constructor arguments, classes cut by inheritance.
+"""Rules of the tree that no linter knows: files per folder, constructor arguments, cut classes, names of loggers.
 
 Each rule is a function from a source root to its violations, a mapping from the name of a place to what is wrong there,
 so that a test can show it a tree that breaks the rule.
@@ -13,6 +13,7 @@ from pathlib import Path
 
 FILES_PER_FOLDER_MAX = 20
 CONSTRUCTOR_ARGUMENTS_MAX = 8
+LOGGER = "logger"
 
 # A base class whose attributes are set by its subclass is one large class cut into files, not several parts.
 CUT_CLASS = re.compile(r"\bfields\s+(?:all\s+)?belong\s+to\b", re.IGNORECASE)
@@ -49,6 +50,24 @@ def cut_classes(root: Path) -> dict[str, str]:
         if match := CUT_CLASS.search(path.read_text()):
             found[path.relative_to(root).as_posix()] = " ".join(match[0].split())
     return found
+
+
+def odd_loggers(root: Path) -> dict[str, str]:
+    """Loggers of modules that are not called `logger`; a `log` is what a partition has."""
+    found = {}
+    for place, tree in _modules(root):
+        for statement in tree.body:
+            if not isinstance(statement, ast.Assign | ast.AnnAssign) or not _makes_logger(statement.value):
+                continue
+            names = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            for name in names:
+                if ast.unparse(name) != LOGGER:
+                    found[place] = ast.unparse(name)
+    return found
+
+
+def _makes_logger(value: ast.expr | None) -> bool:
+    return isinstance(value, ast.Call) and ast.unparse(value.func).split(".")[-1] == "getLogger"
 
 
 def _modules(root: Path) -> Iterator[tuple[str, ast.Module]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.bulk.problems import BulkError, Damaged, Missing, Unfit
+from penstock.bulk.errors import BulkError, Damaged, Missing, Unfit
 from penstock.cli.kafka.client import connect
 from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.output import Output, note

@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute, Mount
 from penstock import __version__
 from penstock.broker.broker import Broker
 from penstock.broker.records.topic_writer import TopicWriter
-from penstock.bulk.problems import BulkError, Missing
+from penstock.bulk.errors import BulkError, Missing
 from penstock.model.batch_builder import NewRecord
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.net.http.server import WebApplication, add_problems, documented, problem

@@ -14,7 +14,7 @@ from pathlib import Path
 from penstock.broker.broker import Broker
 from penstock.broker.records.topic_writer import Placed, TopicWriter
 from penstock.bulk.encoding import Shape, encoder
-from penstock.bulk.problems import BadRow, Missing, Unfit
+from penstock.bulk.errors import BadRow, Missing, Unfit
 from penstock.bulk.rows import PieceLimits, Row
 from penstock.bulk.sqlite_source import SqliteSource
 from penstock.node.test_endpoints.bodies import LoadBody, WrittenBody, written_body

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from penstock.client.cluster import Cluster
 from penstock.client.offsets import EARLIEST, LATEST, NOT_FOUND, list_offsets
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.problems import BadOption
+from penstock_spark.errors import BadOption
 
 Offsets = dict[TopicPartition, int]
 

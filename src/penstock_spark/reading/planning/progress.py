@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.problems import BadOption
+from penstock_spark.errors import BadOption
 
 VERSION = 1
 

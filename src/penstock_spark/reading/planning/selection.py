@@ -12,7 +12,7 @@ from typing import NamedTuple
 from penstock.client.cluster import Cluster, TopicInfo
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.problems import BadOption
+from penstock_spark.errors import BadOption
 
 OWN_TOPICS = "__penstock_"
 """How the names of topics begin that Penstock's writers keep for themselves."""

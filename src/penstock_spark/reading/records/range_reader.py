@@ -19,7 +19,7 @@ from penstock.client.offsets import EARLIEST, list_offsets
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.arrays import Longs
-from penstock_spark.problems import DataLost
+from penstock_spark.errors import DataLost
 from penstock_spark.reading.records.batches import Batches, DamagedBatch, RecordBatch
 from penstock_spark.reading.records.chunks import chunks
 from penstock_spark.reading.records.columns import ColumnBuilder

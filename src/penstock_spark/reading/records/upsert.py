@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.arrays import Flags, Longs
-from penstock_spark.problems import BadRow, DataLost
+from penstock_spark.errors import BadRow, DataLost
 from penstock_spark.reading.options import ReadOptions
 from penstock_spark.reading.tables.table import BadRows
 

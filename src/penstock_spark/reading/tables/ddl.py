@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from pyspark.sql import types
 
-from penstock_spark.problems import BadOption
+from penstock_spark.errors import BadOption
 
 _PLAIN: dict[str, Callable[[], types.DataType]] = {
     "BOOLEAN": types.BooleanType,

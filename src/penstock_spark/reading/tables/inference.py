@@ -18,7 +18,7 @@ from pyspark.sql import types
 
 from penstock.client.cluster import Cluster
 from penstock.client.offsets import bounds
-from penstock_spark.problems import BadOption
+from penstock_spark.errors import BadOption
 from penstock_spark.reading.planning.selection import Selection
 from penstock_spark.reading.records.range_reader import RangeReader
 from penstock_spark.reading.values.csv_values import parse_separator, split_lines

@@ -13,8 +13,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType
 
 from penstock_spark.avro import AvroType, avro_schema, parse_avro
+from penstock_spark.errors import BadOption
 from penstock_spark.given import Given
-from penstock_spark.problems import BadOption
 from penstock_spark.reading.tables.ddl import TYPES, parse_ddl
 from penstock_spark.reading.tables.table import BY_DEFAULT, ERROR, EXTRA, SPARK_TYPES, BadRows, Table
 from penstock_spark.reading.values.decoder import Decoder

@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_type
 
 from penstock_spark.arrays import Flags, Ints
-from penstock_spark.problems import BadRow
+from penstock_spark.errors import BadRow
 from penstock_spark.reading.records.fields import FIELDS
 from penstock_spark.reading.values.decoder import Decoder
 from penstock_spark.reading.values.spans import without

@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 
 from penstock_spark.arrays import Bytes, Flags, Ints
 from penstock_spark.compiled import compiled
-from penstock_spark.problems import BadOption
+from penstock_spark.errors import BadOption
 from penstock_spark.reading.values.decoder import Decoder
 from penstock_spark.reading.values.scalars import CSV, decode_scalar
 from penstock_spark.reading.values.spans import DOUBLED, NULL, TEXT, Decoded, Spans

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pyspark.sql.types import DataType, StructType
 
 from penstock_spark.avro import KINDS, NOTHING, UNION, AvroType, avro_schema, parse_avro
-from penstock_spark.problems import BadOption
+from penstock_spark.errors import BadOption
 
 
 class AvroField(NamedTuple):

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from penstock_spark.arrays import binary, sealed_binary
 from penstock_spark.avro import KINDS, VARINT
-from penstock_spark.problems import BadRow
+from penstock_spark.errors import BadRow
 from penstock_spark.writing.encoding.avro_fields import AvroField
 from penstock_spark.writing.encoding.kernels import sized_bytes, varints
 

@@ -16,7 +16,7 @@ from penstock.model.batch import HEADER_BYTES, LOG_OVERHEAD_BYTES, BatchHeader, 
 from penstock.model.compression import compress
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.arrays import Bytes, Longs
-from penstock_spark.problems import BadRow
+from penstock_spark.errors import BadRow
 from penstock_spark.writing.encoding.kernels import encode, partitions_of
 from penstock_spark.writing.encoding.outgoing import Outgoing
 

@@ -11,7 +11,7 @@ import json
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock_spark.problems import BadRow
+from penstock_spark.errors import BadRow
 
 _PLAIN_ESCAPES = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"))
 _CONTROL = "[\\x00-\\x1f]"

@@ -20,7 +20,7 @@ from penstock_spark.arrays import (
     sealed,
     sealed_binary,
 )
-from penstock_spark.problems import BadRow
+from penstock_spark.errors import BadRow
 
 
 class HeaderColumns(NamedTuple):

@@ -1,4 +1,4 @@
-"""Problems with a job. Every message says what is wrong, `hint` what to do about it."""
+"""Errors of a job. Every message says what is wrong, `hint` what to do about it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,19 @@
+"""Errors of the data source, with messages that say what to do."""
+
+from __future__ import annotations
+
+
+class BadOption(ValueError):
+    """An option, or a combination of them, that is wrong."""
+
+
+class DataLost(Exception):
+    """Requested records that no longer exist: they aged out or were deleted, or their topic was created again."""
+
+
+class BadRow(ValueError):
+    """A row or frame that cannot be written as records, or a record that does not fit the table it is read into."""
+
+
+class OutputChanged(Exception):
+    """A repeated task whose output differs from the one that was already written."""
