@@ -16,6 +16,7 @@ from penstock.broker.operations.groups import GroupOperations
 from penstock.broker.operations.offsets import OffsetOperations
 from penstock.broker.operations.operations import Operations
 from penstock.broker.operations.records import RecordOperations
+from penstock.broker.operations.topic_writer import TopicWriters
 from penstock.broker.operations.topics import TopicOperations
 from penstock.broker.produce.timeouts import ProduceTimeouts
 from penstock.broker.quotas.quotas import Quotas
@@ -68,13 +69,22 @@ class Broker:
         self.produce_timeouts = ProduceTimeouts(self.clock)
         self.appender = RecordAppender(self.topics, self.metrics)
         access, controller = self.access, self.controller
+        topics = TopicOperations(self.topics, controller.topics, access)
         self.operations = Operations(
-            topics=TopicOperations(self.topics, controller.topics, access),
+            topics=topics,
             config_changes=ConfigChanges(controller.configs, self.node_id, access),
             config_descriptions=ConfigDescriptions(controller.configs, self.topics, self.settings, access),
             groups=GroupOperations(self.groups, access),
             offsets=OffsetOperations(self.groups, access),
             records=RecordOperations(self.partitions, access),
+            topic_writers=TopicWriters(
+                topics=topics,
+                partitions=self.partitions,
+                backend=controller.backend,
+                appender=self.appender,
+                clock=self.clock,
+                settings=self.settings.topics,
+            ),
         )
 
     def endpoint(self, request: AnyRequest) -> Endpoint:

@@ -30,7 +30,7 @@ from penstock.cluster.controller.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
 from penstock.cluster.visibility import visibility_of
-from penstock.config.settings import Settings
+from penstock.config.settings import MEMORY, Settings
 from penstock.net.flow_control import FlowControl
 from penstock.net.interface import NetworkServer
 from penstock.net.listener import Listener, bind
@@ -42,7 +42,15 @@ from penstock.node.http import HttpServer
 from penstock.node.kafka_door import listener_options
 from penstock.node.pipe import PipePart
 from penstock.node.preload import Preloader
-from penstock.node.probes import connect_listener_probe, connect_probes, lag_samples, log_samples
+from penstock.node.probes import (
+    connect_listener_probe,
+    connect_request_probes,
+    connect_storage_probes,
+    connect_telemetry_probes,
+    connect_topic_probes,
+    connect_transaction_probes,
+    log_samples,
+)
 from penstock.node.push_door import PushHttp, connect_push_probes, take_push_port
 from penstock.node.rest.part import admin_api
 from penstock.node.storage import Storage, open_storage
@@ -127,7 +135,7 @@ class Node:
         self._stack.push_async_callback(storage.close)
         broker = self._build(storage)
         self._mind_the_loop(loop)
-        connect_probes(broker, self.metrics, self.health)
+        self._connect_probes(broker)
         self._join_hierarchy(http_socket)
         self.pipe = PipePart(broker, self.health, self.topology)
         outbox = Outbox(loop.call_soon)
@@ -243,6 +251,16 @@ class Node:
             access=self.access,
         )
 
+    def _connect_probes(self, broker: Broker) -> None:
+        """Gauges that are read at a scrape, and the checks behind /health/ready."""
+        metrics, partitions = self.metrics, broker.partitions
+        connect_topic_probes(broker.topics, partitions, metrics)
+        connect_request_probes(broker.fetch_sessions, broker.parked, broker.quotas, metrics)
+        connect_transaction_probes(broker.transactions, metrics)
+        connect_telemetry_probes(broker.telemetry, metrics)
+        in_memory = self.settings.storage.engine == MEMORY
+        connect_storage_probes(broker.engine, partitions, metrics, self.health, in_memory=in_memory)
+
     def _take_ports(self) -> tuple[NetworkServer, socket.socket | None, socket.socket | None]:
         """Bind the ports first of all: a start that fails for a port in use leaves nothing behind."""
         host, port = self.settings.kafka.host, self.settings.kafka.port
@@ -314,13 +332,20 @@ class Node:
             access=broker.access,
             metrics=self.metrics,
             health=self.health,
-            logs=lambda: log_samples(broker),
-            lags=lambda: lag_samples(broker),
+            logs=lambda: log_samples(broker.partitions),
+            lags=broker.groups.lags,
             clients=broker.telemetry.samples,
             parts=[
                 self.pipe.routes(),
                 *([] if push is None else [PushHttp(push.subscriptions, broker.access).routes]),
-                *wanted_endpoints(broker),
+                *wanted_endpoints(
+                    self.settings.http,
+                    topics=broker.topics,
+                    partitions=broker.partitions,
+                    groups=broker.groups,
+                    writers=broker.operations.topic_writers,
+                    access=broker.access,
+                ),
                 *admin_api(broker, None if push is None else push.subscriptions, lambda: self.kafka_port),
                 *self._parts,
             ],

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 
-from penstock.broker.broker import Broker
+from penstock.broker.fetch.sessions import FetchSessions
+from penstock.broker.quotas.quotas import Quotas
+from penstock.broker.telemetry.telemetry import ClientTelemetry
 from penstock.broker.transactions.coordinator import TransactionCoordinator
-from penstock.config.settings import MEMORY
+from penstock.cluster.partitions import PartitionTable
+from penstock.cluster.topics import TopicTable
 from penstock.net.listener import Listener
-from penstock.observability.exposition import LagSample, LogSample
+from penstock.observability.exposition import LogSample
 from penstock.observability.health import Health
 from penstock.observability.metrics import BrokerMetrics
+from penstock.storage.interface import LogEngine
 
 STORAGE_PROBLEMS_SHOWN = 10
 
 
-def log_samples(broker: Broker) -> Iterator[LogSample]:
+def log_samples(partitions: PartitionTable) -> Iterator[LogSample]:
     """One entry per open log."""
-    return (LogSample(*summary) for summary in broker.partitions.summaries())
-
-
-def lag_samples(broker: Broker) -> Iterator[LagSample]:
-    return broker.groups.lags()
+    return (LogSample(*summary) for summary in partitions.summaries())
 
 
 def connect_listener_probe(listener: Listener, metrics: BrokerMetrics) -> None:
@@ -33,7 +33,7 @@ def connect_listener_probe(listener: Listener, metrics: BrokerMetrics) -> None:
     )
 
 
-def _connect_transactions(transactions: TransactionCoordinator, metrics: BrokerMetrics) -> None:
+def connect_transaction_probes(transactions: TransactionCoordinator, metrics: BrokerMetrics) -> None:
     metrics.add_gauge("penstock_transactional_ids", "Transactional ids", lambda: transactions.id_count)
     metrics.add_gauge("penstock_open_transactions", "Transactions that are open", lambda: len(transactions.open()))
     metrics.add_gauge(
@@ -58,29 +58,26 @@ def _connect_transactions(transactions: TransactionCoordinator, metrics: BrokerM
     )
 
 
-def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> None:
-    """Gauges that are read at a scrape, and the checks behind /health/ready."""
-    partitions = broker.partitions
-    metrics.add_gauge("penstock_topics", "Topics", lambda: len(broker.topics))
-    metrics.add_gauge("penstock_partitions", "Partitions", lambda: broker.topics.partition_count)
+def connect_topic_probes(topics: TopicTable, partitions: PartitionTable, metrics: BrokerMetrics) -> None:
+    metrics.add_gauge("penstock_topics", "Topics", lambda: len(topics))
+    metrics.add_gauge("penstock_partitions", "Partitions", lambda: topics.partition_count)
     metrics.add_gauge(
         "penstock_offline_partitions", "Partitions whose log has failed", lambda: partitions.offline_count
     )
     metrics.add_gauge(
         "penstock_damaged_partitions", "Partitions with damaged bytes on disk", lambda: partitions.damaged_count
     )
-    metrics.add_gauge("penstock_fetch_sessions", "Fetch sessions", lambda: len(broker.fetch_sessions))
-    metrics.add_gauge("penstock_waiting_fetches", "Fetches that wait for data", lambda: len(broker.parked))
-    metrics.add_gauge(
-        "penstock_writes_accepted",
-        "1, or 0 while storage is too full",
-        lambda: broker.engine.accepts_writes(),
-    )
-    metrics.add_gauge(
-        "penstock_quota_entities", "Users, client ids and addresses with quotas", lambda: len(broker.quotas)
-    )
-    _connect_transactions(broker.transactions, metrics)
-    telemetry = broker.telemetry
+
+
+def connect_request_probes(
+    sessions: FetchSessions, parked: Collection[object], quotas: Quotas, metrics: BrokerMetrics
+) -> None:
+    metrics.add_gauge("penstock_fetch_sessions", "Fetch sessions", lambda: len(sessions))
+    metrics.add_gauge("penstock_waiting_fetches", "Fetches that wait for data", lambda: len(parked))
+    metrics.add_gauge("penstock_quota_entities", "Users, client ids and addresses with quotas", lambda: len(quotas))
+
+
+def connect_telemetry_probes(telemetry: ClientTelemetry, metrics: BrokerMetrics) -> None:
     metrics.add_gauge(
         "penstock_telemetry_clients",
         "Clients that have requested a telemetry subscription",
@@ -93,22 +90,27 @@ def connect_probes(broker: Broker, metrics: BrokerMetrics, health: Health) -> No
         lambda: telemetry.series.left_out_total,
     )
 
+
+def connect_storage_probes(
+    engine: LogEngine, partitions: PartitionTable, metrics: BrokerMetrics, health: Health, *, in_memory: bool
+) -> None:
+    """A gauge, and the checks behind /health/ready that are about logs."""
+    metrics.add_gauge("penstock_writes_accepted", "1, or 0 while storage is too full", engine.accepts_writes)
+    full = "storage.memory_bytes_max is reached" if in_memory else "too little free disk"
+
     def offline() -> str | None:
         count = partitions.offline_count
         return f"partitions offline after a failed write: {count}; restart to recover them" if count else None
 
-    in_memory = broker.settings.storage.engine == MEMORY
-    full = "storage.memory_bytes_max is reached" if in_memory else "too little free disk"
-
     def storage_full() -> str | None:
-        return None if broker.engine.accepts_writes() else f"{full}: produce is refused"
+        return None if engine.accepts_writes() else f"{full}: produce is refused"
 
     def damaged() -> str | None:
         count = partitions.damaged_count
         return f"damaged partitions: {count}; see penstock log verify" if count else None
 
     def storage_problems(kind: str) -> str | None:
-        return "; ".join(broker.engine.problems().get(kind, ())[:STORAGE_PROBLEMS_SHOWN]) or None
+        return "; ".join(engine.problems().get(kind, ())[:STORAGE_PROBLEMS_SHOWN]) or None
 
     health.add_check("partitions", offline)
     health.add_check("memory" if in_memory else "disk", storage_full)

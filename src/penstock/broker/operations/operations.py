@@ -9,6 +9,7 @@ from penstock.broker.operations.config_descriptions import ConfigDescriptions
 from penstock.broker.operations.groups import GroupOperations
 from penstock.broker.operations.offsets import OffsetOperations
 from penstock.broker.operations.records import RecordOperations
+from penstock.broker.operations.topic_writer import TopicWriters
 from penstock.broker.operations.topics import TopicOperations
 
 
@@ -20,3 +21,4 @@ class Operations:
     groups: GroupOperations
     offsets: OffsetOperations
     records: RecordOperations
+    topic_writers: TopicWriters

@@ -12,16 +12,15 @@ from penstock.cluster.controller.topics_frontend import Admit
 from penstock.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from penstock.broker.broker import Broker
+    from penstock.broker.quotas.quotas import Quotas
     from penstock.broker.request import AnyRequest
 
 
-def mutation_quota(broker: Broker, request: AnyRequest, *, strict_from: int, mutes: bool = True) -> Admit | None:
+def mutation_quota(quotas: Quotas, request: AnyRequest, *, strict_from: int, mutes: bool = True) -> Admit | None:
     """The check for one request; None if nothing limits its client.
 
     Without `mutes` the client is not throttled, as in Kafka when a topic is created by a Metadata request.
     """
-    quotas = broker.quotas
     bucket = quotas.mutation.of((request.session.user, request.client_id), quotas.now_ms())
     if bucket is None:
         return None

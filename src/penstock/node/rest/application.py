@@ -1,11 +1,14 @@
-"""The admin API as a FastAPI application, with its OpenAPI page at /api/v1/docs. Built in a thread."""
+"""The admin API as a FastAPI application, with its OpenAPI page at /api/v1/docs. Built in a thread.
+
+Here the routes are given the parts of the broker that they use; no route sees the broker as a whole.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from fastapi import Depends, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
 
 from penstock import __version__
@@ -16,7 +19,7 @@ from penstock.node.rest.bodies import ProblemBody
 from penstock.node.rest.cluster import ClusterRoutes
 from penstock.node.rest.configs import ConfigRoutes
 from penstock.node.rest.documented import ANY
-from penstock.node.rest.groups import GroupRoutes
+from penstock.node.rest.groups import GroupRoutes, KnownGroups
 from penstock.node.rest.messages import MessageRoutes
 from penstock.node.rest.offsets import OffsetRoutes
 from penstock.node.rest.parameters import no_unknown_parameters
@@ -47,18 +50,43 @@ def application(broker: Broker, subscriptions: Subscriptions | None, kafka_port:
         generate_unique_id_function=_operation_id,
     )
     add_admin_problems(app)
-    for routes in (
-        ClusterRoutes(broker, kafka_port),
-        TopicRoutes(broker, subscriptions),
-        ConfigRoutes(broker),
-        MessageRoutes(broker),
-        GroupRoutes(broker, subscriptions),
-        OffsetRoutes(broker, subscriptions),
-        TransactionRoutes(broker),
-    ):
-        app.include_router(routes.router)
+    for router in _routers(broker, subscriptions, kafka_port):
+        app.include_router(router)
     app.openapi()  # here, in the thread, and not on the event loop at the first request for it
     return app
+
+
+def _routers(broker: Broker, subscriptions: Subscriptions | None, kafka_port: Callable[[], int]) -> Iterator[APIRouter]:
+    """The routes, each with the parts of the broker that they use."""
+    operations, topics, partitions = broker.operations, broker.topics, broker.partitions
+    node_id = broker.node_id
+    yield ClusterRoutes(
+        settings=broker.settings,
+        cluster_id=broker.cluster_id,
+        topics=topics,
+        partitions=partitions,
+        accepts_writes=broker.engine.accepts_writes,
+        access=broker.access,
+        kafka_port=kafka_port,
+    ).router
+    yield TopicRoutes(
+        topics=operations.topics, table=topics, partitions=partitions, node_id=node_id, subscriptions=subscriptions
+    ).router
+    yield ConfigRoutes(operations.topics, operations.config_descriptions, operations.config_changes, node_id).router
+    yield MessageRoutes(operations.topics, partitions, operations.topic_writers, broker.record_worker).router
+    known = KnownGroups(broker.groups, operations.groups, broker.access, subscriptions)
+    yield GroupRoutes(known).router
+    yield OffsetRoutes(
+        known,
+        groups=broker.groups,
+        offsets=operations.offsets,
+        topics=operations.topics,
+        table=topics,
+        partitions=partitions,
+        worker=broker.record_worker,
+        clock=broker.clock,
+    ).router
+    yield TransactionRoutes(broker.transactions, operations.topics, broker.access, broker.clock).router
 
 
 def _operation_id(route: APIRoute) -> str:

@@ -13,14 +13,17 @@ from fastapi import APIRouter, Request
 from pydantic import Field
 
 from penstock import __version__
-from penstock.broker.broker import Broker
 from penstock.broker.features import FEATURES
+from penstock.cluster.partitions import PartitionTable
+from penstock.cluster.topics import TopicTable
+from penstock.config.settings import Settings
 from penstock.model.errors import ErrorCode
 from penstock.net.endpoint import is_every_address
 from penstock.node.rest.bodies import Answer
 from penstock.node.rest.documented import NOT_FOUND
 from penstock.node.rest.parameters import Asking, BrokerId
 from penstock.node.rest.problems import not_found
+from penstock.security.access import Access
 from penstock.security.resources import Operation
 
 
@@ -58,14 +61,30 @@ class BrokersBody(Answer):
     brokers: list[BrokerBody]
 
 
-def check_broker(broker: Broker, broker_id: int) -> None:
-    if broker_id != broker.node_id:
+def check_broker(broker_id: int, node_id: int) -> None:
+    """A problem unless the id is that of this node."""
+    if broker_id != node_id:
         raise not_found(ErrorCode.BROKER_ID_NOT_REGISTERED, f"there is no broker {broker_id}")
 
 
 class ClusterRoutes:
-    def __init__(self, broker: Broker, kafka_port: Callable[[], int]) -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        cluster_id: str,
+        topics: TopicTable,
+        partitions: PartitionTable,
+        accepts_writes: Callable[[], bool],
+        access: Access,
+        kafka_port: Callable[[], int],
+    ) -> None:
+        self._settings = settings
+        self._cluster_id = cluster_id
+        self._topics = topics
+        self._partitions = partitions
+        self._accepts_writes = accepts_writes
+        self._access = access
         self._kafka_port = kafka_port
         self.router = router = APIRouter(tags=["cluster"])
         router.get("/cluster")(self.describe_cluster)
@@ -74,17 +93,16 @@ class ClusterRoutes:
 
     async def describe_cluster(self, session: Asking) -> ClusterBody:
         """The cluster as a whole."""
-        broker = self._broker
-        broker.access.check_cluster(session, Operation.DESCRIBE)
+        self._access.check_cluster(session, Operation.DESCRIBE)
         return ClusterBody(
-            cluster_id=broker.cluster_id,
-            controller=broker.node_id,
+            cluster_id=self._cluster_id,
+            controller=self._settings.node.id,
             version=__version__,
             brokers=1,
-            topics=len(broker.topics),
-            partitions=broker.topics.partition_count,
-            offline_partitions=broker.partitions.offline_count,
-            accepts_writes=broker.engine.accepts_writes(),
+            topics=len(self._topics),
+            partitions=self._topics.partition_count,
+            offline_partitions=self._partitions.offline_count,
+            accepts_writes=self._accepts_writes(),
             features=[
                 FeatureBody(
                     name=each.name, level=each.finalized_level, min_level=each.min_level, max_level=each.max_level
@@ -99,23 +117,23 @@ class ClusterRoutes:
 
     async def describe_broker(self, broker: BrokerId, request: Request) -> BrokerBody:
         """One broker."""
-        check_broker(self._broker, broker)
+        check_broker(broker, self._settings.node.id)
         return self._body(request)
 
     def _body(self, request: Request) -> BrokerBody:
         host, port = self._address(request)
         return BrokerBody(
-            id=self._broker.node_id,
+            id=self._settings.node.id,
             host=host,
             port=port,
-            rack=self._broker.settings.node.rack,
+            rack=self._settings.node.rack,
             controller=True,
             version=__version__,
         )
 
     def _address(self, request: Request) -> tuple[str, int]:
         """The address for Kafka clients: the advertised one, else the one that this request came in on."""
-        kafka = self._broker.settings.kafka
+        kafka = self._settings.kafka
         if kafka.advertised_address is not None:
             host, port = kafka.advertised_address
             return host, port

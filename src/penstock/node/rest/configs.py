@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from penstock.broker.broker import Broker
+from penstock.broker.operations.config_changes import ConfigChanges
+from penstock.broker.operations.config_descriptions import ConfigDescriptions
+from penstock.broker.operations.topics import TopicOperations
 from penstock.cluster.controller.config_changes import ResourceType
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.node.rest.cluster import check_broker
@@ -23,8 +25,13 @@ _READ_ONLY = "a read_only config is set in the settings of the node, which are r
 
 
 class ConfigRoutes:
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(
+        self, topics: TopicOperations, descriptions: ConfigDescriptions, changes: ConfigChanges, node_id: int
+    ) -> None:
+        self._topics = topics
+        self._descriptions = descriptions
+        self._changes = changes
+        self._node_id = node_id
         self.router = router = APIRouter(tags=["configs"])
         router.get("/topics/{topic}/configs", responses=NOT_FOUND)(self.topic_configs)
         router.patch("/topics/{topic}/configs", responses=NOT_FOUND | FORBIDDEN)(self.change_topic_configs)
@@ -35,22 +42,22 @@ class ConfigRoutes:
 
     async def topic_configs(self, session: Asking, topic: TopicName) -> ConfigsBody:
         """Every config of a topic, with its value and the source of the value."""
-        existing_topic(self._broker, session, topic)
+        existing_topic(self._topics, session, topic)
         return self._described(session, ResourceType.TOPIC, topic)
 
     async def change_topic_configs(self, session: Asking, topic: TopicName, body: ConfigChangesBody) -> ConfigsBody:
         """Change configs of a topic. The change is durable and in effect when this is answered."""
-        existing_topic(self._broker, session, topic)
+        existing_topic(self._topics, session, topic)
         return await self._changed(session, ResourceType.TOPIC, topic, body)
 
     async def broker_configs(self, session: Asking, broker: BrokerId) -> ConfigsBody:
         """Every config of a broker; read-only ones come from its settings."""
-        check_broker(self._broker, broker)
+        check_broker(broker, self._node_id)
         return self._described(session, ResourceType.BROKER, str(broker))
 
     async def change_broker_configs(self, session: Asking, broker: BrokerId, body: ConfigChangesBody) -> ConfigsBody:
         """Change the defaults of topic configs of one broker. Its other configs are read-only settings."""
-        check_broker(self._broker, broker)
+        check_broker(broker, self._node_id)
         return await self._changed(session, ResourceType.BROKER, str(broker), body)
 
     async def cluster_configs(self, session: Asking) -> ConfigsBody:
@@ -62,11 +69,11 @@ class ConfigRoutes:
         return await self._changed(session, ResourceType.BROKER, "", body)
 
     def _described(self, session: Session, kind: ResourceType, name: str) -> ConfigsBody:
-        return ConfigsBody.of(self._broker.operations.config_descriptions.of_resource(session, kind, name))
+        return ConfigsBody.of(self._descriptions.of_resource(session, kind, name))
 
     async def _changed(self, session: Session, kind: ResourceType, name: str, body: ConfigChangesBody) -> ConfigsBody:
         try:
-            await self._broker.operations.config_changes.alter_incrementally(
+            await self._changes.alter_incrementally(
                 session, (kind, name), body.changes(), validate_only=body.validate_only
             )
         except KafkaError as error:

@@ -12,11 +12,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from penstock.broker.broker import Broker
 from penstock.broker.delivery.subscriptions import Subscriptions
+from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.groups.group import CoordinatedGroup
 from penstock.broker.groups.group_state import GroupState
 from penstock.broker.groups.held import PUSH
+from penstock.broker.operations.groups import GroupOperations
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.node.rest.documented import CONFLICT, NOT_FOUND
 from penstock.node.rest.group_bodies import GroupBody, GroupDetailsBody, GroupsBody, MemberBody, SubscriptionBody
@@ -24,6 +25,7 @@ from penstock.node.rest.paging import first_names, name_after, to_cursor
 from penstock.node.rest.parameters import LIMIT, Asking, Cursor, GroupName, Limit
 from penstock.node.rest.problems import not_found
 from penstock.runtime.turns import Turns
+from penstock.security.access import Access
 from penstock.security.resources import Operation
 from penstock.security.session import Session
 from penstock.storage.metadata.subscriptions import SubscriptionRow
@@ -34,10 +36,16 @@ States = Annotated[list[GroupState] | None, Query(description="Only in one of th
 class KnownGroups:
     """Groups of the coordinator, and subscriptions of the push door, if there is one, by one name."""
 
-    def __init__(self, broker: Broker, subscriptions: Subscriptions | None) -> None:
-        self._groups = broker.groups
-        self._operations = broker.operations.groups
-        self._access = broker.access
+    def __init__(
+        self,
+        groups: GroupCoordinator,
+        operations: GroupOperations,
+        access: Access,
+        subscriptions: Subscriptions | None,
+    ) -> None:
+        self._groups = groups
+        self._operations = operations
+        self._access = access
         self.subscriptions = subscriptions
 
     def names(self, session: Session, states: list[GroupState] | None) -> Iterator[str]:
@@ -66,15 +74,29 @@ class KnownGroups:
         except KafkaError:
             return None
 
+    def lag(self, name: str) -> int:
+        """Messages that the group has not committed yet, over all partitions."""
+        return sum(sample.lag or 0 for sample in self._groups.lags_of(name))
+
+    async def delete(self, session: Session, name: str) -> None:
+        """Delete a group without members and the subscription of its name, if there is one."""
+        found, row = self.get(session, name)
+        if row is None or self.subscriptions is None:
+            await self._operations.delete(session, name)
+            return
+        if found is not None:
+            found.check_delete()
+        self._access.check_group(session, Operation.DELETE, name)
+        await self.subscriptions.delete(name)
+
     @staticmethod
     def state(group: CoordinatedGroup | None) -> GroupState:
         return GroupState.EMPTY if group is None else group.state
 
 
 class GroupRoutes:
-    def __init__(self, broker: Broker, subscriptions: Subscriptions | None) -> None:
-        self._broker = broker
-        self._known = KnownGroups(broker, subscriptions)
+    def __init__(self, known: KnownGroups) -> None:
+        self._known = known
         self.router = router = APIRouter(prefix="/groups", tags=["groups"])
         router.get("")(self.list_groups)
         router.get("/{group}", responses=NOT_FOUND)(self.describe_group)
@@ -122,14 +144,7 @@ class GroupRoutes:
 
     async def delete_group(self, session: Asking, group: GroupName) -> None:
         """Delete a group without members, its offsets, and its push subscription if it has one."""
-        found, row = self._known.get(session, group)
-        if row is not None and self._known.subscriptions is not None:
-            if found is not None:
-                found.check_delete()
-            self._broker.access.check_group(session, Operation.DELETE, group)
-            await self._known.subscriptions.delete(group)
-        else:
-            await self._broker.operations.groups.delete(session, group)
+        await self._known.delete(session, group)
 
     def _body(self, name: str, group: CoordinatedGroup | None, row: SubscriptionRow | None) -> GroupBody:
         protocol_type = (group.protocol_type if group is not None else None) or "consumer"
@@ -138,7 +153,7 @@ class GroupRoutes:
             kind=PUSH if row is not None else protocol_type,
             state=self._known.state(group).value,
             members=0 if group is None else group.member_count,
-            lag=sum(sample.lag or 0 for sample in self._broker.groups.lags_of(name)),
+            lag=self._known.lag(name),
         )
 
     def _subscription(self, row: SubscriptionRow) -> SubscriptionBody:

@@ -11,9 +11,11 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 
-from penstock.broker.broker import Broker
-from penstock.broker.records.topic_writer import TopicWriter
+from penstock.broker.operations.topic_writer import TopicWriters
+from penstock.broker.operations.topics import TopicOperations
+from penstock.broker.records.worker import RecordWorker
 from penstock.cluster.partition import Partition
+from penstock.cluster.partitions import PartitionTable
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.murmur2 import partition_of
 from penstock.node.rest.documented import FORBIDDEN, NOT_FOUND, Responses, created
@@ -53,8 +55,13 @@ _LINKS = {
 
 
 class MessageRoutes:
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(
+        self, topics: TopicOperations, partitions: PartitionTable, writers: TopicWriters, worker: RecordWorker
+    ) -> None:
+        self._topics = topics
+        self._partitions = partitions
+        self._writers = writers
+        self._worker = worker
         self._turn = count()
         self.router = router = APIRouter(prefix="/topics/{topic}", tags=["messages"])
         router.get(
@@ -79,12 +86,12 @@ class MessageRoutes:
         isolation: Isolation = "read_committed",
     ) -> Response:
         """Read messages without a group; nothing is committed."""
-        found = existing_topic(self._broker, session, topic, Operation.READ)
+        found = existing_topic(self._topics, session, topic, Operation.READ)
         check_partition(found, partition)
         if sum(each is not None for each in (offset, time, last)) > 1:
             raise invalid("offset, time and last exclude each other; give one of them")
         moment = None if time is None else milliseconds(time)
-        place = self._broker.partitions.get(topic, partition)
+        place = self._partitions.get(topic, partition)
         if place.failed:
             raise KafkaError(place.failure)
         committed_only = isolation == "read_committed"
@@ -107,20 +114,20 @@ class MessageRoutes:
                 last_stable=place.last_stable,
             ).model_dump_json().encode()  # fmt: skip
 
-        return Response(await self._broker.record_worker.look_up(read), media_type="application/json")
+        return Response(await self._worker.look_up(read), media_type="application/json")
 
     async def produce_message(
         self, session: Asking, topic: TopicName, body: NewMessageBody, response: Response
     ) -> StoredBody:
         """Store one message. It is on disk and visible to readers when this is answered."""
-        found = existing_topic(self._broker, session, topic, Operation.WRITE)
+        found = existing_topic(self._topics, session, topic, Operation.WRITE)
         record = body.record()
         partition = body.partition
         if partition is None:
             turn = next(self._turn) % found.partition_count
             partition = turn if record.key is None else partition_of(record.key, found.partition_count)
         check_partition(found, partition)
-        writer = TopicWriter(self._broker, session, topic)
+        writer = self._writers.open(session, topic)
         writer.check([(partition, record)])
         await writer.write([(partition, record)])
         offset, _ = writer.offsets[partition]

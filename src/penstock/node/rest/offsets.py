@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from penstock.broker.broker import Broker
 from penstock.broker.delivery.core.position import is_position_text
-from penstock.broker.delivery.subscriptions import Subscriptions
 from penstock.broker.groups.claim import NO_MEMBER
+from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.groups.offsets.group_offsets import Table
 from penstock.broker.groups.offsets.records import CommittedOffset, OffsetChange
+from penstock.broker.operations.offsets import OffsetOperations
+from penstock.broker.operations.topics import TopicOperations
 from penstock.broker.records.offset_lookup import offset_or_end
+from penstock.broker.records.worker import RecordWorker
 from penstock.cluster.partition import OffsetSpec, Partition
+from penstock.cluster.partitions import PartitionTable
+from penstock.cluster.topics import TopicTable
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH
 from penstock.node.rest.documented import CONFLICT, NOT_FOUND
@@ -25,6 +29,7 @@ from penstock.node.rest.paging import place_after, to_cursor
 from penstock.node.rest.parameters import LIMIT, Asking, Cursor, GroupName, Limit, milliseconds
 from penstock.node.rest.problems import invalid, not_found
 from penstock.node.rest.topics import check_partition, existing_topic
+from penstock.runtime.clock import Clock
 from penstock.runtime.turns import Turns
 from penstock.security.resources import Operation
 from penstock.security.session import Session
@@ -33,9 +38,26 @@ Place = tuple[str, int]
 
 
 class OffsetRoutes:
-    def __init__(self, broker: Broker, subscriptions: Subscriptions | None) -> None:
-        self._broker = broker
-        self._known = KnownGroups(broker, subscriptions)
+    def __init__(
+        self,
+        known: KnownGroups,
+        *,
+        groups: GroupCoordinator,
+        offsets: OffsetOperations,
+        topics: TopicOperations,
+        table: TopicTable,
+        partitions: PartitionTable,
+        worker: RecordWorker,
+        clock: Clock,
+    ) -> None:
+        self._known = known
+        self._groups = groups
+        self._offsets = offsets
+        self._topics = topics
+        self._table = table
+        self._partitions = partitions
+        self._worker = worker
+        self._clock = clock
         self.router = router = APIRouter(prefix="/groups/{group}/offsets", tags=["offsets"])
         router.get("", responses=NOT_FOUND)(self.list_offsets)
         router.post("/reset", responses=NOT_FOUND | CONFLICT)(self.reset_offsets)
@@ -58,13 +80,12 @@ class OffsetRoutes:
 
     def _committed(self, session: Session, group: str) -> Table:
         """Committed offsets of the group, in topics that the session may describe."""
-        operations = self._broker.operations.offsets
-        committed = operations.committed(session, group)
-        return {name: offsets for name, offsets in committed.items() if operations.describable(session, name)}
+        committed = self._offsets.committed(session, group)
+        return {name: offsets for name, offsets in committed.items() if self._offsets.describable(session, name)}
 
     def _body(self, group: str, topic: str, index: int, found: CommittedOffset) -> CommittedBody:
         try:
-            partition: Partition | None = self._broker.partitions.get(topic, index)
+            partition: Partition | None = self._partitions.get(topic, index)
         except KafkaError:
             partition = None
         start = None if partition is None else partition.log_start
@@ -78,7 +99,7 @@ class OffsetRoutes:
             log_start=start,
             high_watermark=end,
             lag=None if start is None or end is None else max(0, end - max(found.offset, start)),
-            pending=self._broker.groups.is_pending(group, topic, index),
+            pending=self._groups.is_pending(group, topic, index),
         )
 
     async def reset_offsets(self, session: Asking, group: GroupName, body: ResetBody) -> ResetAnswer:
@@ -110,7 +131,7 @@ class OffsetRoutes:
     def _named(self, session: Session, body: ResetBody) -> set[Place]:
         named: set[Place] = set()
         for wanted in body.topics or ():
-            topic = existing_topic(self._broker, session, wanted.topic)
+            topic = existing_topic(self._topics, session, wanted.topic)
             indexes = range(topic.partition_count) if wanted.partitions is None else wanted.partitions
             for index in indexes:
                 check_partition(topic, index)
@@ -120,18 +141,18 @@ class OffsetRoutes:
         return named
 
     def _exists(self, topic: str, index: int) -> bool:
-        found = self._broker.topics.get(topic)
+        found = self._table.get(topic)
         return found is not None and index < found.partition_count
 
     def _check_unused(self, group: str) -> None:
         """The checks of the commit, so that a dry run reports them, too."""
         try:
-            self._broker.groups.check_commit(group, NO_MEMBER)
+            self._groups.check_commit(group, NO_MEMBER)
         except KafkaError as error:
             raise _in_use(group, error) from error
 
     async def _move(self, topic: str, index: int, before: int | None, body: ResetBody) -> MovedBody:
-        partition = self._broker.partitions.get(topic, index)
+        partition = self._partitions.get(topic, index)
         if partition.failed:
             raise KafkaError(partition.failure)
         wanted = await self._target(partition, body)
@@ -151,17 +172,17 @@ class OffsetRoutes:
             return body.offset
         else:
             wanted = OffsetSpec.LATEST if body.time is None else milliseconds(body.time)
-        return await offset_or_end(partition, wanted, self._broker.record_worker, committed_only=False)
+        return await offset_or_end(partition, wanted, self._worker, committed_only=False)
 
     async def _commit(self, session: Session, group: str, moves: list[MovedBody]) -> None:
-        now_ms, changes = self._broker.clock.now_ms(), []
+        now_ms, changes = self._clock.now_ms(), []
         for move in moves:
-            topic = existing_topic(self._broker, session, move.topic, Operation.READ)
+            topic = existing_topic(self._topics, session, move.topic, Operation.READ)
             offset = CommittedOffset(move.after, NO_EPOCH, "", now_ms, topic_id=topic.topic_id)
             changes.append(OffsetChange(move.topic, move.partition, offset))
-        await self._broker.groups.prepare()
+        await self._groups.prepare()
         try:
-            await self._broker.operations.offsets.commit(session, group, NO_MEMBER, changes)
+            await self._offsets.commit(session, group, NO_MEMBER, changes)
         except KafkaError as error:
             raise _in_use(group, error) from error
 

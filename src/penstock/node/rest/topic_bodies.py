@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from penstock.broker.broker import Broker
+from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import Topic
 from penstock.model.errors import KafkaError
 from penstock.node.rest.bodies import CONFIGS_MAX, Answer, ConfigName, ConfigValue, NextCursor, Question
@@ -114,11 +114,10 @@ class PartitionBody(Answer):
     segments: int | None = Field(examples=[1])
 
     @classmethod
-    def of(cls, broker: Broker, topic: Topic, index: int) -> PartitionBody:
+    def of(cls, node: int, partitions: PartitionTable, topic: Topic, index: int) -> PartitionBody:
         """The partition as it is now; its log is opened if need be."""
-        node, epoch = broker.node_id, topic.leader_epochs[index]
         try:
-            found = broker.partitions.get(topic.name, index)
+            found = partitions.get(topic.name, index)
         except KafkaError:
             found = None
         online = found is not None and found.state is not LogState.OFFLINE
@@ -126,7 +125,7 @@ class PartitionBody(Answer):
             partition=index,
             state="offline" if found is None else found.state.value,
             leader=node if online else None,
-            leader_epoch=epoch,
+            leader_epoch=topic.leader_epochs[index],
             replicas=[node],
             isr=[node] if online else [],
             log_start=None if found is None else found.log_start,

@@ -17,10 +17,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from penstock.broker.broker import Broker
 from penstock.broker.delivery.subscriptions import Subscriptions
+from penstock.broker.operations.topics import TopicOperations
 from penstock.cluster.controller.new_topic import DEFAULT, NewTopic
-from penstock.cluster.topics import Topic
+from penstock.cluster.partitions import PartitionTable
+from penstock.cluster.topics import Topic, TopicTable
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import check_topic_name
 from penstock.node.rest.bodies import config_text
@@ -54,9 +55,11 @@ _CREATED: Responses = {
 }
 
 
-def existing_topic(broker: Broker, session: Session, name: str, operation: Operation = Operation.DESCRIBE) -> Topic:
+def existing_topic(
+    topics: TopicOperations, session: Session, name: str, operation: Operation = Operation.DESCRIBE
+) -> Topic:
     """The topic, if the session may perform the operation on it."""
-    topic = broker.operations.topics.find(session, name, operation)
+    topic = topics.find(session, name, operation)
     if topic is None:
         raise not_found(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name[:249]}")
     return topic
@@ -70,8 +73,19 @@ def check_partition(topic: Topic, index: int) -> None:
 
 
 class TopicRoutes:
-    def __init__(self, broker: Broker, subscriptions: Subscriptions | None) -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        *,
+        topics: TopicOperations,
+        table: TopicTable,
+        partitions: PartitionTable,
+        node_id: int,
+        subscriptions: Subscriptions | None,
+    ) -> None:
+        self._topics = topics
+        self._table = table
+        self._partitions = partitions
+        self._node_id = node_id
         self._subscriptions = subscriptions
         self.router = router = APIRouter(prefix="/topics", tags=["topics"])
         router.get("")(self.list_topics)
@@ -94,13 +108,13 @@ class TopicRoutes:
     ) -> TopicsBody:
         """Topics by name."""
         after = name_after(cursor)
-        names = self._broker.topics.names_from("" if after is None else after + "\0")
+        names = self._table.names_from("" if after is None else after + "\0")
         found: list[Topic] = []
         turns = Turns()
         while len(found) <= limit and (some := list(islice(names, _AT_ONCE))):
-            topics = [topic for name in some if contains in name and (topic := self._broker.topics.get(name))]
+            topics = [topic for name in some if contains in name and (topic := self._table.get(name))]
             wanted = (topic for topic in topics if internal or not topic.internal)
-            found += self._broker.operations.topics.visible(session, wanted)
+            found += self._topics.visible(session, wanted)
             await turns.pause()
         more = len(found) > limit
         found = found[:limit]
@@ -116,7 +130,7 @@ class TopicRoutes:
             replication_factor=DEFAULT if body.replication_factor is None else body.replication_factor,
             configs=[(name, config_text(value)) for name, value in body.configs.items()],
         )
-        (result,) = await self._broker.operations.topics.create(session, [new], validate_only=body.validate_only)
+        (result,) = await self._topics.create(session, [new], validate_only=body.validate_only)
         if isinstance(result, KafkaError):
             raise result
         if body.validate_only:
@@ -127,15 +141,15 @@ class TopicRoutes:
 
     async def describe_topic(self, session: Asking, topic: TopicName) -> TopicDetailsBody:
         """A topic, its configs and its problems."""
-        found = existing_topic(self._broker, session, topic)
+        found = existing_topic(self._topics, session, topic)
         rows = () if self._subscriptions is None else self._subscriptions.all()
         names = sorted(row.name for row in rows if row.topic == found.name)
-        return TopicDetailsBody.described(found, self._broker.partitions.offline_in(found), names)
+        return TopicDetailsBody.described(found, self._partitions.offline_in(found), names)
 
     async def delete_topic(self, session: Asking, topic: TopicName) -> None:
         """Delete a topic and its messages. Requests that wait for it are answered at once."""
-        found = existing_topic(self._broker, session, topic)
-        (refusal,) = await self._broker.operations.topics.delete(session, [found])
+        found = existing_topic(self._topics, session, topic)
+        (refusal,) = await self._topics.delete(session, [found])
         if refusal is not None:
             raise refusal
 
@@ -143,12 +157,12 @@ class TopicRoutes:
         self, session: Asking, topic: TopicName, limit: Limit = LIMIT, cursor: Cursor = None
     ) -> PartitionsBody:
         """Start, end and size on disk of each partition."""
-        found = existing_topic(self._broker, session, topic)
+        found = existing_topic(self._topics, session, topic)
         first = index_after(cursor) + 1
         indexes = range(first, min(first + limit, found.partition_count))
         bodies, turns = [], Turns()
         for index in indexes:
-            bodies.append(PartitionBody.of(self._broker, found, index))
+            bodies.append(PartitionBody.of(self._node_id, self._partitions, found, index))
             await turns.pause()
         more = bool(indexes) and indexes[-1] + 1 < found.partition_count
         return PartitionsBody(topic=found.name, partitions=bodies, next_cursor=to_cursor(indexes[-1]) if more else None)
@@ -156,14 +170,12 @@ class TopicRoutes:
     async def add_partitions(self, session: Asking, topic: TopicName, body: MorePartitionsBody) -> TopicBody:
         """Add partitions. Messages stay where they are, so a key may go to another partition from now on."""
         check_topic_name(topic)
-        existing_topic(self._broker, session, topic)
-        grown = await self._broker.operations.topics.create_partitions(
-            session, topic, body.count, validate_only=body.validate_only
-        )
+        existing_topic(self._topics, session, topic)
+        grown = await self._topics.create_partitions(session, topic, body.count, validate_only=body.validate_only)
         return TopicBody.of(grown)
 
     async def describe_partition(self, session: Asking, topic: TopicName, partition: PartitionIndex) -> PartitionBody:
         """Start, end and size on disk of one partition."""
-        found = existing_topic(self._broker, session, topic)
+        found = existing_topic(self._topics, session, topic)
         check_partition(found, partition)
-        return PartitionBody.of(self._broker, found, partition)
+        return PartitionBody.of(self._node_id, self._partitions, found, partition)

@@ -15,7 +15,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import ConfigDict, Field
 
-from penstock.broker.broker import Broker
+from penstock.broker.operations.topics import TopicOperations
+from penstock.broker.transactions.coordinator import TransactionCoordinator
 from penstock.broker.transactions.states import AT_REST, TransactionState
 from penstock.broker.transactions.transaction import Transaction
 from penstock.model.errors import ErrorCode, KafkaError
@@ -26,7 +27,9 @@ from penstock.node.rest.paging import first_names, name_after, to_cursor
 from penstock.node.rest.parameters import INDEX_MAX, LIMIT, OFFSET_MAX, Asking, Cursor, Limit, TransactionalId
 from penstock.node.rest.problems import not_found
 from penstock.node.rest.topics import check_partition, existing_topic
+from penstock.runtime.clock import Clock
 from penstock.runtime.turns import Turns
+from penstock.security.access import Access
 from penstock.security.resources import Operation
 from penstock.security.session import Session
 
@@ -91,10 +94,13 @@ class AbortHangingBody(Question):
 
 
 class TransactionRoutes:
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._transactions = broker.transactions
-        self._access = broker.access
+    def __init__(
+        self, transactions: TransactionCoordinator, topics: TopicOperations, access: Access, clock: Clock
+    ) -> None:
+        self._transactions = transactions
+        self._topics = topics
+        self._access = access
+        self._clock = clock
         self.router = router = APIRouter(tags=["transactions"])
         router.get("/transactions")(self.list_transactions)
         router.get("/transactions/{transactional_id}", responses=NOT_FOUND)(self.describe_transaction)
@@ -181,7 +187,7 @@ class TransactionRoutes:
     async def abort_hanging(self, session: Asking, body: AbortHangingBody) -> None:
         """Abort a transaction that no coordinator knows. Others are refused, so that no transaction ends in part."""
         self._access.check_cluster(session, Operation.ALTER)
-        topic = existing_topic(self._broker, session, body.topic)
+        topic = existing_topic(self._topics, session, body.topic)
         check_partition(topic, body.partition)
         place = TopicPartition(body.topic, body.partition)
         try:
@@ -205,7 +211,7 @@ class TransactionRoutes:
             raise not_found(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND, text) from error
 
     def _open_for_ms(self, value: Transaction) -> int | None:
-        return None if value.state in AT_REST else max(0, self._broker.clock.now_ms() - value.start_ms)
+        return None if value.state in AT_REST else max(0, self._clock.now_ms() - value.start_ms)
 
     def _body(self, value: Transaction) -> TransactionBody:
         partitions: dict[str, list[int]] = {}

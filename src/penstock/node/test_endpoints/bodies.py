@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from penstock.broker.records.topic_writer import TopicWriter
+from penstock.broker.operations.topic_writer import TopicWriter
 
 MESSAGES_MAX = 10_000
 TOPIC = Field(min_length=1, max_length=249, examples=["price-topic"])

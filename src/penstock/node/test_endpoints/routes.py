@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from http import HTTPStatus
+from pathlib import Path
 
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount
 
 from penstock import __version__
-from penstock.broker.broker import Broker
-from penstock.broker.records.topic_writer import TopicWriter
+from penstock.broker.operations.topic_writer import TopicWriters
 from penstock.bulk.errors import BulkError, Missing
 from penstock.model.batch_builder import NewRecord
 from penstock.model.errors import ErrorCode, KafkaError
@@ -26,7 +26,8 @@ from penstock.net.http.server import WebApplication, add_problems, documented, p
 from penstock.node.rest.parameters import Asking
 from penstock.node.test_endpoints.bodies import InjectBody, LoadBody, StatsBody, WrittenBody, written_body
 from penstock.node.test_endpoints.sqlite_load import load
-from penstock.node.test_endpoints.stats import stats
+from penstock.node.test_endpoints.stats import BrokerStats
+from penstock.security.access import Access
 from penstock.security.resources import Operation
 
 PREFIX = "/test"
@@ -37,11 +38,12 @@ _NOT_FOUND = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,)
 _UNAVAILABLE = (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.THROTTLING_QUOTA_EXCEEDED)
 
 
-def endpoints(broker: Broker) -> Iterable[BaseRoute]:
-    return [Mount(PREFIX, application(broker))]
+def endpoints(writers: TopicWriters, data_dir: Path | None, stats: BrokerStats, access: Access) -> Iterable[BaseRoute]:
+    return [Mount(PREFIX, application(writers, data_dir, stats, access))]
 
 
-def application(broker: Broker) -> FastAPI:
+def application(writers: TopicWriters, data_dir: Path | None, stats: BrokerStats, access: Access) -> FastAPI:
+    """The application; `data_dir` holds the files that may be loaded."""
     app = WebApplication(title="Penstock test endpoints", version=__version__)
     app.add_exception_handler(BulkError, _refused)
     app.add_exception_handler(KafkaError, _refused)
@@ -49,7 +51,7 @@ def application(broker: Broker) -> FastAPI:
 
     @app.post("/load-from-sqlite", responses=PROBLEMS)
     async def load_from_sqlite(session: Asking, body: LoadBody) -> WrittenBody:
-        return await load(broker, session, body)
+        return await load(writers, data_dir, session, body)
 
     @app.post("/inject-messages", responses=PROBLEMS)
     async def inject_messages(session: Asking, body: InjectBody) -> WrittenBody:
@@ -65,15 +67,15 @@ def application(broker: Broker) -> FastAPI:
             )
             for message in body.messages
         ]
-        writer = TopicWriter(broker, session, body.topic)
+        writer = writers.open(session, body.topic)
         writer.check(records)
         await writer.write(records)
         return written_body(body.topic, writer)
 
     @app.get("/stats")
     async def broker_stats(session: Asking) -> StatsBody:
-        broker.access.check_cluster(session, Operation.DESCRIBE)
-        return await stats(broker)
+        access.check_cluster(session, Operation.DESCRIBE)
+        return await stats.collect()
 
     return app
 

@@ -11,8 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from penstock.broker.broker import Broker
-from penstock.broker.records.topic_writer import Placed, TopicWriter
+from penstock.broker.operations.topic_writer import Placed, TopicWriters
 from penstock.bulk.encoding import Shape, encoder
 from penstock.bulk.errors import BadRow, Missing, Unfit
 from penstock.bulk.rows import PieceLimits, Row
@@ -23,15 +22,15 @@ from penstock.security.session import Session
 PIECE = PieceLimits(rows=1_000, size_bytes=1 << 20)
 
 
-async def load(broker: Broker, session: Session, body: LoadBody) -> WrittenBody:
-    """Load a table. BulkError or KafkaError if that cannot be done."""
-    path = await asyncio.to_thread(allowed_file, broker.settings.http.test_data_dir, body.file)
+async def load(writers: TopicWriters, data_dir: Path | None, session: Session, body: LoadBody) -> WrittenBody:
+    """Load a table of a file below `data_dir`. BulkError or KafkaError if that cannot be done."""
+    path = await asyncio.to_thread(allowed_file, data_dir, body.file)
     with ThreadPoolExecutor(1, "test-load") as thread:  # a single thread, as SQLite requires
         run = partial(asyncio.get_running_loop().run_in_executor, thread)
         pieces = _Pieces(path, body)
         try:
             await run(pieces.open)
-            writer = TopicWriter(broker, session, body.topic)
+            writer = writers.open(session, body.topic)
             while piece := await run(pieces.next):
                 writer.check(piece)
             await run(pieces.open)

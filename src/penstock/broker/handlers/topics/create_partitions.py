@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 async def handle(broker: Broker, request: CreatePartitions) -> CreatePartitionsResponse:
     counts = Counter(topic.name for topic in request.body.topics)
     results = {}
-    admit = mutation_quota(broker, request, strict_from=3)
+    admit = mutation_quota(broker.quotas, request, strict_from=3)
     for topic in request.body.topics:
         code, message = ErrorCode.NONE, None
         try:

@@ -50,7 +50,7 @@ async def handle(broker: Broker, request: CreateTopics) -> bytes:
             results[topic.name] = KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
         else:
             wanted.append(_new_topic(topic))
-    admit = mutation_quota(broker, request, strict_from=6)
+    admit = mutation_quota(broker.quotas, request, strict_from=6)
     created = await broker.operations.topics.create(
         request.session, wanted, validate_only=request.body.validate_only, admit=admit
     )

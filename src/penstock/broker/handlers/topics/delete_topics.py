@@ -60,7 +60,7 @@ async def handle(broker: Broker, request: DeleteTopics) -> DeleteTopicsResponse:
             results[wanted] = None
         except KafkaError as error:
             results[wanted] = error
-    admit = mutation_quota(broker, request, strict_from=5)
+    admit = mutation_quota(broker.quotas, request, strict_from=5)
     deleted = await broker.operations.topics.delete(request.session, list(targets.values()), admit=admit)
     results.update(zip(targets, deleted, strict=True))
     return request.reply.DeleteTopicsResponse(

@@ -105,7 +105,7 @@ async def _create(broker: Broker, request: Metadata, names: list[str]) -> None:
             except KafkaError as error:
                 _tell(name, error)
     ordinary = [NewTopic(name=name) for name in names if name not in INTERNAL_NAMES]
-    admit = mutation_quota(broker, request, strict_from=0, mutes=False)
+    admit = mutation_quota(broker.quotas, request, strict_from=0, mutes=False)
     results = await broker.controller.topics.create(ordinary, admit=admit)
     for topic, result in zip(ordinary, results, strict=True):
         if isinstance(result, KafkaError) and result.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
