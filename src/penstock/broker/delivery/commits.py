@@ -1,7 +1,7 @@
-"""Positions of subscriptions on their way into `__consumer_offsets`: changes of a few milliseconds go together.
+"""Positions of subscriptions on their way into `__consumer_offsets`; changes of a few milliseconds share a commit.
 
 Each commit costs a sync, which publishers would have to share: after the first one there is a pause before the next. A
-subscription has one commit under way at most; changes of meanwhile are in the next one.
+subscription has at most one commit under way; changes made meanwhile go into the next one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 RETRY_SECONDS = 0.5
 GATHER_MS = 5
-"""Changes of this long go together after a pause."""
+"""Changes made within this time share a commit."""
 STEP_NS = 500_000
 STEP_PAUSE_SECONDS = 0.002
 
@@ -42,12 +42,12 @@ class PositionSource(Protocol):
 
     def take_positions(self) -> dict[int, Position]: ...
     def put_back(self, partitions: Iterable[int]) -> None:
-        """Positions that were taken and could not be stored."""
+        """Take back positions that could not be stored."""
         ...
 
 
 class Commits:
-    """One for all subscriptions of a node."""
+    """The commits of all subscriptions of a node."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Commits:
             self._timer.cancel()
 
     def _tick(self) -> None:
-        """Commit a few; the others a little later, so that neither the loop nor a flush round has many at a time."""
+        """Commit a few, and the others a little later: neither the loop nor a flush round may get many at a time."""
         loop = asyncio.get_running_loop()
         end = time.perf_counter_ns() + STEP_NS
         while self._due:

@@ -1,7 +1,7 @@
 """Dead-letter topics, `<topic>.<subscription>.dead`: messages that were delivered too often and never done.
 
-A dead letter is the message with its key, body and properties, and with where it came from in further headers. It is
-on disk before its offset counts as done; a crash in between can put it there twice.
+A dead letter is the message with its key, body and properties; further headers say where it came from. It is on disk
+before its offset counts as done; a crash in between can store it twice.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from penstock.runtime.clock import Clock
 
 _MESSAGE_BYTES_MAX = 0x7FFFFFFF
 _MORE_BYTES = 64 * 1024
-"""What a dead letter's own headers and its batch may add to a message."""
+"""Bytes that the headers of a dead letter and its batch may add to a message."""
 
 
 def dead_letter_topic(topic: str, subscription: str) -> str:
@@ -33,7 +33,7 @@ def dead_letter_topic(topic: str, subscription: str) -> str:
 
 
 class DeadLetterTopics:
-    """Makes and writes the dead-letter topics of a node."""
+    """The dead-letter topics of a node: created when they are first needed, and written to."""
 
     def __init__(
         self,
@@ -82,13 +82,13 @@ class DeadLetterTopics:
                 raise made
             topic = self._topics.get(name)
             if topic is None and isinstance(made, KafkaError):
-                raise made  # its name is too much like that of another
+                raise made  # its name collides with that of another topic
         if topic is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name)
         return topic
 
     def configs(self, source: str) -> Sequence[tuple[str, str | None]]:
-        """Configs of a new dead-letter topic: a message that fits its source has to fit it, too."""
+        """Configs of a new dead-letter topic: a message that fits the source topic has to fit there, too."""
         longest = self._partitions.get(source, 0).config.max_message_bytes
         return (("max.message.bytes", str(min(longest + _MORE_BYTES, _MESSAGE_BYTES_MAX))),)
 

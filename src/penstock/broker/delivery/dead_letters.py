@@ -1,8 +1,9 @@
-"""Dead letters of one subscription, on their way to its dead-letter topic. Their offsets are done when they are on
-disk there.
+"""Dead letters of one subscription, on their way to its dead-letter topic.
 
-While the topic cannot be written they wait: members do not get them again, and other messages are delivered. It is
-tried again after a pause, which doubles up to half a minute.
+Their offsets are done when they are on disk there.
+
+While the topic cannot be written they wait: members do not get them again, and other messages are delivered. The write
+is retried after a pause, which doubles up to half a minute.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ PAUSE_MS_MAX = 30_000
 
 
 class DeadLetters:
-    """One attempt at a time."""
+    """The dead letters of one subscription; one attempt to store them at a time."""
 
     __slots__ = ("_background", "_clock", "_core", "_feed", "_lock", "_not_before_ms", "_pause_ms", "_topics", "_wake")
 
@@ -49,12 +50,12 @@ class DeadLetters:
         self._background.cancel()
 
     def begin(self, now_ms: int) -> None:
-        """Start to store what there is, unless that failed a moment ago."""
+        """Start storing the dead letters that there are, unless that failed a moment ago."""
         if not self._lock.locked() and now_ms >= self._not_before_ms:
             self._background.start(self.store())
 
     async def store(self) -> None:
-        """Try once to store everything that there is, after what is under way."""
+        """Try once to store all dead letters, after an attempt that is under way."""
         async with self._lock:
             try:
                 await self._store(self._core.exhausted.letters())
@@ -76,14 +77,14 @@ class DeadLetters:
             raise problem
 
     async def _store_some(self, partition: int, letters: list[DeadLetter]) -> Exception | None:
-        """Store messages of one partition; what was wrong with one of them."""
+        """Store messages of one partition. Returns the error of one that could not be stored."""
         core = self._core
         found = await self._feed.find(partition, [one.offset for one in letters])
         if found is None:
             return OSError(f"partition {partition} cannot be read")
         core.counters.expired += found.expired
         for letter in letters:
-            if letter.offset not in found.messages:  # expired, or not in the log any more
+            if letter.offset not in found.messages:  # expired, or no longer in the log
                 core.exhausted.stored(letter)
         items = [(one, found.messages[one.offset][0]) for one in letters if one.offset in found.messages]
         problem: KafkaError | None = None

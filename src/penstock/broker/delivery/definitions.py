@@ -21,7 +21,7 @@ _NO_SUBSCRIPTION = (
 
 
 class Definitions:
-    """By name. `most` is how many there may be."""
+    """The definitions by name. `most` is how many there may be."""
 
     def __init__(self, store: StoredSubscriptions, topics: TopicTable, most: int) -> None:
         self._store = store
@@ -97,7 +97,7 @@ class Definitions:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic} is internal")
 
     async def put(self, row: SubscriptionRow) -> None:
-        """Store a new one, or a change; durable when this returns."""
+        """Store a new definition, or a change; durable when this returns."""
         await asyncio.to_thread(self._store.put, row)
         self._rows[row.name] = row
 

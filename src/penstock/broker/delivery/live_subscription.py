@@ -72,7 +72,7 @@ class LiveSubscription:
     # --- partitions --------------------------------------------------------------------------------------------------
 
     def watch(self, partition: Partition, start: int) -> None:
-        """Read this partition, too; from `start` on if the subscription has no position there."""
+        """Read a further partition; from `start` on if the subscription has no position there."""
         self._core.add_partition(partition.index, Position(start))
         self._feed.watch(partition)
         self._turn.request()
@@ -81,7 +81,7 @@ class LiveSubscription:
         return index in self._feed.partitions
 
     def stop(self) -> None:
-        """End every activity. Members that are left have been told to go."""
+        """End every activity. The remaining members have been disconnected."""
         self._sinks.clear()
         self._feed.stop()
         self._redelivery.stop()
@@ -119,7 +119,7 @@ class LiveSubscription:
         self._turn.request()
 
     def leave(self, member: Member) -> bool:
-        """Whether others are left."""
+        """Remove a member. Returns whether others are left."""
         if self._sinks.pop(member, None) is not None:
             self._core.leave(member, self._clock.monotonic_ms())
             self._turn.request()
@@ -161,7 +161,7 @@ class LiveSubscription:
         self._core.put_back(partitions)
 
     def forget_changes(self) -> None:
-        """Store nothing of what has changed: the topic is gone."""
+        """Drop changed positions instead of storing them: the topic is gone."""
         self._core.forget_changes()
 
     def set_position(self, partition: int, offset: int) -> None:
@@ -179,7 +179,7 @@ class LiveSubscription:
         return len(self._core.exhausted)
 
     async def store_dead_letters(self) -> None:
-        """Try once."""
+        """Try once to store all dead letters."""
         await self._dead_letters.store()
 
     # --- refresh -----------------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ class LiveSubscription:
         self._core.refreshing.ready(member, refresh_id)
 
     def finished_refresh(self) -> None:
-        """The end of the refresh is on disk."""
+        """Resume normal delivery: the end of the refresh is on disk."""
         self._is_finishing = False
         self._core.refreshing.finish()
 
@@ -216,7 +216,7 @@ class LiveSubscription:
     # --- turns -------------------------------------------------------------------------------------------------------
 
     def pump(self) -> bool:
-        """Deal what there is; True if the turn was over before that."""
+        """Deal the messages that are ready. True if the turn ended before all were dealt."""
         if not self._sinks:
             return False
         core, now_ms = self._core, self._clock.monotonic_ms()
@@ -229,7 +229,7 @@ class LiveSubscription:
         if refreshing.refresh is not None:
             self._send_resets(refreshing.refresh)
         self._redelivery.read(now_ms)
-        # What comes again goes first, or a member that takes over would get a partition's messages out of order.
+        # Redeliveries go first, or a member that takes over would get a partition's messages out of order.
         more = False if self._redelivery.is_reading else self._feed.deal(now_ms)
         if core.exhausted:
             self._dead_letters.begin(now_ms)

@@ -1,4 +1,4 @@
-"""A subscription's core from what is stored: its row in meta.db and the offsets of its group."""
+"""Loading of a subscription's core from its row in meta.db and the offsets of its group."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SubscriptionLoader:
             else:
                 position, refresh_id = decode_position(found.offset, found.metadata)
             if refresh is not None and refresh_id != refresh.refresh_id:
-                position = Position(partition.log_start)  # the refresh was asked for, and has not begun
+                position = Position(partition.log_start)  # the refresh was requested, and has not begun
             positions[partition.index] = position
         return Subscription(
             row.name,

@@ -10,7 +10,7 @@ from penstock.broker.delivery.core.subscription import Subscription
 from penstock.protocol.push.data import data_frame, data_head
 
 FRAME_BYTES = 1 << 20
-"""A DATA frame gets no further message beyond this."""
+"""A DATA frame of this many bytes gets no further message."""
 
 
 class Sink(Protocol):
@@ -21,7 +21,7 @@ class Sink(Protocol):
 
 
 class Outgoing:
-    """The connections of a subscription's members, and what is sent to them."""
+    """The connections of a subscription's members, and the frames that are sent to them."""
 
     __slots__ = ("_head", "_next_frame_id", "_touched", "sinks")
 
@@ -32,7 +32,7 @@ class Outgoing:
         self._next_frame_id = 1
 
     def send(self) -> int:
-        """Send everything outgoing, in frames as each member has asked for; how many bytes of messages."""
+        """Send everything outgoing, in frames of the size that each member asked for. Returns the bytes of messages."""
         touched, sent_bytes = self._touched, 0
         while touched:
             member, _ = touched.popitem()
@@ -55,7 +55,7 @@ class Outgoing:
 
 
 def _up_to(items: list[bytes], limit: int) -> list[bytes]:
-    """The first ones, within a number of bytes; one at least."""
+    """The first items that fit into a number of bytes, at least one."""
     size = 0
     for index, item in enumerate(items):
         size += len(item)

@@ -1,4 +1,4 @@
-"""Messages that are sent again: they are read once more, in a thread."""
+"""Reader of messages that are sent again: they are read from the log once more, in a thread."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ AT_ONCE = 200
 
 
 class RedeliveryReader:
-    """One read at a time. While `is_reading`, nothing new may be dealt: a member that takes over would get the
-    messages of a partition out of order.
+    """Reads redeliveries, one read at a time. While `is_reading`, nothing new may be dealt: a member that takes over
+    would get the messages of a partition out of order.
     """
 
     __slots__ = ("_background", "_clock", "_core", "_feed", "_outgoing", "_redelivery", "_wake", "is_reading")

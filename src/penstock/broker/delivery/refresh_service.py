@@ -39,7 +39,7 @@ class RefreshService:
 
     async def begin(self, name: str) -> BegunRefresh:
         """Store the next refresh of a subscription; durable when this returns. The caller holds the lock of the name
-        and tells the live subscription, if there is one.
+        and passes the refresh on to the live subscription, if there is one.
         """
         row = self._definitions.find(name)
         topic = self._definitions.topic(row.topic)

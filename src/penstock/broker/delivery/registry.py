@@ -1,6 +1,4 @@
-"""The subscriptions that have members, from the first member to the last, and those whose positions are being stored
-after that.
-"""
+"""The live subscriptions: those that have members, and those whose last positions are still being stored."""
 
 from __future__ import annotations
 
@@ -65,7 +63,7 @@ class LiveSubscriptions:
     # --- from the first member to the last ---------------------------------------------------------------------------
 
     async def open(self, row: SubscriptionRow) -> LiveSubscription:
-        """The live subscription of a row; it becomes one if it has no members."""
+        """The live subscription of a row, opened if it has no members yet."""
         live = self._live.get(row.name)
         return await self._open(row) if live is None else live
 
@@ -94,8 +92,8 @@ class LiveSubscriptions:
             self._end(live)
 
     async def _store_dead_letters_and_end(self, live: LiveSubscription) -> None:
-        """Try to store dead letters once: the last delivery of a message may have killed the last member. If that
-        fails, it is tried again when the next member has joined: how often they were delivered is stored.
+        """Try once to store dead letters: the last delivery of a message may have killed the last member. If that
+        fails, it is tried again when the next member has joined: the delivery counts are stored.
         """
         async with self._locks.of(live.name):
             if self._is_deserted(live):
@@ -107,13 +105,13 @@ class LiveSubscriptions:
         return not live.has_members and self._live.get(live.name) is live
 
     def evict(self, live: LiveSubscription, reason: str) -> None:
-        """Disconnect all members and end it."""
+        """Disconnect all members and end the live subscription."""
         live.evict_all(reason)
         if self._live.get(live.name) is live:
             self._end(live)
 
     def _end(self, live: LiveSubscription) -> None:
-        """The last member has gone."""
+        """End a live subscription after its last member has left."""
         del self._live[live.name]
         live.stop()
         self._groups.release(live.name, live)
@@ -125,12 +123,12 @@ class LiveSubscriptions:
         try:
             await self._commits.now(live)
         except KafkaError:
-            return  # it is tried again; a member that joins waits for it
+            return  # the commit is retried; a member that joins waits for it
         if self._ending.get(live.name) is live:
             del self._ending[live.name]
 
     async def settle(self, name: str) -> None:
-        """Wait until everything is stored that members acknowledged before they left: nothing is written after it."""
+        """Wait until everything that members acknowledged before they left is stored: nothing is written after it."""
         before = self._ending.get(name)
         if before is not None:
             await self._commits.now(before)

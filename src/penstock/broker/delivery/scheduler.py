@@ -1,4 +1,4 @@
-"""Turns of subscriptions on the event loop: a little work at a time, so that everything else gets a turn in between."""
+"""Scheduler of subscriptions on the event loop: a little work at a time, so that other work runs in between."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Turn:
             self._add(self)
 
     def cancel(self) -> None:
-        """Do nothing in turns to come. Nothing refers to the work's owner afterwards: it goes without a search for
-        cyclic garbage.
+        """Do nothing in later turns. Nothing refers to the work's owner afterwards, so that it is freed without a
+        collection of cyclic garbage.
         """
         self.work = _nothing
 
@@ -62,7 +62,7 @@ class Scheduler:
             self._call_soon(self._run)
 
     def run_now(self) -> None:
-        """Take a turn before the loop's next one: messages were committed, and their members need not wait for it."""
+        """Run due turns now instead of in the loop's next iteration: committed messages go out without that wait."""
         if self._due:
             self._run_due()
 
@@ -72,7 +72,7 @@ class Scheduler:
 
     def _run_due(self) -> None:
         end = time.perf_counter_ns() + STEP_NS
-        # Those that come meanwhile have their turn in the next one.
+        # Turns that are requested meanwhile run in the next round.
         for _ in range(len(self._due)):
             turn = self._due.popleft()
             turn.is_due = False

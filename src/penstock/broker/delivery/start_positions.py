@@ -1,4 +1,4 @@
-"""Where a subscription begins: an offset for each partition of its topic."""
+"""Start positions of subscriptions: an offset for each partition of the topic."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class StartPositions:
         self._commits = commits
 
     async def commit(self, name: str, topic: Topic, start: Start) -> None:
-        """Store positions where there are none: what a group of this name has done already stays done."""
+        """Store positions where there are none: everything that a group of this name has done stays done."""
         await self._groups.prepare()
         committed = self._groups.committed(name).get(topic.name, {})
         positions = {}
@@ -40,7 +40,7 @@ class StartPositions:
 
 
 async def starting_offset(partition: Partition, start: Start, worker: RecordWorker) -> int:
-    """The offset of a start; the end for a time that no message has reached yet."""
+    """The offset of a start; for a time after the last message, the end of the log."""
     if start.kind is StartKind.OFFSET:
         if partition.failed:
             raise KafkaError(partition.failure)
@@ -49,5 +49,5 @@ async def starting_offset(partition: Partition, start: Start, worker: RecordWork
 
 
 def missing_offset(partition: Partition, start: Start) -> int:
-    """Where a partition begins that has no position: it is new, or its position was deleted."""
+    """The start offset of a partition without a position: it is new, or its position was deleted."""
     return max(0, start.value) if start.kind is StartKind.OFFSET else partition.log_start

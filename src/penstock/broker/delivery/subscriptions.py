@@ -1,7 +1,7 @@
-"""All subscriptions of a node: which exist (in meta.db), which have members, where each one is (a group's offsets).
+"""All subscriptions of a node: their definitions (in meta.db), their members, and their positions (a group's offsets).
 
 A subscription's name is the name of its consumer group. While it has members it holds the group: Kafka members cannot
-join, and the other way round.
+join. While the group has Kafka members, push members cannot join.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Subscriptions:
         self._refreshes.stop()
 
     def pump(self) -> None:
-        """At the end of a flush round: push what was committed by it."""
+        """Push the messages that a flush round has committed; called at the end of the round."""
         self._scheduler.run_now()
 
     def save_memory(self) -> None:
@@ -121,7 +121,7 @@ class Subscriptions:
             live.save_memory()
 
     def find(self, name: str) -> SubscriptionRow:
-        """KafkaError if there is none."""
+        """The definition of a subscription. KafkaError if there is none."""
         return self._definitions.find(name)
 
     def all(self) -> Iterable[SubscriptionRow]:
@@ -140,7 +140,7 @@ class Subscriptions:
     # --- definitions -------------------------------------------------------------------------------------------------
 
     async def create(self, name: str, topic: str, start: Start, *, by_key: bool) -> bool:
-        """False if it is there already. KafkaError if it cannot be made, or is another one."""
+        """Create a subscription; False if it exists. KafkaError if it cannot be made, or exists with another topic."""
         async with self._locks.of(name):
             if self._definitions.is_known(name, topic):
                 return False
@@ -158,7 +158,7 @@ class Subscriptions:
             live = self._live.get(name)
             if live is not None:
                 self._live.evict(live, f"subscription {name} was deleted")
-            await self._live.settle(name)  # nothing of it may be written after its end
+            await self._live.settle(name)  # no position may be written after the deletion
             await self._definitions.remove(name)
             try:
                 await self._groups.delete_group(name)
@@ -167,14 +167,14 @@ class Subscriptions:
                     raise
 
     async def settled(self, name: str) -> None:
-        """Wait until everything is stored that members acknowledged before they left: nothing is written after it."""
+        """Wait until everything that members acknowledged before they left is stored: nothing is written after it."""
         async with self._locks.of(name):
             await self._live.settle(name)
 
     # --- members -----------------------------------------------------------------------------------------------------
 
     async def join(self, name: str, member: Member, sink: Sink) -> LiveSubscription:
-        """KafkaError if there is no such subscription or topic, or Kafka members have the group."""
+        """Add a member. KafkaError if there is no such subscription or topic, or Kafka members use the group."""
         async with self._locks.of(name):
             live = await self._live.open(self._definitions.find(name))
             live.join(member, sink)
@@ -191,7 +191,7 @@ class Subscriptions:
     # --- refresh -----------------------------------------------------------------------------------------------------
 
     async def reset(self, name: str) -> Refresh:
-        """Begin a refresh; durable when this returns. Members are told when nothing of before is in flight."""
+        """Begin a refresh; durable when this returns. Members get RESET once no earlier message is in flight."""
         async with self._locks.of(name):
             refresh, starts = await self._refreshes.begin(name)
             live = self._live.get(name)

@@ -1,4 +1,4 @@
-"""The partitions that a live subscription reads, one after the other, and what was read ahead of each.
+"""The partitions that a live subscription reads in turn, and the messages that were read ahead of each.
 
 Reads that would wait for the disk go through a thread; a partition that cannot be read is tried again after a while.
 """
@@ -25,7 +25,7 @@ from penstock.runtime.turns import STEP_NS
 logger = logging.getLogger(__name__)
 
 TURN_BYTES_MAX = 1 << 20
-"""What is sent in a turn: then transports get to say that they have enough."""
+"""Bytes sent in one turn: after it, transports get a chance to pause their members."""
 RETRY_MS = 1_000
 
 
@@ -54,7 +54,7 @@ class PartitionFeed:
         self._chunk: Chunk | None = None  # read and not all dealt
         self._resets = self._cursor.resets
         self._is_preparing = False  # a thread reads; nothing else may use the feed
-        self._retry_ms = 0  # it could not be read: not before this
+        self._retry_ms = 0  # after a failed read: not before this time
         partition.add_data_waiter(wake)
 
     def stop(self) -> None:
@@ -76,7 +76,7 @@ class PartitionFeed:
     # --- new messages ------------------------------------------------------------------------------------------------
 
     def deal(self, now_ms: int) -> int | None:
-        """Deal the next messages; how many have found a member, or None if there is nothing to deal here now."""
+        """Deal the next messages. Returns how many found a member, or None if there is nothing to deal now."""
         cursor = self._cursor
         wall_ms = self._clock.now_ms()
         chunk = self._chunk
@@ -91,7 +91,7 @@ class PartitionFeed:
                 return None
             if chunk.is_empty:
                 cursor.skip_to(chunk.next_offset)
-                return 1  # nothing in it, but reading goes on behind it
+                return 1  # the chunk is empty, but reading goes on behind it
             self._chunk = chunk
         start = chunk.start
         taken = self._core.dispatch.deal(cursor, chunk.offsets[start:], chunk.items[start:], chunk.keys[start:], now_ms)
@@ -104,7 +104,7 @@ class PartitionFeed:
         return taken
 
     def _read(self, now_ms: int, wall_ms: int) -> Chunk | None:
-        """The next messages, perhaps none of a stretch; None if there is nothing, or not yet."""
+        """The next messages, perhaps an empty chunk; None if there is nothing to read, or not yet."""
         cursor, partition = self._cursor, self.partition
         if (
             self._is_preparing
@@ -156,7 +156,7 @@ class PartitionFeed:
     def _report(self, error: Exception) -> None:
         logger.error("%s: %s-%d cannot be read: %r", self._core.name, self._core.topic, self.partition.index, error)
 
-    # --- messages that are looked for --------------------------------------------------------------------------------
+    # --- messages by offset ------------------------------------------------------------------------------------------
 
     async def find(self, offsets: list[int]) -> Found | None:
         """Messages by their offsets; None if they cannot be read now."""
@@ -189,7 +189,7 @@ class TopicFeed:
         return self._feeds.keys()
 
     def watch(self, partition: Partition) -> None:
-        """Read this partition, too."""
+        """Read a further partition."""
         feed = PartitionFeed(partition, self._core, self._clock, self._latency, self._wake)
         self._feeds[partition.index] = feed
         self._order.append(feed)
@@ -206,7 +206,7 @@ class TopicFeed:
             feed.forget()
 
     def deal(self, now_ms: int) -> bool:
-        """Send new messages to members with room; True if the turn was over before all were sent."""
+        """Send new messages to members with room. True if the turn ended before all were sent."""
         can_deal, send, order = self._core.dispatch.can_deal, self._outgoing.send, self._order
         end = time.perf_counter_ns() + STEP_NS
         sent_bytes = empty = 0  # `empty` counts partitions in a row without anything new

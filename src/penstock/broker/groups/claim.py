@@ -17,7 +17,7 @@ class Identity(NamedTuple):
 
 
 class CommitClaim(NamedTuple):
-    """The sender of an offset commit. Without arguments: a client that is no member of the group.
+    """The sender of an offset commit. Without arguments: a client that is not a member of the group.
 
     `generation` is a generation of the classic protocol; it is where a member epoch goes, too.
     """
@@ -30,7 +30,7 @@ class CommitClaim(NamedTuple):
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether the client says nothing about itself: an admin client, or one that assigns partitions by itself."""
+        """Whether the client does not identify itself: an admin client, or one that assigns partitions by itself."""
         return self.generation < 0 and not self.member_id and self.instance_id is None
 
     @property

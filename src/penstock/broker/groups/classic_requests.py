@@ -69,7 +69,7 @@ class ClassicRequests:
         return (await ticket).codes
 
     def _find(self, group_id: str) -> tuple[Shard, ClassicGroup]:
-        """UNKNOWN_MEMBER_ID unless it is a classic group: no other one can have such a member."""
+        """The classic group of that id. UNKNOWN_MEMBER_ID if it is of another type: it cannot have such a member."""
         if not group_id:
             raise KafkaError(ErrorCode.INVALID_GROUP_ID)
         found = self._shards.find(group_id)

@@ -61,7 +61,7 @@ class GroupCoordinator:
         await self.shards.loaded()
 
     async def stop(self) -> None:
-        """Tell all requests that wait to look for the coordinator again; the groups themselves live on in the log."""
+        """Answer all waiting requests, so that clients look for the coordinator again; groups live on in the log."""
         await self.shards.stop()
 
     async def prepare(self) -> None:
@@ -145,7 +145,7 @@ class GroupCoordinator:
         return await self.shards.place_of(group_id)
 
     def end_transaction(self, partition: int, marker: Marker) -> None:
-        """Take note of a marker that is on disk in a partition of `__consumer_offsets`."""
+        """Apply a transaction marker that is on disk in a partition of `__consumer_offsets`."""
         self.shards.end_transaction(partition, marker)
 
     def is_pending(self, group_id: str, topic: str, partition: int) -> bool:

@@ -31,5 +31,5 @@ class GroupDescription(NamedTuple):
     members: tuple[MemberDescription, ...]
 
     def assigned(self, member: MemberDescription) -> dict[str, list[int]] | None:
-        """Partitions of a member by topic, None where the protocol of the group does not tell."""
+        """Partitions of a member by topic, None where the protocol of the group does not say."""
         return assigned_partitions(self.protocol_type, member.assignment)

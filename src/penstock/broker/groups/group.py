@@ -51,7 +51,7 @@ class CoordinatedGroup(Protocol):
         """A moment no later than the next one at which `advance` has something to do, None if there is none."""
 
     def advance(self, now: Now) -> Effects:
-        """Do what has become due."""
+        """Handle everything that has become due."""
 
     def resume(self, outcome: Stored | Refused, now: Now) -> Effects:
         """Go on after the records of earlier effects were stored or refused."""

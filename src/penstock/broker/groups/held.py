@@ -1,8 +1,8 @@
 """A group that a push subscription holds while it has members.
 
-It looks like a stable consumer group, or Kafka's tools would not show it; no Kafka member may join, and no offset
-commit of a Kafka client is accepted. The group that was there before rests meanwhile, and is back when the subscription
-has no members any more.
+It looks like a stable consumer group, because Kafka's tools would not show it otherwise; no Kafka member may join, and
+offset commits of Kafka clients are refused. The group that existed before is set aside, and comes back when the last
+member of the subscription has left.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class HeldGroup:
         return self._resting.abandon(code)
 
     def check_commit(self, claim: CommitClaim, now: Now) -> None:
-        """Only the subscription commits, by another way; but a transactional client need not say who it is."""
+        """Refuse commits of Kafka clients, except anonymous ones in transactions; the subscription has its own path."""
         if self.state is GroupState.DEAD:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if not (claim.in_transaction and claim.is_anonymous):

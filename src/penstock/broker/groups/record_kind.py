@@ -1,6 +1,6 @@
 """One kind of record in `__consumer_offsets`: how its key and value are read and written.
 
-The first two bytes of a key say the kind; Kafka calls them the version of the key. A value begins with a version of its
+The first two bytes of a key are its kind; Kafka calls them the version of the key. A value begins with a version of its
 own. A null value is a tombstone.
 """
 

@@ -1,1 +1,1 @@
-"""The push door: connections, what they ask, and publishing."""
+"""The push door: connections, their requests, and publishing."""

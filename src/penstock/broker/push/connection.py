@@ -1,11 +1,11 @@
 """One push client's connection: frames in, frames out, by the table of `protocol.push.states`.
 
-Frames are served in their order. What is quick (PUBLISH, ACK, HEARTBEAT) is served at once, PUBLISH frames that came
-together as one; what has to wait for something (subscriptions, topics) holds up those behind it. A client that sends
-much gets a turn of a few milliseconds, then others do.
+Frames are served in their order. Quick ones (PUBLISH, ACK, HEARTBEAT) are served at once, and PUBLISH frames that
+arrived together as one batch; frames that have to wait for something (subscriptions, topics) hold up those behind them.
+A client that sends a lot gets a turn of a few milliseconds before other connections get theirs.
 
-A client that does not read is sent nothing more, and nothing more is read from it: what the broker holds for it is
-bounded by its transport's buffer, one read and one frame.
+A client that does not read is sent nothing more, and nothing more is read from it: the memory that the broker needs for
+it is bounded by its transport's buffer, one read and one frame.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class PushConnection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, None)
         self._splitter = FrameSplitter(door.settings.frame_bytes_max)
         self._queue: deque[Frame] = deque()
-        self._busy = False  # a request is being served that those behind it wait for
+        self._busy = False  # a request is being served, and the frames behind it wait
         self._is_resting = False
         self.is_full = False
         self._reading_paused = False
@@ -157,11 +157,11 @@ class PushConnection(asyncio.Protocol):
         return self.state is State.CLOSING
 
     def is_stalled(self, moment: float) -> bool:
-        """It has begun a frame and not ended it since."""
+        """Whether the client began a frame before `moment` and has not completed it."""
         return self._frame_since is not None and self._frame_since < moment
 
     def silent_seconds(self, now: float) -> float:
-        """For how long nothing was heard of it, or it has not read what it was sent. Not while we do not listen."""
+        """Seconds since the client last sent something, or stopped reading; 0 while reading from it is paused."""
         if self.is_full:
             return now - self._full_since
         return 0.0 if self._reading_paused else now - self.last_received
@@ -182,7 +182,7 @@ class PushConnection(asyncio.Protocol):
             self.send_ready()
 
     def send_ready(self) -> None:
-        """What has been gathered in this turn."""
+        """Write the frames that were gathered in this turn."""
         if not self._outgoing or self.state is State.CLOSING:
             return
         outgoing, self._outgoing, self._outgoing_bytes = self._outgoing, [], 0
@@ -190,7 +190,7 @@ class PushConnection(asyncio.Protocol):
         self._transport.write(outgoing[0] if len(outgoing) == 1 else b"".join(outgoing))
 
     def refuse(self, message_id: int, error: KafkaError) -> None:
-        """The answer to a request that was not done."""
+        """Answer a request with an error."""
         self._door.refused(error.code)
         self.send(encode(Error(error.code, error.message or error.code.name), message_id))
         self.answered(1)
@@ -201,7 +201,7 @@ class PushConnection(asyncio.Protocol):
             self._adjust_reading()
 
     def fail(self, reason: str, code: ErrorCode = ErrorCode.INVALID_REQUEST) -> None:
-        """Say why, and close: nothing more is read, and nothing is sent after it."""
+        """Send the reason as an ERROR frame, and close: nothing is read or sent after it."""
         if self.state is State.CLOSING:
             return
         logger.info("push client %s: %s", self.session.host, reason)
@@ -212,7 +212,7 @@ class PushConnection(asyncio.Protocol):
         self.fail(reason, ErrorCode.REBALANCE_IN_PROGRESS)
 
     def disconnect(self, reason: str) -> None:
-        """The node stops."""
+        """Close the connection because the node stops."""
         self._end(encode(Disconnect(reason), NO_ID))
 
     def _end(self, last_words: bytes) -> None:
@@ -222,7 +222,7 @@ class PushConnection(asyncio.Protocol):
         self.state = State.CLOSING
         self._queue.clear()
         if self.is_full:
-            self._transport.abort()  # it would not read this either
+            self._transport.abort()  # the client does not read, so it would not read this frame either
             return
         self._transport.write(last_words)
         self._transport.close()
@@ -245,7 +245,7 @@ class PushConnection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def _work(self) -> None:
-        """Serve what has been read, for a turn."""
+        """Serve the frames that have been read, for one turn."""
         if self._is_resting:
             return
         end = time.perf_counter_ns() + STEP_NS
@@ -255,7 +255,7 @@ class PushConnection(asyncio.Protocol):
                 frame = self._queue.popleft()
                 following = step(self.state, Side.CLIENT, frame.type, frame.message_id)
                 if following is State.CLOSING:
-                    decode(frame)  # first: whose last frame is none is told so and closed, which needs another state
+                    decode(frame)  # before the state changes: `fail` sends nothing once the state is CLOSING
                 self.state = following
                 if not self.session.authenticated:
                     self._door.access.admit(self.session, frame.type.name)
@@ -312,7 +312,7 @@ class PushConnection(asyncio.Protocol):
             self.refuse(frame.message_id, error)
 
     async def _publish_first(self, message_id: int, message: Publish) -> None:
-        """The first of a client: it needs a producer id, which is made durable first."""
+        """Serve a client's first PUBLISH with a sequence: it needs a producer id, which is made durable first."""
         producer_id = await self._door.producers.ensure(message.client_id, message.epoch)
         self._door.publisher.publish([(message_id, message, producer_id)], self.session, self)
 
@@ -322,7 +322,7 @@ class PushConnection(asyncio.Protocol):
         elif frame.type is FrameType.ACK:
             self._acknowledged(frame)
         else:
-            decode(frame)  # HEARTBEAT, ERROR, DISCONNECT: heard
+            decode(frame)  # HEARTBEAT, ERROR, DISCONNECT: only checked
             if self.is_closing:
                 self._transport.writelines(self._outgoing)
                 self._transport.close()
@@ -348,7 +348,7 @@ class PushConnection(asyncio.Protocol):
             self.refuse(frame.message_id, error)
 
     def _begin(self, work: Coroutine[Any, Any, None], message_id: int) -> None:
-        """Serve one request; those behind it wait."""
+        """Serve one request; the frames behind it wait."""
         self._busy = True
         self._task = asyncio.ensure_future(self._finish(work, message_id))
 

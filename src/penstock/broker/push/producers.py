@@ -1,7 +1,8 @@
-"""Which producer a push client publishes as: a durable pair of client id and epoch, and a producer id.
+"""The producers that push clients publish as: a durable pair of client id and epoch, and its producer id.
 
-With it the log's own producer state recognises what is sent again, also after a crash. A larger epoch is a new life of
-the client and gets another id, so that its sequences begin anew; a smaller one is refused.
+With a producer id, the log's own producer state recognises messages that are sent again, even after a crash. A larger
+epoch is a new incarnation of the client and gets another id, so that its sequences start again; a smaller one is
+refused.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ TOUCH_MS: Final = 24 * 3600 * 1000
 
 
 class PushProducers:
-    """Of all push clients. Those in use are in memory; the rest is in meta.db."""
+    """The producers of all push clients. Those in use are in memory; the rest are in meta.db."""
 
     def __init__(self, store: StoredPushProducers, producer_ids: ProducerIds, clock: Clock) -> None:
         self._store = store
@@ -31,7 +32,7 @@ class PushProducers:
         self._lock = asyncio.Lock()
 
     def find(self, client_id: str, epoch: int) -> int | None:
-        """The producer id, or None if `ensure` has to be asked. KafkaError for an epoch that is over."""
+        """The producer id, or None if it must be made with `ensure`. KafkaError for an epoch that is over."""
         row = self._known.get(client_id)
         if row is None or self._clock.now_ms() - row.used_ms > TOUCH_MS:
             return None
@@ -47,7 +48,7 @@ class PushProducers:
         return row.producer_id if epoch == row.epoch else None
 
     async def ensure(self, client_id: str, epoch: int) -> int:
-        """Durable when this returns."""
+        """Make a producer id; it is durable when this returns."""
         if not client_id:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "a PUBLISH with a sequence needs a client id")
         async with self._lock:
@@ -63,5 +64,5 @@ class PushProducers:
             return producer_id
 
     async def forget_unused(self) -> int:
-        """Clients that have not published for long; how many."""
+        """Forget clients that have not published for a long time. Returns how many."""
         return await asyncio.to_thread(self._store.forget, self._clock.now_ms() - UNUSED_MS)

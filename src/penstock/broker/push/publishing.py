@@ -1,7 +1,7 @@
-"""From PUBLISH to the log: messages that came together for a partition are one batch, each message once.
+"""From PUBLISH to the log: messages for a partition that arrive together are one batch, and each is stored once.
 
-A message with a sequence is written as its client's producer. What the log has already is not written again and gets
-its old offset; a gap is refused. Answers go out when the batch is on disk.
+A message with a sequence is written as its client's producer. A message that is already in the log is not written again
+but answered with its old offset; a gap is refused. Answers go out when the batch is on disk.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Stored(NamedTuple):
 
 
 class Publisher:
-    """One for all connections."""
+    """The publisher, shared by all connections."""
 
     def __init__(self, broker: Broker, call_soon: Callable[[Callable[[], None]], object]) -> None:
         self._broker = broker
@@ -53,7 +53,7 @@ class Publisher:
         self.duplicates = 0
 
     def publish(self, messages: list[tuple[int, Publish, int]], session: Session, answers: Answers) -> None:
-        """Messages of a connection, each with its id and the producer id of its client (-1 without a sequence)."""
+        """Publish messages of a connection, each with its id and its client's producer id (-1 without a sequence)."""
         runs: dict[tuple[str, int, int], _Run] = {}
         for message_id, message, producer_id in messages:
             try:
@@ -88,7 +88,7 @@ class Publisher:
         return Batcher(partition, self._broker.appender, self._broker.clock)
 
     def _publish_any(self, message_id: int, message: Publish, session: Session, answers: Answers) -> None:
-        """Without a sequence: gathered with what others publish in this turn of the loop."""
+        """Publish a message without a sequence, batched with those of other connections in this turn of the loop."""
         index = message.partition
         if index == NO_PARTITION:
             topic = self._broker.topics.get(message.topic)
@@ -98,7 +98,7 @@ class Publisher:
         gatherer = self._gatherers.get(partition)
         if gatherer is None:
             if len(self._gatherers) > 1000:
-                self._gatherers.clear()  # what they hold is appended all the same
+                self._gatherers.clear()  # the records that they hold are appended all the same
             gatherer = self._gatherers[partition] = Gatherer(self.batcher(partition), self._call_soon)
         record, timestamp = self.record(message)
 
@@ -119,7 +119,7 @@ class Publisher:
 
 
 class _Run:
-    """What one producer publishes to one partition, in its order."""
+    """Messages that one producer publishes to one partition, in their order."""
 
     __slots__ = ("_answers", "_batcher", "_expected", "_first", "_partition", "_producer_id", "_publisher", "_waiting")
 
@@ -135,11 +135,11 @@ class _Run:
         self._waiting: list[tuple[int, int]] = []  # message id and timestamp of those in the batch
 
     def add(self, message_id: int, message: Publish) -> None:
-        """KafkaError if it is neither the next one nor one of the last."""
+        """Add a message. KafkaError if its sequence is neither the next one nor one of the last ones stored."""
         sequence = message.sequence & SEQUENCE_MASK
         ahead = 0 if self._expected is None else (sequence - self._expected) & SEQUENCE_MASK
         if ahead >= _BEHIND:
-            self.append()  # it may be among those
+            self.append()  # the message may repeat one of those that are gathered
             self._answer_again(message_id, sequence)
             return
         if ahead:

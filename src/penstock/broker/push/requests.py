@@ -1,4 +1,4 @@
-"""What push clients ask of topics and subscriptions: one method for each kind of frame, answered when it is durable."""
+"""Requests of push clients for topics and subscriptions: one method per kind of frame, answered when it is durable."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Requests:
-    """One for all connections."""
+    """The requests of all connections."""
 
     def __init__(self, broker: Broker, subscriptions: Subscriptions, settings: PushSettings) -> None:
         self._broker = broker
@@ -30,7 +30,7 @@ class Requests:
         self._settings = settings
 
     async def serve(self, connection: PushConnection, message_id: int, request: m.Payload) -> None:
-        """KafkaError refuses the request, and nothing has changed."""
+        """Serve one request. KafkaError refuses it, and nothing has changed."""
         access, session = self._broker.access, connection.session
         if isinstance(request, m.Subscribe):
             await self._subscribe(connection, message_id, request)
@@ -75,7 +75,7 @@ class Requests:
         connection.send(m.encode(answer, message_id))
 
     def _check_read(self, connection: PushConnection, group: str, topic: str) -> None:
-        """A subscription is a group that reads a topic, and needs the rights of one."""
+        """Check the rights to a subscription: it is a group that reads a topic, and needs the rights of one."""
         self._broker.access.check_group(connection.session, Operation.READ, group)
         self._broker.access.check_topic(connection.session, Operation.READ, topic)
 
@@ -83,7 +83,7 @@ class Requests:
         return self._subscriptions.find(subscription).topic
 
     async def _create_topic(self, session: Session, request: m.CreateTopic) -> m.CreateTopicAck:
-        """With 0 partitions the topic is only asked for."""
+        """Create a topic; with 0 partitions, only look up an existing one."""
         operations = self._broker.operations.topics
         known = self._broker.topics.get(request.topic)
         if known is not None or request.partitions == 0:
@@ -99,7 +99,7 @@ class Requests:
                 raise made
             known = self._broker.topics.get(request.topic)
             if known is None:
-                raise made  # its name is too much like that of another
+                raise made  # its name collides with that of another topic
         if known is None:
             raise _cannot_be_created(request)
         if request.partitions not in (0, known.partition_count):
@@ -138,7 +138,7 @@ class Requests:
             is_paused=connection.is_full,
         )
         live = await self._subscriptions.join(name, member, connection)
-        if connection.is_closing:  # it went while it waited
+        if connection.is_closing:  # the client left while it waited
             self._subscriptions.leave(live, member)
             return
         connection.memberships[name] = (live, member)

@@ -1,7 +1,7 @@
 """The push door: its socket, its connections and their heartbeats.
 
-Connections come in on its own port, or from the Kafka door, which recognises them by their first bytes. One timer looks
-after all of them.
+Connections arrive on its own port, or from the Kafka door, which recognises them by their first bytes. One timer
+watches all of them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SWEPT_AT_ONCE: Final = 500
 
 
 class PushDoor:
-    """Between `start` and `stop`."""
+    """The server for push clients; it accepts connections between `start` and `stop`."""
 
     def __init__(self, broker: Broker, store: MetadataStore, outbox: Outbox) -> None:
         loop = asyncio.get_running_loop()
@@ -44,7 +44,7 @@ class PushDoor:
         self.access = broker.access
         self.now: Callable[[], float] = loop.time
         self.linger_seconds = 5.0
-        """How long a client may take to read why it was closed."""
+        """How long a client may take to read the reason why its connection is closed."""
         self._broker = broker
         self._connections: set[PushConnection] = set()
         self._next_id = 0
@@ -69,11 +69,11 @@ class PushDoor:
         self._server = await asyncio.get_running_loop().create_server(
             self.make, sock=bound, backlog=self._broker.settings.kafka.backlog
         )
-        self._sweeping = asyncio.create_task(self._sweep_for_ever(), name="push: heartbeats")
+        self._sweeping = asyncio.create_task(self._sweep_connections(), name="push: heartbeats")
         logger.info("listening", extra={"host": bound.getsockname()[0], "port": self.port})
 
     async def stop(self) -> None:
-        """Everybody is told; positions are stored."""
+        """Disconnect all clients with a reason, and store the positions of subscriptions."""
         if self._server is not None:
             self._server.close()
         if self._sweeping is not None:
@@ -91,10 +91,10 @@ class PushDoor:
         self._next_id += 1
         return PushConnection(self, self._next_id)
 
-    # --- what connections tell ---------------------------------------------------------------------------------------
+    # --- callbacks of connections ------------------------------------------------------------------------------------
 
     def opened(self, connection: PushConnection) -> str | None:
-        """Why it is not welcome, if it is not."""
+        """Register a connection. Returns the reason if it is refused."""
         self._connections.add(connection)
         self.opened_total += 1
         most = self._broker.settings.limits.connections_max
@@ -112,7 +112,7 @@ class PushDoor:
         self.broken_total += 1
 
     def hold(self, delta: int) -> None:
-        """Bytes of frames that are not complete, over all doors."""
+        """Account for bytes of incomplete frames, over all doors."""
         if delta:
             self._broker.flow.change(delta)
 
@@ -122,7 +122,7 @@ class PushDoor:
 
     # --- heartbeats --------------------------------------------------------------------------------------------------
 
-    async def _sweep_for_ever(self) -> None:
+    async def _sweep_connections(self) -> None:
         interval = self.settings.heartbeat_interval_ms / 1000
         step = interval / SWEEPS_PER_INTERVAL
         forgetting = asyncio.ensure_future(self.producers.forget_unused())
@@ -140,7 +140,7 @@ class PushDoor:
             forgetting.cancel()
 
     def _excuse(self, late_seconds: float) -> None:
-        """The loop was held up: what clients sent meanwhile has not been read, and nobody is dead for that."""
+        """Allow for an event loop that was held up: frames sent meanwhile are unread, so no client counts as silent."""
         if late_seconds > 0.1:
             for connection in self._connections:
                 connection.last_received += late_seconds
@@ -158,7 +158,7 @@ class PushDoor:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Take the address; clients are refused until `PushDoor.start`. OSError if it is not to be had."""
+    """Bind the address; clients are refused until `PushDoor.start`. OSError if the address is not available."""
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     sock = socket.socket(family, kind, protocol)
     try:

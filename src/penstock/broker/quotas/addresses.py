@@ -1,7 +1,7 @@
 """Quotas of new connections per second and address.
 
-A connection too many is accepted by the system, not read, and closed after the time that the address is over its
-quota, at most a second, as in Kafka: a client that connects in a loop is slowed down.
+A connection beyond the quota is accepted by the system, not read, and closed once the address is within its quota again
+or after a second, as in Kafka: a client that connects in a loop is slowed down.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from penstock.broker.quotas.rate import SAMPLE_MS, Rate
 
 
 def literal(host: str) -> str | None:
-    """An address in its one form; None for a name."""
+    """An address in its canonical form; None for a name."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -45,7 +45,7 @@ class AddressQuotas:
         return bool(self._limits)
 
     def set_limit(self, address: str | None, limit: float | None) -> None:
-        """Set or, with None, remove one; an address of None is the default."""
+        """Set a limit, or remove it with None; an address of None is the default."""
         if limit is None:
             self._limits.pop(address, None)
         else:

@@ -1,6 +1,6 @@
 """The quotas that are set, by entity, with their changes and queries.
 
-It decides nothing about requests; `penstock.broker.quotas.quotas` makes the book's changes durable and enforces them.
+Requests are not throttled here: `penstock.broker.quotas.quotas` makes the book's changes durable and enforces them.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class QuotaBook:
     # --- queries -----------------------------------------------------------------------------------------------------
 
     def matching(self, components: Sequence[Component], *, strict: bool) -> Iterator[Entity]:
-        """Entities that fit every component; strict ones have no other types. KafkaError for a wrong filter."""
+        """Entities that match every component, in a strict filter without other types. KafkaError if malformed."""
         check_filter(components)
         return self._matching(components, strict)
 

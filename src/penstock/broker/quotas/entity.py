@@ -1,8 +1,8 @@
 """Entities of quotas, and the kinds of quotas.
 
-An entity has one name or several by type: a user, a client id, both, or an IP address. A name of None is the default,
-for all that have no quota of their own. Entities are tuples of (type, name) in one order, Kafka's, so that two that
-mean the same are equal.
+An entity has one or several names by type: a user, a client id, both, or an IP address. A name of None is the default
+for all that have no quota of their own. Entities are tuples of (type, name) in Kafka's order, so that two with the same
+meaning are equal.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _EPSILON: Final = 1e-6
 
 
 def make_entity(parts: Iterable[tuple[str, str | None]]) -> Entity:
-    """Of a type that comes twice the last one counts, as in Kafka."""
+    """The entity of (type, name) pairs in Kafka's order; of a repeated type the last one counts, as in Kafka."""
     names = dict(parts)
     known = [(kind, names.pop(kind)) for kind in TYPES if kind in names]
     return (*known, *names.items())
@@ -73,7 +73,7 @@ def shown(entity: Entity) -> str:
 
 
 def keys_of(entity: Entity) -> Mapping[str, Kind]:
-    """The quotas that such an entity can have. KafkaError if there cannot be such an entity."""
+    """The quotas that such an entity can have. KafkaError if no such entity can exist."""
     names = dict(entity)
     if not names:
         raise _invalid("Invalid empty client quota entity")

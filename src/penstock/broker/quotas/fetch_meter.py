@@ -1,7 +1,7 @@
-"""The meter of one fetch: its answer counts, and one that exceeds a quota is not sent.
+"""The meter of one fetch: the answer counts, and an answer that exceeds a quota is not sent.
 
-A client over a quota gets an answer without records, asks again when it may, and has lost nothing: records that were
-not sent are taken off its account again.
+A client over a quota gets an answer without records, and asks again after the throttle time. It loses nothing: records
+that were not sent are subtracted from its use again.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class FetchMeter(MeteredRequest):
         if meter is None:
             return request
         max_bytes = int(min(request.max_bytes, meter.limit * (SAMPLES - 1)))
-        # An answer holds whole batches and so hardly ever all it might: half of that will do.
+        # An answer holds whole batches, so it rarely reaches its limit: half of the window is enough.
         return request._replace(max_bytes=max_bytes, min_bytes=min(request.min_bytes, max_bytes // 2))
 
     def parked(self) -> None:
-        """Stop the clock: the fetch waits for data or the disk from here on."""
+        """Stop the clock: from here on the fetch waits for data or the disk."""
         self._parked_after_ns = self.elapsed_ns
 
     def instead(self, answers: list[FetchedPartition], session_id: int, read_seconds: float = 0.0) -> Buffers | None:

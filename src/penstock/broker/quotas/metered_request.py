@@ -1,7 +1,7 @@
 """The meter of one request: its cost for the client, and the time for which the connection is muted after it.
 
 Kafka's rules: a request counts with the time that the broker works on it (`request_percentage`), a produce also with
-its bytes, a fetch with the bytes of its answer. The longest wait counts. The answer is sent at once and has the
+its bytes, a fetch with the bytes of its answer. The longest wait counts. The answer is sent at once and carries the
 throttle time, during which the connection is not read.
 """
 
@@ -45,7 +45,7 @@ class MeteredRequest:
             self._wait("produce", meter.charge(size_bytes, now_ms))
 
     def mutated(self) -> None:
-        """Note that a handler of topics has found its client over the quota of changes."""
+        """Note that the client of a topic request is over its quota of changes."""
         until_ms = self._request.throttled_until_ms
         if until_ms:
             self._wait("controller_mutation", max(0, until_ms - self._quotas.now_ms()))

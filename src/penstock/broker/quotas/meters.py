@@ -2,7 +2,7 @@
 
 The most specific quota counts: that of the user and client id, of the user with any client id, of the user, then the
 same with any user, then of the client id, then of any client id. A user's quota is shared by all clients of the user; a
-default is not shared, each user or client id it stands for has that much.
+default is not shared: every user or client id that it applies to has that much.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Quotas of partitions created and deleted (KIP-599).
 
 From the API versions that have THROTTLING_QUOTA_EXCEEDED, changes are refused while the client's bucket is overdrawn;
-older versions go through, and the connection is muted for it.
+older versions go through, and the connection is muted instead.
 """
 
 from __future__ import annotations

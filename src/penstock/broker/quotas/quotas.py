@@ -1,7 +1,7 @@
-"""The quotas of a node: the book, made durable, and the meters that it sets the limits of.
+"""The quotas of a node: the book, made durable, and the meters whose limits it sets.
 
-Owned by the broker. While nothing is limited it costs nothing: the parts that enforce quotas are notified when there
-are some, and when there are none any more (`watch`), and do not touch requests meanwhile.
+Owned by the broker. Without quotas there is no cost: the parts that enforce quotas are notified when the first is set
+and when the last is removed (`watch`), and do not touch requests in between.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Quotas:
         self._apply([Change(entity_of_text(text), key, float(value)) for text, key, value in self._store.all()])
 
     async def resolve_names(self) -> None:
-        """Find the addresses of hosts that have quotas by name: after `load`, when it may take its time."""
+        """Find the addresses of hosts that have quotas by name; after `load`, where waiting is allowed."""
         entities = [entity for entity in self._book if IP in dict(entity)]
         found = await _resolved(entities)
         self._resolved |= found
@@ -132,7 +132,7 @@ class Quotas:
 
 
 async def _resolved(entities: Iterable[Entity]) -> dict[str, str]:
-    """Addresses of the hosts that entities name, as far as they have any."""
+    """Addresses of the hosts that entities name, where they have any."""
     found = {}
     for entity in entities:
         host = dict(entity).get(IP)

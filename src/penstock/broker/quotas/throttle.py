@@ -34,7 +34,7 @@ class Throttle:
         return _settled(meter, reply)
 
     def _fetch(self, request: AnyRequest, dispatch: Dispatch) -> Reply:
-        """A fetch counts with its answer, so its handler consults the meter before it answers."""
+        """Serve a fetch: its answer counts, so the handler consults the meter before it answers."""
         meter = request.meter = FetchMeter(self._quotas, request)
         reply = dispatch(request)
         if not reply.done:
@@ -43,7 +43,7 @@ class Throttle:
 
 
 def _settled(meter: MeteredRequest, reply: Reply) -> Reply:
-    """Settle the meter, also of a produce that waits for the disk: its cost for the loop is known before."""
+    """Settle the meter; for a produce that waits for the disk at once, since its cost for the loop is already known."""
     if reply.body is SILENCE:  # acks=0: only its bytes count
         meter.mute()
         return reply

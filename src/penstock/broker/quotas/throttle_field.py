@@ -19,7 +19,7 @@ _API_ROW_BYTES = 6  # key, oldest and newest version; flexible versions end a ro
 
 
 def stamped(api_key: int, version: int, body: Buffers, throttle_ms: int) -> Buffers:
-    """The answer with its throttle time; as it is if it has no place for one."""
+    """The answer with its throttle time; unchanged if its version has no such field."""
     if not throttle_ms or body is SILENCE or not has_throttle_time(api_key, version):
         return body
     first = bytearray(cast(Buffer, body[0]))  # every answer begins with bytes of ours

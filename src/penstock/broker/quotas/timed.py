@@ -1,4 +1,4 @@
-"""A coroutine whose time on the event loop is known: while it waits, the clock stands still."""
+"""A coroutine whose time on the event loop is measured: the clock stops while it waits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Timed(Generic[T]):
             except GeneratorExit:
                 self._coroutine.close()
                 raise
-            except BaseException as error:  # a cancellation, or what the awaited future raised
+            except BaseException as error:  # a cancellation, or the exception of the awaited future
                 step = functools.partial(self._coroutine.throw, error)
             else:
                 step = functools.partial(self._coroutine.send, None)

@@ -2,8 +2,8 @@
 
     prepared, on disk  →  a marker in every partition, on disk  →  complete, on disk
 
-It needs no request: it goes on without the client, and again after a crash. The last record may be left out when
-the next transaction's first one is written instead: both say that this one is over.
+Completion needs no request: it continues without the client, and is resumed after a crash. The last record may be left
+out when the next transaction's first one is written instead: both say that this one is over.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Endings:
         return transactional_id in self._waiting
 
     async def wait(self, transactional_id: str) -> None:
-        """Wait until the transaction before is over, or has taken too long to end."""
+        """Wait until the previous transaction is over, or has taken too long to end."""
         waiting = self._waiting.get(transactional_id)
         if waiting is not None:
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -75,7 +75,7 @@ class Endings:
         self._markers.write(prepared.partitions, marker, prepared.has_batches_of, marked)
 
     def _complete(self, shard: TransactionShard, prepared: Transaction) -> None:
-        """All markers are on disk.
+        """Complete a transaction whose markers are all on disk.
 
         A waiter for the id goes on at once, and most likely stores a record that implies this.
         """

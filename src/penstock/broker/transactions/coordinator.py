@@ -42,7 +42,7 @@ from penstock.runtime.pauses import pause_at
 logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 1.0
-FORGOTTEN_PER_SWEEP = 5  # of each shard: a record is written for each, and requests are not to wait for thousands
+FORGOTTEN_PER_SWEEP = 5  # of each shard: each costs a record, and requests must not wait for thousands of them
 
 
 class TransactionCoordinator:
@@ -78,7 +78,7 @@ class TransactionCoordinator:
         await self._shards.loaded()
 
     async def stop(self) -> None:
-        """Stop. Waiting requests are told to look for the coordinator again; transactions stay in the log."""
+        """Answer waiting requests, so that clients look for the coordinator again; transactions stay in the log."""
         await self._shards.stop()
         self.endings.give_up()
 
@@ -117,7 +117,7 @@ class TransactionCoordinator:
         return shard, value
 
     async def _find_at_rest(self, transactional_id: str) -> tuple[TransactionShard, Transaction]:
-        """The same, when the end of a transaction that was decided is complete, or has taken too long."""
+        """The transaction of an id, once an end that was decided is complete or has taken too long."""
         self.find(transactional_id)
         await self.endings.wait(transactional_id)
         return self.find(transactional_id)
@@ -127,7 +127,7 @@ class TransactionCoordinator:
             yield from tuple(shard.transactions)  # others may run between two of them
 
     def open(self) -> list[Transaction]:
-        """Those that have begun and are not complete."""
+        """Transactions that have begun and are not complete."""
         return [value for shard in self._shards for value in shard.transactions.open()]
 
     @property
@@ -211,7 +211,8 @@ class TransactionCoordinator:
         version: int,
         outcome: Outcome,
     ) -> bool:
-        """The same without waiting: True if they are in it and that is on disk; if not, `outcome` tells when.
+        """Add partitions without waiting. True if they are in the transaction on disk; if not, `outcome` is called
+        later.
 
         `outcome` may be called before this returns: then nothing was written, and the partitions are not in it.
         """
@@ -291,7 +292,7 @@ class TransactionCoordinator:
         return True
 
     async def _prepare_end(self, shard: TransactionShard, prepared: Transaction) -> None:
-        """Once it is stored the end goes on, whether or not the client is still connected."""
+        """Store the decision; the completion then continues, whether or not the client is still connected."""
         self.endings.begin(prepared.transactional_id)
 
         def stored(code: ErrorCode) -> None:
@@ -340,7 +341,7 @@ class TransactionCoordinator:
                 logger.warning("%s is overdue and cannot be aborted now: %r", value.transactional_id, error)
 
     def forget_unused(self) -> None:
-        """Forget ids that were not used for days, a few at a time."""
+        """Forget ids that have not been used for days, a few at a time."""
         now_ms = self._clock.now_ms()
         for shard in self._shards:
             for value in shard.transactions.unused(now_ms, self._settings.id_expiration_ms, FORGOTTEN_PER_SWEEP):

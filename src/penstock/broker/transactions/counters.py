@@ -10,16 +10,16 @@ from penstock.broker.transactions.transaction import Transaction
 
 @dataclass(slots=True)
 class Ends:
-    """Since the start of the process. A transaction counts when its end is complete, `timed_out` when it is decided."""
+    """Ended transactions since the start. One counts when its end is complete; `timed_out` when that is decided."""
 
     committed: int = 0
     aborted: int = 0
-    """For whatever reason: timeouts and fenced producers are among them."""
+    """Aborted for any reason, including timeouts and fenced producers."""
     timed_out: int = 0
 
     def count(self, prepared: Transaction) -> None:
         if not prepared.partitions:
-            return  # the abort of nothing, which only raises an epoch
+            return  # an abort without a transaction, which only raises an epoch
         if prepared.state is TransactionState.PREPARE_COMMIT:
             self.committed += 1
         else:

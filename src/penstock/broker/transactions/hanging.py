@@ -1,4 +1,4 @@
-"""Transactions that are open in a partition and that no coordinator knows: they hold back readers of committed records.
+"""Hanging transactions: open in a partition, unknown to every coordinator, and in the way of read_committed consumers.
 
 A crash can leave them behind, or the loss of a part of the coordinator's topic. Those that are found when a log is
 opened are aborted; for the others there is the metric, and the abort by hand.
@@ -63,7 +63,7 @@ class HangingTransactions:
 
     @property
     def count(self) -> int:
-        """Also those whose shard has failed."""
+        """The number of hanging transactions, including those whose shard has failed."""
         return 0 if self._shards.is_loading else sum(1 for _ in self)
 
     def abort_in(self, partition: Partition) -> None:
@@ -83,8 +83,8 @@ class HangingTransactions:
     async def abort(self, place: TopicPartition, producer_id: int) -> None:
         """Abort one by hand. Its marker is on disk when this returns.
 
-        KafkaError COORDINATOR_NOT_AVAILABLE while some transactions are not known, INVALID_TXN_STATE if there is
-        nothing of the kind.
+        KafkaError COORDINATOR_NOT_AVAILABLE while some transactions are not known, INVALID_TXN_STATE if there is no
+        such transaction.
         """
         if not self._shards.all_are_active:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -102,11 +102,11 @@ class HangingTransactions:
 
 
 def _end_of(found: OpenTransaction) -> Marker:
-    """The marker has the next epoch, so that its producer, if it is still running, is fenced and starts over."""
+    """The marker for a hanging transaction. It has the next epoch, which fences a producer that is still running."""
     epoch = min(found.producer_epoch + 1, EPOCH_MAX)
     return Marker(found.producer_id, epoch, max(found.coordinator_epoch, 0), is_commit=False)
 
 
 def _accounts_for(value: Transaction, found: OpenTransaction) -> bool:
-    """An end that is being written ends whatever it finds, each in its way (`MarkerWriter.fitting`)."""
+    """Whether an end that is being written covers the transaction: it ends all it finds (`MarkerWriter.fitting`)."""
     return value.state in PREPARED or value.has_batches_of(found.producer_epoch)

@@ -34,11 +34,11 @@ _FENCED = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_F
 
 OnOffsetsEnded = Callable[[int, Marker], None]
 IsOwn = Callable[[int], bool]
-"""Whether batches of an epoch are those that a marker shall end."""
+"""Whether batches of an epoch belong to the transaction that a marker ends."""
 
 
 class MarkerWriter:
-    """`on_offsets_ended` is called with markers in `__consumer_offsets`, by partition, once they are on disk."""
+    """Writes markers. `on_offsets_ended` is called with those in `__consumer_offsets`, once they are on disk."""
 
     def __init__(self, partitions: PartitionTable, clock: Clock, on_offsets_ended: OnOffsetsEnded) -> None:
         self._partitions = partitions
@@ -46,11 +46,11 @@ class MarkerWriter:
         self._on_offsets_ended = on_offsets_ended
 
     def write(self, where: Iterable[TopicPartition], marker: Marker, is_own: IsOwn, done: Callable[[], None]) -> None:
-        """Write the marker to all of them; `done` when each is on disk or needs none."""
+        """Write the marker to all partitions; `done` is called when each has it on disk or needs none."""
         _Ending(self, frozenset(where), marker, is_own, done).begin()
 
     def write_one(self, place: TopicPartition, marker: Marker, done: Callable[[ErrorCode], None]) -> None:
-        """`done` is called with the outcome, perhaps at once. KafkaError if it cannot be written."""
+        """Write one marker; `done` is called with the outcome, perhaps at once. KafkaError if it cannot be written."""
         partition = self._partitions.get(place.topic, place.partition)
         if partition.failed:
             raise KafkaError(partition.failure)
@@ -66,8 +66,8 @@ class MarkerWriter:
     def fitting(self, place: TopicPartition, marker: Marker, is_own: IsOwn) -> Marker:
         """The marker that fits this log.
 
-        This node's coordinator is the only one: whatever epoch a marker from outside had, its own is not lower. What is
-        open and belongs to another transaction is aborted.
+        This node's coordinator is the only one: whatever epoch a marker from outside had, its own is not lower. An open
+        transaction that is not the one to be ended is aborted.
         """
         known = self._partitions.get(place.topic, place.partition).producer(marker.producer_id)
         if known is None:
@@ -78,7 +78,7 @@ class MarkerWriter:
         return marker._replace(coordinator_epoch=max(known.coordinator_epoch, marker.coordinator_epoch))
 
     def abort_unknown(self, partition: Partition, marker: Marker) -> None:
-        """A transaction that is open in a log, but that no coordinator knows."""
+        """Abort a transaction that is open in a log but unknown to every coordinator."""
         logger.warning(
             "%s-%d: aborting a transaction of producer %d that no coordinator knows",
             partition.topic, partition.index, marker.producer_id,

@@ -1,7 +1,7 @@
 """A pattern over transactional ids (ListTransactions v2), which a client may choose freely.
 
-RE2 matches in a time that grows with the pattern times the name. So patterns are small, and a name that is long all the
-same is looked at in a thread, which RE2 lets run beside the loop.
+RE2's time to match grows with the size of the pattern times the length of the name. So the size of patterns is limited,
+and long names are matched in a thread: RE2 releases the interpreter lock, and the event loop goes on.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _NAME_LENGTH_ON_LOOP = 200
 
 
 class NamePattern:
-    """The whole name has to match."""
+    """A compiled pattern; the whole name has to match."""
 
     def __init__(self, text: str) -> None:
-        """KafkaError INVALID_REGULAR_EXPRESSION."""
+        """Compile a pattern. KafkaError INVALID_REGULAR_EXPRESSION if it is malformed or too large."""
         options = re2.Options()
         options.log_errors = False
         options.never_capture = True

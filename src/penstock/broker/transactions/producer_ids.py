@@ -1,4 +1,4 @@
-"""Producer ids, given out of durable blocks: an id that was ever given out is never given out again.
+"""Producer ids, taken from durable blocks: no id is ever given out twice.
 
 A reused id would make a new producer's first batches look like repeats of an old one's, and they would be lost.
 """
@@ -12,7 +12,7 @@ BLOCK_SIZE = 1000  # as Kafka
 
 
 class ProducerIds:
-    """Ids of the block at hand; the next block is made durable before its first id is given out."""
+    """Ids of the current block; the next block is made durable before its first id is given out."""
 
     def __init__(self, next_block: Callable[[int], Awaitable[int]]) -> None:
         self._next_block = next_block

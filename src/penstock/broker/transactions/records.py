@@ -69,7 +69,7 @@ def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
 
 
 def _encode_tags(transaction: Transaction) -> bytes:
-    """As Kafka does it, fields with their default value are left out."""
+    """Encode tagged fields; as in Kafka, those with their default value are left out."""
     tags = []
     if transaction.previous_producer_id != NO_PRODUCER_ID:
         tags.append((_PREVIOUS_ID, INT64.pack(transaction.previous_producer_id)))

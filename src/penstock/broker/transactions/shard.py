@@ -44,7 +44,7 @@ class TransactionShard(CoordinatorLog):
         self.append_batch(build_batch([record], timestamp=now_ms), now_ms, outcome, appended)
 
     def remove(self, value: Transaction, now_ms: int, outcome: Outcome) -> None:
-        """Write a tombstone: the id was not used for a long time."""
+        """Write a tombstone for an id that has not been used for a long time."""
         record = NewRecord(records.encode_key(value.transactional_id), None)
 
         def appended(_: int) -> None:
@@ -56,10 +56,10 @@ class TransactionShard(CoordinatorLog):
         self.transactions.clear()
 
     async def load(self) -> None:
-        """Fill it from its log and make it active.
+        """Fill the shard from its log and make it active.
 
-        It fails if that cannot be read to the end, or holds a value that is not understood: its decision must not be
-        undone. Keys of kinds that are not known are passed over, as Kafka does.
+        It fails if the log cannot be read to the end, or holds a value that cannot be decoded: the decision in it must
+        not be undone. Keys of unknown kinds are skipped, as in Kafka.
         """
         turns = Turns()
         unknown = 0
@@ -73,11 +73,13 @@ class TransactionShard(CoordinatorLog):
             return
         if unknown:
             logger.warning("%s-%d: %d keys were not understood", self.partition.topic, self.partition.index, unknown)
-        await asyncio.sleep(0)  # many small ones together are long, too
+        await asyncio.sleep(0)  # many small shards together take long, too
         self.state = CoordinatorState.ACTIVE
 
     async def _newest(self, turns: Turns) -> dict[bytes, bytes | None]:
-        """The newest value of each key, None for a tombstone, in their order: of a busy id thousands are in the log."""
+        """The newest value of each key in log order, None for a tombstone: a busy id has thousands of values in the
+        log.
+        """
         newest: dict[bytes, bytes | None] = {}
         async for piece in self.pieces():
             for position, header in iter_headers(piece):

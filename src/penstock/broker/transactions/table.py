@@ -1,7 +1,7 @@
 """The transactional ids of one shard, ordered so that timeouts and expiry need not look at all of them.
 
 Few transactions are open at a time, and timeouts concern only those. All other ids rest, in the order in which they
-came to rest: whichever was not used for longest is the first.
+came to rest: the first is the one that has been unused for longest.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ class TransactionTable:
         self._resting.clear()
 
     def open(self) -> list[Transaction]:
-        """Those that have begun and are not complete."""
+        """Transactions that have begun and are not complete."""
         return list(self._open.values())
 
     def overdue(self, now_ms: int) -> list[Transaction]:
-        """Those that are open for longer than their clients allowed."""
+        """Transactions that have been open for longer than their clients allowed."""
         return [value for value in self._open.values() if value.is_overdue(now_ms)]
 
     def unused(self, now_ms: int, expiration_ms: int, count_max: int) -> list[Transaction]:
         """Up to `count_max` ids that have rested for the given time.
 
-        The search ends with the first that has not: after a clock was set back some are found later, none too early.
+        The search ends with the first that has not: after a clock is set back some are found late, but none too early.
         """
         found: list[Transaction] = []
         for value in self._resting.values():

@@ -1,9 +1,9 @@
 """One transactional id as it is stored, and the effect of every request on it.
 
-Values are never changed: a step gives the next value, to be stored before it is reported, or a KafkaError, and
-then nothing has happened. Nothing here waits, writes or looks at a clock: time comes as an argument.
+Values are never changed: a step returns the next value, which must be stored before it is reported, or raises a
+KafkaError and changes nothing. Nothing here waits, writes or looks at a clock: time is an argument.
 
-Epochs. A request is right if it has the epoch of the id, and fences its sender (PRODUCER_FENCED) if not. Clients of the
+Epochs. A request must have the epoch of the id; if not, its sender is fenced (PRODUCER_FENCED). Clients of the
 second protocol generation (KIP-890, version 2 below) get a new epoch with the end of every transaction, already in the
 prepare record and in the markers, so that nothing they sent for one transaction can touch the next. Epochs end at
 32,767, which no client ever sees: after 32,766 the id goes on with a new producer id and epoch 0.
@@ -30,7 +30,7 @@ class ProducerIdentity(NamedTuple):
 
 
 def is_exhausted(epoch: int) -> bool:
-    """The last epoch that a client may have: the one above is for fencing it."""
+    """Whether this is the last epoch that a client may have: the one above is reserved for fencing it."""
     return epoch >= EPOCH_MAX - 1
 
 
@@ -41,10 +41,10 @@ class Transaction(NamedTuple):
     producer_id: int
     epoch: int = NO_EPOCH
     last_epoch: int = NO_EPOCH
-    """The epoch before the last InitProducerId, EndTxn v5 or fence: its producer may go on by offering it."""
+    """The epoch before the last InitProducerId, EndTxn v5 or fence: its producer may continue by offering it."""
     previous_producer_id: int = NO_PRODUCER_ID
     next_producer_id: int = NO_PRODUCER_ID
-    """The producer id that follows when the transaction that is being ended is complete."""
+    """The producer id that takes over when the transaction that is being ended is complete."""
     timeout_ms: int = -1
     state: TransactionState = TransactionState.EMPTY
     partitions: frozenset[TopicPartition] = frozenset()
@@ -62,7 +62,7 @@ class Transaction(NamedTuple):
         return is_exhausted(self.epoch)
 
     def has_batches_of(self, epoch: int) -> bool:
-        """Whether a batch of this epoch can belong to its transaction; one of another is of one before or after it.
+        """Whether a batch of this epoch can belong to the transaction; other epochs are of earlier or later ones.
 
         Second generation: once the end is decided, the epoch that is stored is that of the next transaction.
         """
@@ -83,7 +83,7 @@ class Transaction(NamedTuple):
     def check_offered(self, offered: ProducerIdentity | None) -> None:
         """KIP-360: a producer that goes on after an error names its id and epoch.
 
-        PRODUCER_FENCED if another came since.
+        PRODUCER_FENCED if another producer has taken over since.
         """
         if offered is None or self.epoch == NO_EPOCH or offered.producer_id == self.producer_id:
             return
@@ -135,9 +135,10 @@ class Transaction(NamedTuple):
         raise KafkaError(ErrorCode.PRODUCER_FENCED)
 
     def fenced(self) -> Transaction:
-        """An ongoing transaction whose client is fenced by a higher epoch, so that it can be aborted.
+        """The value of an ongoing transaction whose client is fenced by a higher epoch, so that it can be aborted.
 
-        Unless another producer comes meanwhile, the client may go on (KIP-360, KIP-588): by the epoch that it had.
+        Unless another producer takes over meanwhile, the client may continue with the epoch that it had (KIP-360,
+        KIP-588).
         """
         return self._step(
             TransactionState.PREPARE_EPOCH_FENCE, self.update_ms, epoch=self.epoch + 1, last_epoch=self.epoch
@@ -156,7 +157,7 @@ class Transaction(NamedTuple):
     def with_partitions(
         self, sender: ProducerIdentity, partitions: Collection[TopicPartition], now_ms: int, version: int
     ) -> Transaction:
-        """Itself if all of them are in the transaction already."""
+        """The value with further partitions; itself if all of them are in the transaction already."""
         self.check_sender(sender)
         is_ongoing = self.state is TransactionState.ONGOING
         if is_ongoing and self.partitions.issuperset(partitions):
@@ -195,22 +196,22 @@ class Transaction(NamedTuple):
         if (sender.epoch != self.epoch or sender.epoch == EPOCH_MAX) and not is_repeated:
             raise KafkaError(ErrorCode.PRODUCER_FENCED)
         if is_repeated and self.state in (TransactionState.ONGOING, TransactionState.EMPTY):
-            raise KafkaError(ErrorCode.PRODUCER_FENCED)  # its epoch was raised by something else than its end
+            raise KafkaError(ErrorCode.PRODUCER_FENCED)  # its epoch was raised by something other than its end
         if self.state is TransactionState.ONGOING:
             return self.prepared(commit=commit, now_ms=now_ms, version=version, new_producer_id=new_producer_id)
-        if self.state in PREPARED:  # whatever is wanted now: it may be an abort of what would have come next
+        if self.state in PREPARED:  # whatever the request asks for: it may be an abort of the next transaction
             raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
         done = TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT
         if self.state is done and (is_repeated or not raises_epoch):
             return self
-        if raises_epoch and not commit and not is_repeated:  # an abort of nothing
+        if raises_epoch and not commit and not is_repeated:  # an abort without a transaction
             return self.prepared(commit=False, now_ms=now_ms, version=version, new_producer_id=new_producer_id)
         raise KafkaError(ErrorCode.INVALID_TXN_STATE)
 
     def prepared(
         self, *, commit: bool, now_ms: int, version: int, new_producer_id: int = NO_PRODUCER_ID
     ) -> Transaction:
-        """The decision, which nothing can change any more once it is stored."""
+        """The value with the decision, which is final once it is stored."""
         epoch, last_epoch = self.epoch, self.last_epoch
         is_fenced = self.state is TransactionState.PREPARE_EPOCH_FENCE  # whose epoch is raised already
         if version >= SECOND_GENERATION and not is_fenced:

@@ -1,4 +1,4 @@
-"""Acquisitions: offsets of one partition in the hands of one holder, and the queue of them by deadline."""
+"""Acquisitions: offsets of one partition that one holder has, and their queue by deadline."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Acquisition(Generic[Holder]):
 
 
 class AcquisitionQueue(deque[Acquisition[Holder]]):
-    """Acquisitions with a holder, in the order of their deadlines, which never fall from one to the next.
+    """Acquisitions with a holder, by deadline: no deadline is earlier than the one before it.
 
     An answered acquisition stays until it is first, or until too many of them lie behind one that is not answered:
     taking it out of the middle at once would cost a search for every answer.

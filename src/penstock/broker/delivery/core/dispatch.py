@@ -1,4 +1,4 @@
-"""Dispatch of messages to members: who gets which message.
+"""Dispatch of messages to members: which member gets which message.
 
 The order is strict: a message goes to the member that has waited longest among those with room, or to the member of
 its key.
@@ -16,7 +16,7 @@ from penstock.broker.delivery.core.rules import Rules
 from penstock.protocol.push.data import with_delivery_count
 
 OUTGOING_BYTES_MAX = 256 * 1024
-"""What a member is dealt at once; the rest waits until its connection has taken that."""
+"""Bytes that a member is dealt at once; the rest waits until its connection has sent them."""
 NEVER = 1 << 62
 
 
@@ -55,7 +55,7 @@ class Dispatch:
         self.refill(member, now_ms)
 
     def leave(self, member: Member) -> bool:
-        """False if it is no member. What it has not answered is still acquired by it."""
+        """Remove a member; False if it is not one. Messages that it has not answered stay acquired by it."""
         if self.members.pop(member.member_id, None) is None:
             return False
         member.is_paused = True
@@ -70,11 +70,11 @@ class Dispatch:
 
     @property
     def ready_count(self) -> int:
-        """How many members wait for messages; some may have no room any more."""
+        """How many members wait for messages; some of them may have no room left."""
         return len(self._queue)
 
     def refill(self, member: Member, now_ms: int) -> None:
-        """Serve a member that may have room: it joined, answered, or its connection has sent what it had."""
+        """Serve a member that may have room: it joined, answered, or its connection has sent everything."""
         while member.waiting and member.room > 0 and not self._is_halted:
             waiting = self.keys.next_waiting(member)
             if waiting.is_current:
@@ -83,7 +83,7 @@ class Dispatch:
             self._queue.add(member)
 
     def limit_credit(self, now_ms: int, *, to_one: bool) -> None:
-        """One message at a time for every member, or its full credit again."""
+        """Limit every member to one message at a time, or give it its full credit again."""
         for member in self.members.values():
             credit = 1 if to_one else member.full_credit
             if member.credit != credit:
@@ -97,7 +97,7 @@ class Dispatch:
         self._is_halted = True
 
     def restart(self, now_ms: int) -> None:
-        """Forget what waits: delivery begins at other positions."""
+        """Forget waiting messages: delivery begins at other positions."""
         self._is_halted = False
         self.earliest_deadline_ms = NEVER
         self.keys.clear()
@@ -127,7 +127,7 @@ class Dispatch:
         keys: Sequence[bytes | None],
         now_ms: int,
     ) -> int:
-        """Send new messages of a partition, in their order; how many of them have found a member."""
+        """Send new messages of a partition, in their order. Returns how many of them found a member."""
         if not self.can_deal():
             return 0
         if self.by_key or cursor.ahead.counted:
@@ -187,7 +187,7 @@ class Dispatch:
         keys: Sequence[bytes | None],
         now_ms: int,
     ) -> int:
-        """By their keys, or with what is known of earlier deliveries."""
+        """Deal messages one by one: by key, or where earlier deliveries must be counted."""
         taken = 0
         for offset, item, key in zip(offsets, items, keys, strict=True):
             message = cursor.first_delivery(offset)
@@ -207,7 +207,7 @@ class Dispatch:
         return deadline_ms
 
     def no_deadline_before(self, earliest_ms: int) -> None:
-        """All cursors were looked at."""
+        """Raise the lower bound of all deadlines, after a look at every cursor."""
         self.earliest_deadline_ms = earliest_ms
 
     # --- single messages ---------------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ class Dispatch:
         key: bytes | None,
         now_ms: int,
     ) -> bool:
-        """Send a message that goes by its key, or comes again: to the member of its key or to the next one."""
+        """Send a message by its key, or once more: to the member that owns its key, or to the next member."""
         if self.by_key and key is not None:
             return self._place_by_key(cursor, offset, message, item, slot_of(key), now_ms)
         member = self._queue.next(other_than=message.previous[-1] if message.previous else None)

@@ -1,8 +1,8 @@
-"""Delivery by key: which member has a key, for as long as messages of that key are unfinished.
+"""Delivery by key: the member that owns a key as long as messages of that key are unfinished.
 
 Keys are put into a fixed number of slots. A slot without unfinished messages goes to the member that the slot's own
 order of members puts first, so that a member that joins or leaves moves few of them. A slot with unfinished messages
-stays where it is: otherwise the messages of a key could be at two members at a time.
+stays with its owner: otherwise two members could have messages of the same key at the same time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from penstock.broker.delivery.core.member import Member, Waiting
 
 SLOTS = 1024
 WAITING_MAX = 1000
-"""Messages of keys whose member has no credit, before the keys behind them have to wait, too."""
+"""Messages that may wait for credit of the member of their key before all keys behind them wait, too."""
 
 
 def slot_of(key: bytes) -> int:
@@ -22,7 +22,7 @@ def slot_of(key: bytes) -> int:
 
 
 class KeyOwners:
-    """The slots of one subscription, which unfinished messages lie in them, and which of those wait for credit.
+    """The slots of one subscription, their unfinished messages, and those of them that wait for credit.
 
     It stays empty in a subscription that does not deliver by key.
     """
@@ -60,17 +60,17 @@ class KeyOwners:
             self._preferred[slot] = _first(slot, others)
 
     def took(self, slot: int, member: Member, partition: int, offset: int) -> None:
-        """A message of a slot has gone to its member, or waits for credit there."""
+        """Note that a message of a slot has gone to its member, or waits for credit there."""
         self._slots[partition, offset] = slot
         held = self._owners.get(slot)
         self._owners[slot] = (member, 1 if held is None else held[1] + 1)
 
     def slot(self, partition: int, offset: int) -> int | None:
-        """The slot of an unfinished message; None if it went without its key."""
+        """The slot of an unfinished message; None if it was not delivered by key."""
         return self._slots.get((partition, offset))
 
     def finished(self, partition: int, offsets: Iterable[int]) -> None:
-        """Messages that are with no member any more, done or given back: their slots may go elsewhere."""
+        """Note that no member has these messages any more, done or given back: their slots may change owners."""
         if not self._slots:
             return
         for offset in offsets:
@@ -92,7 +92,7 @@ class KeyOwners:
         return member.waiting.popleft()
 
     def take_waiting(self, member: Member, slot: int | None = None) -> list[Waiting]:
-        """Messages that wait at a member, of one slot or all; they are not dealt any more."""
+        """Remove and return the messages that wait for a member, of one slot or of all."""
         taken = [waiting for waiting in member.waiting if slot is None or waiting.slot == slot]
         if taken:
             kept = [waiting for waiting in member.waiting if slot is not None and waiting.slot != slot]

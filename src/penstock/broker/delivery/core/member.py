@@ -1,4 +1,4 @@
-"""Members of a subscription: how many messages a connection may have, and the queue of those with room for more."""
+"""Members of a subscription: the credit of each connection, and the queue of members with room for messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.broker.delivery.core.partition_cursor import PartitionCursor
 
 
 class Waiting(NamedTuple):
-    """A message that waits for credit of the member that has its key."""
+    """A message that waits for credit of the member that owns its key."""
 
     cursor: MemberCursor
     offset: int
@@ -20,7 +20,7 @@ class Waiting(NamedTuple):
 
     @property
     def is_current(self) -> bool:
-        """False if it was answered, or its position was set by hand, while it waited."""
+        """Whether the message is still to be sent: it was neither answered nor skipped by hand while it waited."""
         return self.cursor.get(self.offset) is self.message
 
 
@@ -52,7 +52,7 @@ class Member:
         self.credit = self.full_credit = credit
         self.messages_per_frame = messages_per_frame
         self.in_flight = 0
-        self.is_paused = is_paused  # its connection has enough to send already
+        self.is_paused = is_paused  # the connection already has enough to send
         self.is_queued = False
         self.outgoing: list[bytes] = []
         self.outgoing_bytes = 0
@@ -60,17 +60,17 @@ class Member:
 
     @property
     def room(self) -> int:
-        """How many messages it may be sent now."""
+        """How many messages may be sent to the member now."""
         return 0 if self.is_paused else self.credit - self.in_flight
 
     def put(self, item: bytes) -> None:
-        """Add one message to what is sent to it."""
+        """Add one outgoing message."""
         self.in_flight += 1
         self.outgoing.append(item)
         self.outgoing_bytes += len(item)
 
     def answered(self, count: int) -> None:
-        """Messages that it does not have any more: answered, released, or set aside by hand."""
+        """Return credit for messages that the member no longer has: answered, released, or skipped by hand."""
         self.in_flight -= count
 
     def take_outgoing(self) -> tuple[list[bytes], int]:
@@ -83,7 +83,7 @@ class Member:
 class MemberQueue(deque[Member]):
     """Round-robin queue of members with room for messages; the one that has waited longest comes first.
 
-    A member is in it at most once (`Member.is_queued`), and leaves it when it is first and has no room any more.
+    A member is in it at most once (`Member.is_queued`), and leaves it when it is first and has no room left.
     """
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Progress in one partition: which offsets are in flight, with whom, until when, how often, and which are done.
+"""Progress in one partition: the offsets in flight with their holders, deadlines and delivery counts, and those done.
 
     committed ≤ every unfinished offset < next_offset
     done      everything below next_offset that is not unfinished, and the ranges that were stored as done above it
@@ -7,8 +7,8 @@ An unfinished offset is *acquired* by a holder until a deadline, or *available*:
 committed position is the lowest offset that is not done. Offsets that do not exist (compaction, markers, aborted
 transactions) and expired messages are done as soon as `next_offset` has passed them.
 
-A cursor knows offsets, holders and times. It knows no messages, no credit, no clock and no order among holders: those
-belong to the part that deals (`dispatch` for push members).
+A cursor knows offsets, holders and times. Messages, credit, the clock and the order among holders are not its concern:
+they belong to the part that deals (`dispatch` for push members).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class PartitionCursor(Generic[Holder]):
     """One partition of one subscription.
 
     `changed` collects the partitions whose position differs from the stored one; the owner of the cursors empties it.
-    `resets` rises whenever delivery starts again elsewhere: whatever was read ahead before is worthless then.
+    `resets` rises whenever delivery starts again elsewhere: everything that was read ahead is void then.
     """
 
     __slots__ = (
@@ -49,14 +49,14 @@ class PartitionCursor(Generic[Holder]):
         self._unfinished: dict[int, Acquisition[Holder]] = {}
         self._acquired: AcquisitionQueue[Holder] = AcquisitionQueue()
 
-    # --- what is known -----------------------------------------------------------------------------------------------
+    # --- queries -----------------------------------------------------------------------------------------------------
 
     @property
     def committed(self) -> int:
         return next(iter(self._unfinished), self.next_offset)
 
     def get(self, offset: int) -> Acquisition[Holder] | None:
-        """The state of an unfinished offset; None if it is done or was not reached yet."""
+        """The state of an unfinished offset; None if it is done or not reached yet."""
         return self._unfinished.get(offset)
 
     def is_available(self, offset: int) -> bool:
@@ -86,10 +86,10 @@ class PartitionCursor(Generic[Holder]):
             return [offset for offset in range(first, last + 1) if offset in unfinished]
         return [offset for offset in unfinished if first <= offset <= last]
 
-    # --- what comes next ---------------------------------------------------------------------------------------------
+    # --- moving forward ----------------------------------------------------------------------------------------------
 
     def skip_to(self, offset: int) -> None:
-        """Leave nothing below `offset` for a first delivery: it was looked at, or is not there."""
+        """Leave nothing below `offset` for a first delivery: those offsets were examined, or do not exist."""
         if offset > self.next_offset:
             self._advance(offset)
             self._changed.add(self.partition)
@@ -111,7 +111,7 @@ class PartitionCursor(Generic[Holder]):
         self._advance(offsets[-1] + 1)
 
     def acquire_shared(self, offsets: Sequence[int], shares: Mapping[Holder, list[int]], deadline_ms: int) -> None:
-        """Give new messages, each to one of several holders, for their first delivery."""
+        """Give new messages to several holders, each to one of them, for their first delivery."""
         by_offset: dict[int, Acquisition[Holder]] = {}
         for holder, share in shares.items():
             acquisition = Acquisition(holder, (), share, 1, deadline_ms)
@@ -123,14 +123,14 @@ class PartitionCursor(Generic[Holder]):
         self._advance(offsets[-1] + 1)
 
     def first_delivery(self, offset: int) -> Acquisition[Holder]:
-        """A new message that is not placed yet. Deliveries of before a restart count; whether they were lost or given
-        back is not known any more.
+        """A new message without a holder yet. Deliveries before a restart count; whether they were lost or given back
+        is no longer known.
         """
         count = self.ahead.count(offset)
         return Acquisition(None, (), [offset], count, 0, count)
 
     def acquire_one(self, offset: int, before: Acquisition[Holder], holder: Holder, deadline_ms: int) -> int:
-        """Give one message to a holder, a new one or one that is available; the delivery count."""
+        """Give one message, new or available, to a holder. Returns the delivery count."""
         count = before.count + 1
         acquisition = Acquisition(holder, before.previous, [offset], count, deadline_ms, before.losses)
         self._acquired.append(acquisition)
@@ -143,7 +143,7 @@ class PartitionCursor(Generic[Holder]):
         return count
 
     def keep_available(self, offset: int, message: Acquisition[Holder]) -> None:
-        """Pass a new message, or leave an earlier one, without a holder: it waits for one."""
+        """Let a message wait for a holder; `next_offset` passes it if it is new."""
         self._unfinished[offset] = message
         if offset >= self.next_offset:
             self._advance(offset + 1)
@@ -151,7 +151,7 @@ class PartitionCursor(Generic[Holder]):
     # --- ending ------------------------------------------------------------------------------------------------------
 
     def acknowledge(self, holder: Holder, first: int, last: int) -> tuple[list[int], int, list[Holder]]:
-        """Mark offsets as done that the holder has or had; its answer counts when it comes late, too.
+        """Mark offsets that the holder has or had as done; a late answer counts, too.
 
         Returns the offsets, how many of them the holder had itself, and the holders that had the others.
         """
@@ -200,7 +200,7 @@ class PartitionCursor(Generic[Holder]):
     def move_to(self, offset: int) -> Iterable[tuple[int, Acquisition[Holder]]]:
         """Set the committed position: everything below is done, delivery goes on from it.
 
-        Returns the offsets that are unfinished no more, as they were.
+        Returns the offsets that are no longer unfinished, with their former states.
         """
         self._changed.add(self.partition)
         if offset < self.committed:
@@ -233,7 +233,7 @@ class PartitionCursor(Generic[Holder]):
     # --- the position ------------------------------------------------------------------------------------------------
 
     def position(self) -> Position:
-        """The position to be stored, so that nothing that is done comes again, and counts go on."""
+        """The position to be stored, so that after a restart nothing done comes again and delivery counts continue."""
         done: list[Range] = []
         after = -1
         for offset in self._unfinished:
@@ -251,8 +251,8 @@ class PartitionCursor(Generic[Holder]):
         return Position(self.committed, tuple(done), self._counted() if self._has_counts else ())
 
     def _counted(self) -> tuple[Counted, ...]:
-        """Messages that were sent in vain. Those that are in flight for the first time are not among them: a write
-        for every message sent would be too much.
+        """Messages that were sent and not done, with their delivery counts. First deliveries in flight are left out:
+        they would cost a write for every message sent.
         """
         found: list[Counted] = []
         for offset, acquisition in self._unfinished.items():
@@ -271,9 +271,9 @@ class PartitionCursor(Generic[Holder]):
 
 
 class Cursors(dict[int, PartitionCursor[Holder]]):
-    """The cursors of a subscription by partition. They are added, never replaced: parts may hold them.
+    """The cursors of a subscription by partition. They are added, never replaced: other parts keep references.
 
-    `changed` are the partitions whose position is not the one that was stored last.
+    `changed` are the partitions whose position differs from the one that was stored last.
     """
 
     __slots__ = ("changed",)

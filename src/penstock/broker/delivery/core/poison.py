@@ -1,4 +1,4 @@
-"""Messages that no member gets done: those suspected of killing their members, and those delivered too often.
+"""Messages that no member completes: those suspected of killing their members, and those delivered too often.
 
 While there are suspects, members get one message at a time. Otherwise everything that is in flight beside a message
 that kills would be delivered as often as that one and become a dead letter with it; and so would messages that only
@@ -26,7 +26,7 @@ class DeadLetter(NamedTuple):
 class Exhausted:
     """Messages that were delivered as often as the rules allow, on their way to the dead-letter topic.
 
-    No member is sent them for as long as that takes; but a late answer of an earlier holder counts.
+    No member is sent them meanwhile; but a late answer of an earlier holder counts.
     """
 
     __slots__ = ("_counts", "_cursors")
@@ -36,7 +36,7 @@ class Exhausted:
         self._counts: dict[tuple[int, int], int] = {}  # deliveries, by partition and offset
 
     def __len__(self) -> int:
-        """How many there are, some of which may have been answered since."""
+        """How many there are; some of them may have been answered since."""
         return len(self._counts)
 
     def __contains__(self, place: tuple[int, int]) -> bool:
@@ -46,7 +46,7 @@ class Exhausted:
         self._counts[partition, offset] = deliveries
 
     def letters(self) -> list[DeadLetter]:
-        """Messages for the dead-letter topic; each stays among them until it is told to `stored`."""
+        """Messages for the dead-letter topic; each stays among them until `stored` is called for it."""
         letters = [DeadLetter(*place, count) for place, count in self._counts.items()]
         for letter in letters:
             if not self._is_current(letter):
@@ -54,7 +54,7 @@ class Exhausted:
         return [letter for letter in letters if (letter.partition, letter.offset) in self._counts]
 
     def stored(self, letter: DeadLetter) -> None:
-        """The message is in the dead-letter topic, or has expired, or is not in the log any more: that is done."""
+        """Mark a message as done that is in the dead-letter topic, has expired, or is no longer in the log."""
         if self._is_current(letter):
             self._cursors[letter.partition].archive(letter.offset)
         self._counts.pop((letter.partition, letter.offset), None)
@@ -84,7 +84,7 @@ class Suspects:
         return len(self._places)
 
     def note(self, partition: int, offset: int, losses: int) -> None:
-        """A message was lost so many times."""
+        """Note how often a message was lost."""
         if losses >= self._rules.losses_max:
             self._places.append((partition, offset))
 
@@ -93,7 +93,7 @@ class Suspects:
         return self._is_careful or bool(self._places)
 
     def look(self) -> bool:
-        """Whether members may have one message at a time only."""
+        """Whether members must get only one message at a time."""
         places = self._places
         while places and not self._is_suspect(*places[0]):
             places.popleft()
@@ -110,8 +110,8 @@ class Suspects:
         )
 
     def _are_ahead(self) -> bool:
-        """Whether some lie among the messages that were sent before a restart. Whether those were lost or given back
-        is not known any more.
+        """Whether there may be suspects among messages that were sent before a restart: whether those were lost or
+        given back is no longer known.
         """
         rules = self._rules
         return any(

@@ -1,5 +1,5 @@
 """Position of a subscription in a partition, as it is stored with a committed offset: the ranges above it that are
-done, which messages were sent in vain and how often, and the refresh it belongs to.
+done, the delivery counts of messages that were sent and not done, and the refresh that it belongs to.
 
 The text is the metadata of the offset in `__consumer_offsets` (docs/formats/consumer-offsets.md):
 
@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 _PLAIN, _COUNTED = "push1", "push2"
 COUNTED_MAX = 500
-"""Ranges of messages with a count that are stored; of more, those with the highest counts."""
+"""Ranges of messages with a delivery count that are stored; if there are more, those with the highest counts."""
 
 
 class Range(NamedTuple):
-    """Both ends included."""
+    """A range of offsets, both ends included."""
 
     first: int
     last: int
@@ -36,8 +36,8 @@ class Counted(NamedTuple):
 
 
 class Position(NamedTuple):
-    """`offset` is the lowest that is not done; `done` are ranges above it, `counted` ranges from it on, all rising and
-    apart from each other.
+    """The progress in a partition: `offset` is the lowest that is not done, `done` are ranges above it, `counted`
+    ranges from it on. Ranges are in ascending order and do not touch.
     """
 
     offset: int
@@ -61,7 +61,7 @@ def encode_position(position: Position, refresh_id: int) -> str:
 
 
 def decode_position(offset: int, metadata: str) -> tuple[Position, int]:
-    """The position, and the refresh it belongs to (0: none). With metadata of another writer it is the offset alone."""
+    """The position, and the refresh it belongs to (0: none). Metadata of another writer add nothing to the offset."""
     if not is_position_text(metadata):
         return Position(offset), 0
     try:
@@ -93,5 +93,5 @@ def _counted(after: int, texts: Iterable[str]) -> Iterable[Counted]:
 
 
 def is_position_text(metadata: str) -> bool:
-    """Whether metadata are a position, which no client needs to see."""
+    """Whether metadata are a position, which clients need not see."""
     return metadata.startswith((_PLAIN + " ", _COUNTED + " "))

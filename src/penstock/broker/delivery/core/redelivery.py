@@ -1,7 +1,7 @@
-"""Redelivery: which messages come again and when.
+"""Redelivery: the messages that are delivered again, and when.
 
-Messages are given back when their member says so, does not answer in time, or leaves. The driver reads those that are
-due and brings them (`due`, `deal_again`); those that were delivered too often go to `poison.Exhausted` instead.
+Messages are given back when their member rejects them, does not answer in time, or leaves. The driver reads those that
+are due and deals them again (`due`, `deal_again`); those that were delivered too often go to `poison.Exhausted`.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class Redelivery:
         return self._returned[0][0] if self._returned and self._dispatch.ready_count else None
 
     def due(self, now_ms: int, limit: int) -> list[tuple[int, int]]:
-        """Partition and offset of messages to be sent again, for which members have room. Each is to be brought by
-        `deal_again`, or told to `gone` if it is in the log no more.
+        """Partition and offset of messages to be sent again, for which members have room. The driver must call
+        `deal_again` for each, or `gone` if it is no longer in the log.
         """
         found: list[tuple[int, int]] = []
         returned = self._returned
         if self._suspects:
-            limit = min(limit, self._dispatch.ready_count)  # one for each
+            limit = min(limit, self._dispatch.ready_count)  # one for each member
         while returned and returned[0][0] <= now_ms and len(found) < limit and self._dispatch.can_deal():
             _, partition, offset = heapq.heappop(returned)
             if self._cursors[partition].is_available(offset):
@@ -59,7 +59,7 @@ class Redelivery:
             self.postpone(cursor, offset, now_ms)
 
     def gone(self, cursor: MemberCursor, offset: int) -> None:
-        """The message has expired, or is in the log no more: that is done."""
+        """Mark a message as done that has expired, or is no longer in the log."""
         if cursor.is_available(offset):
             cursor.archive(offset)
 
@@ -73,7 +73,7 @@ class Redelivery:
     # --- giving back -------------------------------------------------------------------------------------------------
 
     def give_back(self, cursor: MemberCursor, offset: int, due_ms: int, *, lost: bool = False) -> None:
-        """Let a message come again, or end as a dead letter; `lost` says that its member did not answer."""
+        """Give a message back, for redelivery or as a dead letter; `lost` says that its member did not answer."""
         message = cursor.release(offset, lost=lost)
         self._dispatch.keys.finished(cursor.partition, (offset,))
         self._suspects.note(cursor.partition, offset, message.losses)
@@ -83,14 +83,14 @@ class Redelivery:
             self.postpone(cursor, offset, due_ms)
 
     def give_back_of(self, member: Member, now_ms: int) -> None:
-        """Let everything come again that a member has not answered and will not answer any more."""
+        """Give back everything that a member has not answered and will not answer."""
         for cursor in self._cursors.values():
             for acquisition in cursor.held_by(member):
                 self._give_back_all(cursor, acquisition, now_ms)
         self._give_back_waiting(member, now_ms)
 
     def expire(self, now_ms: int) -> set[Member]:
-        """Let messages come again whose members did not answer in time; those members."""
+        """Give back messages that were not answered in time. Returns their members."""
         if now_ms < self._dispatch.earliest_deadline_ms:
             return set()
         late: set[Member] = set()
@@ -118,8 +118,8 @@ class Redelivery:
             self.give_back(cursor, offset, due_ms, lost=True)
 
     def _move_keys(self, keys: set[tuple[Member, int]], now_ms: int) -> None:
-        """Give back every message of the keys: a key must not be at two members. Other members are preferred from
-        now on: one that is stuck would have its messages until they are dead.
+        """Give back every message of the keys: two members must not have the same key. From now on other members are
+        preferred: one that is stuck would keep the messages until they are dead letters.
         """
         keys_of = self._dispatch.keys
         for member in {member for member, _ in keys}:

@@ -1,6 +1,6 @@
-"""Refresh of a subscription: everything from the beginning once more, until all members say READY.
+"""Refresh of a subscription: everything is delivered from the beginning again, until all members send READY.
 
-`Refresh` is what is asked for and stored. `RefreshProgress` follows one in a live subscription, from the wait until
+`Refresh` is the request as it is stored. `RefreshProgress` follows one in a live subscription, from the wait until
 nothing is in flight to the last READY.
 """
 
@@ -19,14 +19,14 @@ from penstock.model.errors import ErrorCode, KafkaError
 
 
 class Refresh(NamedTuple):
-    """`ends` are the ends of the partitions when it was asked for. The id rises with every refresh."""
+    """A refresh. `ends` are the ends of the partitions when it was requested. The id rises with every refresh."""
 
     refresh_id: int
     ends: Mapping[int, int]
 
 
 def encode_ends(ends: Mapping[int, int]) -> str:
-    """Ends as meta.db keeps them: `partition:end` with blanks between."""
+    """Ends as meta.db stores them: `partition:end`, separated by spaces."""
     return " ".join(f"{partition}:{end}" for partition, end in sorted(ends.items()))
 
 
@@ -60,7 +60,7 @@ class RefreshProgress:
     # --- beginning ---------------------------------------------------------------------------------------------------
 
     def begin(self, refresh: Refresh, starts: Mapping[int, int], now_ms: int) -> None:
-        """Deliver everything from `starts` once more, as soon as nothing is in flight."""
+        """Deliver everything from `starts` on again, as soon as nothing is in flight."""
         self.refresh = refresh
         self._starts = dict(starts)
         self._cursors.changed.update(starts)
@@ -137,5 +137,5 @@ class RefreshProgress:
         return all(cursors[partition].committed >= end for partition, end in ends if partition in cursors)
 
     def finish(self) -> None:
-        """Its end is on disk."""
+        """Forget the refresh, whose end is on disk."""
         self.refresh = None

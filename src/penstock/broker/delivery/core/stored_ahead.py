@@ -9,7 +9,7 @@ from penstock.broker.delivery.core.position import Counted, Position, Range
 
 
 class StoredAhead:
-    """Ranges that are done, and ranges of messages that were sent in vain, in the order of their offsets."""
+    """Ranges that are done, and ranges of messages that were sent and not done, in the order of their offsets."""
 
     __slots__ = ("counted", "done")
 
@@ -24,21 +24,21 @@ class StoredAhead:
         return any(first <= offset <= last for first, last in self.done)
 
     def count(self, offset: int) -> int:
-        """How often a message that comes next was sent before the position was stored."""
+        """How often the next message had been sent when the position was stored."""
         for first, last, count in self.counted:
             if offset <= last:
                 return count if first <= offset else 0
         return 0
 
     def trim(self, next_offset: int) -> None:
-        """Forget what lies below the next offset."""
+        """Forget everything below the next offset."""
         while self.done and self.done[0].last < next_offset:
             del self.done[0]
         while self.counted and self.counted[0].last < next_offset:
             del self.counted[0]
 
     def done_from(self, next_offset: int) -> list[Range]:
-        """Reading may stop within a range: the rest of it is what counts."""
+        """The ranges that are done from `next_offset` on; of a range that contains it only the rest counts."""
         return [Range(max(first, next_offset), last) for first, last in self.done]
 
     def counted_from(self, next_offset: int) -> list[Counted]:

@@ -1,15 +1,15 @@
-"""One subscription: who gets which message, what is done, what comes again and when.
+"""One subscription: which member gets which message, what is done, and what is delivered again and when.
 
 It has no clock, no log and no socket. A driver brings messages that were read (`dispatch`, `redelivery`), answers of
-members, and the time (`tick`), and takes away what members are to be sent (`Member.outgoing`), messages for the
+members, and the time (`tick`), and takes away messages for members (`Member.outgoing`), messages for the
 dead-letter topic (`exhausted`) and positions to be stored (`take_positions`). A simulation drives it with crashes and
 time as inputs (tests/unit/broker/delivery/test_core_simulation.py).
 
     partition_cursor   progress in each partition: in flight, deadlines, counts, ranges done
-    dispatch           members, and who of them gets what
-    redelivery         what was given back and comes again
-    poison             what must come one at a time, and what comes no more
-    acks, refresh      what members say, and starting from the beginning
+    dispatch           members, and which of them gets which message
+    redelivery         messages that were given back and are delivered again
+    poison             messages that are delivered one at a time, and those that are not delivered any more
+    acks, refresh      answers of members, and starting from the beginning
 """
 
 from __future__ import annotations
@@ -30,9 +30,7 @@ from penstock.protocol.push.data import AckRange
 
 
 class Subscription:
-    """A subscription with its members. The driver calls the parts by name: nothing stands between on the way of a
-    message.
-    """
+    """A subscription with its members. The driver calls the parts by name, so that a message passes no extra call."""
 
     __slots__ = (
         "_acks", "_evicted", "_suspects", "counters", "cursors", "dispatch", "exhausted", "name", "redelivery",
@@ -78,7 +76,7 @@ class Subscription:
             self.dispatch.limit_credit(now_ms, to_one=self._suspects.look())
 
     def leave(self, member: Member, now_ms: int) -> None:
-        """Give what the member has not answered to others."""
+        """Remove a member, and give the messages that it has not answered to others."""
         if self.dispatch.leave(member):
             self.redelivery.give_back_of(member, now_ms)
             self.refreshing.leave(member)
@@ -102,7 +100,7 @@ class Subscription:
     # --- time --------------------------------------------------------------------------------------------------------
 
     def tick(self, now_ms: int) -> None:
-        """Take messages back that were not answered in time. To be called before messages are dealt."""
+        """Take back messages that were not answered in time. To be called before messages are dealt."""
         if now_ms >= self.dispatch.earliest_deadline_ms:
             for member in self.redelivery.expire(now_ms):
                 if self.refreshing.is_waiting:
@@ -114,8 +112,8 @@ class Subscription:
             self.dispatch.limit_credit(now_ms, to_one=self._suspects.look())
 
     def next_wake_ms(self) -> int | None:
-        """When `tick` has something to do, or a message comes again; perhaps a little early."""
-        # While a refresh waits for what is in flight nothing is sent again, however long it has been due.
+        """When `tick` has something to do or a redelivery is due; may be a little early."""
+        # While a refresh waits for messages in flight nothing is sent again, however long it has been due.
         again_ms = None if self.refreshing.is_waiting else self.redelivery.next_ms
         deadline_ms = self.dispatch.earliest_deadline_ms
         if deadline_ms == NEVER:
@@ -143,9 +141,9 @@ class Subscription:
         return {partition: self.cursors[partition].position() for partition in changed if partition in self.cursors}
 
     def put_back(self, partitions: Iterable[int]) -> None:
-        """Positions that were taken and could not be stored."""
+        """Take back positions that could not be stored."""
         self.cursors.changed.update(partitions)
 
     def forget_changes(self) -> None:
-        """Store nothing of what has changed: the topic is gone."""
+        """Drop changed positions instead of storing them: the topic is gone."""
         self.cursors.changed.clear()

@@ -1,7 +1,7 @@
 """Committed records of one partition, read forwards: from the page cache, or in a thread.
 
-The loop reads what is cached and unpacks what is small. Anything else raises BlockingIOError: then `prepare` has to be
-called in a thread, and nothing else meanwhile.
+On the event loop, cached data are read and small batches unpacked. Anything else raises BlockingIOError: then `prepare`
+has to be called in a thread, and nothing else may be called meanwhile.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class BatchCursor:
 
     def __init__(self, records: bytes, next_offset: int, aborted: Iterable[AbortedTransaction] = ()) -> None:
         self._records = records
-        self.next_offset = next_offset  # behind all of it
+        self.next_offset = next_offset  # of the first record behind the slice
         self._aborted = AbortedFilter(aborted)
         self._batches = list(iter_headers(records))
         self._batches.reverse()
         self.header: BatchHeader | None = None
         self._payload = b""
-        self._place = (0, 0)  # in the payload, and where that ends
-        self._left = 0  # records of the batch
+        self._place = (0, 0)  # position in the payload, and its end
+        self._left = 0  # records of the batch that are not taken yet
 
     @property
     def is_heavy(self) -> bool:
@@ -53,7 +53,7 @@ class BatchCursor:
         return header.codec != 0 and header.size_bytes > UNPACKED_AT_ONCE_BYTES
 
     def open_batch(self) -> bool:
-        """Go to the next batch with messages, and unpack it; False at the end. A large one is worth a thread."""
+        """Go to the next batch with messages, and unpack it; False at the end. Call it in a thread for a large one."""
         while self._batches:
             position, header = self._batches.pop()
             if self._aborted.leaves_out(header):
@@ -86,7 +86,7 @@ class BatchCursor:
         limit: int = 1 << 31,
         wanted: Wanted | None = None,
     ) -> None:
-        """Add up to `limit` records of the open batch to a chunk: those from `start` on that are wanted."""
+        """Go over up to `limit` records of the open batch, and add those from `start` on that are wanted to a chunk."""
         header = self.header
         assert header is not None
         reader = RecordEncoder(chunk, partition, start, ttl_ms, now_ms, wanted)
@@ -113,7 +113,7 @@ class Feed:
         self._cursor: BatchCursor | None = None
 
     def next_chunk(self, position: int, *, ttl_ms: int, now_ms: int, wanted: Wanted | None) -> Chunk | None:
-        """The next messages from `position` on; perhaps none, behind which reading goes on; None if nothing is new."""
+        """The next messages from `position` on; None if nothing is new. After an empty chunk, reading goes on."""
         cursor = self._cursor
         if cursor is None:
             if position >= self.partition.last_stable:
@@ -137,18 +137,19 @@ class Feed:
         return chunk
 
     def prepare(self, position: int) -> None:
-        """In a thread: do what `next_chunk` would have to wait for."""
+        """Read and unpack what `next_chunk` would have to wait for; to be called in a thread."""
         if self._cursor is None:
             self._cursor = self._open(position, wait=True)
         if self._cursor.header is None and not self._cursor.open_batch():
             self._cursor = BatchCursor(b"", self._cursor.next_offset)
 
     def forget(self) -> None:
-        """Drop what was read; reading begins again at a position."""
+        """Drop everything that was read; reading begins again at a position."""
         self._cursor = None
 
     def _open(self, position: int, *, wait: bool) -> BatchCursor:
-        # The last batch is kept in memory for readers that wait for it: a message that has just come costs no read.
+        # The last batch is kept in memory for readers at the end of the log: a message that has just arrived costs no
+        # read.
         tail = self.partition.tail
         if tail is not None and tail.offset == position:
             return BatchCursor(tail.batch, tail.next_offset)

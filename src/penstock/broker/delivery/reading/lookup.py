@@ -20,7 +20,7 @@ class Found(NamedTuple):
 
 
 def find(partition: Partition, offsets: Collection[int], *, ttl_ms: int, now_ms: int) -> Found:
-    """In a thread. Messages that are not in the log any more are missing."""
+    """Read messages by their offsets, in a thread. Messages that are no longer in the log are missing."""
     messages: dict[int, tuple[bytes, bytes | None]] = {}
     wanted = set(offsets)
     left = sorted(wanted)

@@ -1,7 +1,7 @@
-"""Records as items of DATA frames: every record is decoded and encoded once. No I/O.
+"""Encoder of records as items of DATA frames: every record is decoded and encoded once. No I/O.
 
-Expired messages are left out: those whose time to live is over, counted from their timestamp. The time to live is the
-smaller of the topic's `message.ttl.ms` and the message's header `ttl-ms`.
+Expired messages, whose time to live since their timestamp is over, are left out. The time to live is the smaller of
+the topic's `message.ttl.ms` and the message's header `ttl-ms`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Chunk:
         self.offsets: list[int] = []
         self.items: list[bytes] = []
         self.keys: list[bytes | None] = []
-        self.expiries: list[int] | None = None  # None: no message of these expires
+        self.expiries: list[int] | None = None  # None: none of these messages expires
         self.expired = 0
         self.first_timestamp = -1
         self.start = 0
@@ -47,7 +47,7 @@ class Chunk:
         return self.start >= len(self.offsets)
 
     def drop_expired(self, now_ms: int) -> int:
-        """Leave out what has expired since it was read; how many messages that are."""
+        """Leave out messages that have expired since they were read. Returns how many."""
         if self.expiries is None:
             return 0
         kept = [index for index in range(self.start, len(self.offsets)) if self.expiries[index] > now_ms]
@@ -75,7 +75,7 @@ class RecordEncoder:
         self._wanted = wanted
 
     def walk(self, payload: bytes, position: int, size: int, header: BatchHeader, count: int) -> int:
-        """Encode `count` records from `position` on; where the next one begins."""
+        """Encode `count` records from `position` on. Returns where the next one begins."""
         if self._ttl_ms < 0 and self._wanted is None and not header.is_log_append_time and self._chunk.expiries is None:
             plain, position = self._take_plain(payload, position, header, count)
             count -= plain
@@ -128,7 +128,7 @@ class RecordEncoder:
         return position
 
     def _take_plain(self, payload: bytes, position: int, header: BatchHeader, count: int) -> tuple[int, int]:
-        """The quick way for records without headers at the beginning of a batch, which most are; how many."""
+        """Encode the records without headers at the beginning of a batch, which most are. Returns how many."""
         chunk, partition, start = self._chunk, self._partition, self._start
         taken: list[Record] = []
         position = take_plain(payload, position, count, header.base_offset, header.base_timestamp, taken)
@@ -145,7 +145,7 @@ class RecordEncoder:
         return len(taken), position
 
     def _note_expiry(self, timestamp: int, ttl_ms: int) -> bool:
-        """Whether a message is still to be sent."""
+        """Note when a message expires. Returns whether it is still to be sent."""
         expiry = timestamp + ttl_ms if timestamp >= 0 else NEVER
         if expiry <= self._now_ms:
             self._chunk.expired += 1
@@ -157,7 +157,7 @@ class RecordEncoder:
 
 
 def _properties(payload: bytes, position: int, end: int, ttl_ms: int) -> tuple[bytes, int]:
-    """Headers of a record as properties, and the time to live that results."""
+    """Headers of a record as properties, and the resulting time to live."""
     count, position = read_signed(payload, position)
     if not 0 <= count <= end - position:
         raise ValueError(f"{count} headers")

@@ -82,7 +82,7 @@ class Assignment(Event):
 
 @dataclass(frozen=True, slots=True)
 class Replacement(Event):
-    """A static member that has come back under a new id, and has to be told so."""
+    """A static member that has come back under a new id; its join is answered once the new id is stored."""
 
     member_id: str
     former_leader: str

@@ -37,7 +37,7 @@ class Generation:
         self.protocol_type = self.protocol_name = None
 
     def restore(self, value: GroupValue) -> None:
-        """Go on as the record of the group tells, once its members are there."""
+        """Continue from the record of the group, once its members have been restored."""
         self.number = value.generation
         self.protocol_type = value.protocol_type or None
         self.protocol_name = value.protocol
@@ -61,7 +61,7 @@ class Generation:
         )
 
     def join_answer(self, member: Member, *, skip_assignment: bool = False) -> JoinAnswer:
-        """The leader is told all members; it may be told to keep the assignment that there is (KIP-814)."""
+        """The answer to a join: the leader gets the list of members, and may have to keep the assignment (KIP-814)."""
         is_leader = member.member_id == self._members.leader_id
         return JoinAnswer(
             member_id=member.member_id,

@@ -49,7 +49,7 @@ class ClassicGroup:
         self._leaving = Leaving(self.rebalance)
 
     def restore(self, value: GroupValue, now: Now) -> None:
-        """Go on as the last record tells: members stay in their generation, and their sessions start again."""
+        """Continue from the last record: members stay in their generation, and their sessions start again."""
         rebalance = self.rebalance
         rebalance.state_ms = value.state_ms
         for stored in value.members:
@@ -165,7 +165,7 @@ class ClassicGroup:
             case Refused(Replacement() as event, code):
                 self._joining.replacement_refused(event, code, step)
             case _:
-                raise AssertionError(f"no event of a classic group: {outcome}")
+                raise AssertionError(f"not an event of a classic group: {outcome}")
         return step.effects
 
     def loaded(self, now: Now) -> Effects:

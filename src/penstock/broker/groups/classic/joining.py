@@ -1,7 +1,7 @@
 """JoinGroup of a classic group: new members, members that join again, and static members that have restarted.
 
 Member ids are handed out before the first join (KIP-394); a static member keeps its place over a restart (KIP-345), and
-a leader among them may be told to keep the assignment (KIP-814).
+a static leader may be instructed to keep the assignment (KIP-814).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Joining:
         self._limits = limits
 
     def join(self, request: JoinRequest, ticket: Ticket, step: Step) -> None:
-        """Answer an error at once, everything else when the rebalance is through that the request starts or joins."""
+        """Answer errors at once, everything else when the rebalance that the request starts or joins is complete."""
         member_id = request.member_id
         pending = self._rebalance.deadlines.pending
         try:
@@ -127,7 +127,7 @@ class Joining:
     # --- static members that have restarted --------------------------------------------------------------------------
 
     def _replace_static(self, request: JoinRequest, ids: tuple[str, str], ticket: Ticket, step: Step) -> None:
-        """Let a restarted static member take its own place over; without other changes no rebalance is needed."""
+        """Let a restarted static member take over its own place; without other changes no rebalance is needed."""
         rebalance = self._rebalance
         former_leader = self._members.leader_id
         member = self._take_over(*ids, step)
@@ -143,7 +143,7 @@ class Joining:
             rebalance.complete_join_if_all_are_in(step)
 
     def _take_over(self, old_id: str, new_id: str, step: Step) -> Member:
-        """Fence the former holder of the place; requests of it that wait are told so."""
+        """Fence the former holder of the place: its parked requests are answered FENCED_INSTANCE_ID."""
         member = self._members[old_id]
         join_ticket, sync_ticket = self._members.take_join(member), member.sync_ticket
         member.sync_ticket = None
@@ -157,7 +157,7 @@ class Joining:
         """Answer with the running generation, now that the new id is on disk.
 
         An old client that leads must not believe that it does, or it would send an assignment that is not used; from
-        v9 on it is told to skip that (KIP-814).
+        v9 on the answer tells it to skip that (KIP-814).
         """
         rebalance = self._rebalance
         if rebalance.state is not STABLE or event.member_id not in self._members:

@@ -1,4 +1,4 @@
-"""LeaveGroup of a classic group: members go, by their own wish or removed by an administrator."""
+"""LeaveGroup of a classic group: members leave by themselves, or an administrator removes them."""
 
 from __future__ import annotations
 

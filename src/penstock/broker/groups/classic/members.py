@@ -146,12 +146,12 @@ class Members:
         votes: Counter[str] = Counter()
         for member in self._by_id.values():
             choice = next((name for name, _ in member.protocols if self._offers[name] == everyone), None)
-            assert choice is not None, "a member was let in that shares no protocol with the others"
+            assert choice is not None, "a member that shares no protocol with the others was let in"
             votes[choice] += 1
         return votes.most_common(1)[0][0]
 
     def park_join(self, member: Member, ticket: Ticket) -> Ticket | None:
-        """Let a JoinGroup wait. Returns the ticket that it displaces, if the member asked twice."""
+        """Park a JoinGroup. Returns the ticket that it displaces, if the member asked twice."""
         displaced = member.join_ticket
         if displaced is None:
             self.waiting_to_join += 1
@@ -189,7 +189,7 @@ class Members:
         return member
 
     def as_joined(self, protocol: str | None) -> tuple[JoinedMember, ...]:
-        """The members as the leader is told of them."""
+        """The members as the leader sees them."""
         return tuple(JoinedMember(member.member_id, member.instance_id, member.metadata(protocol)) for member in self)
 
     @property

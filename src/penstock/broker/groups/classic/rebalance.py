@@ -1,10 +1,10 @@
-"""The way of a classic group from one generation to the next, and all that time does to it.
+"""The transitions of a classic group from one generation to the next, and the effects of its deadlines.
 
     Empty ──join──▶ PreparingRebalance ──all joined, or time is up──▶ CompletingRebalance ──assignment stored──▶ Stable
       ▲                    ▲  │                                              │                                 │
       └──no member is left─┼──┘◀────────── join, leave, expiry, no sync ─────┴─────────────────────────────────┘
 
-A rebalance knows no requests (those are in `joining`, `syncing` and `leaving`): it owns the state, parks and answers
+Requests are not handled here (see `joining`, `syncing` and `leaving`): a rebalance owns the state, parks and answers
 tickets, and puts records into the effects of the current step. A group is Stable only when the record with its
 assignment is on disk: members must not work on an assignment that a crash could take back.
 """
@@ -55,7 +55,7 @@ class Rebalance:
         self.deadlines.set_wake()
 
     def _handle_deadline(self, due: Due, step: Step) -> None:
-        """A deadline that was handled before this one may have moved it, or removed its member."""
+        """Handle one deadline, unless one that was handled before it has moved it or removed its member."""
         now_ms = step.now.monotonic_ms
         deadlines = self.deadlines
         match due.kind:
@@ -118,7 +118,7 @@ class Rebalance:
         self.members.add(member)
 
     def remove(self, member_id: str, step: Step) -> None:
-        """Take a member out. Requests of it that wait are answered UNKNOWN_MEMBER_ID: if it lives, it starts again."""
+        """Remove a member. Its parked requests are answered UNKNOWN_MEMBER_ID: if it is alive, it starts again."""
         self._unsynced.discard(member_id)
         if member_id not in self.members:
             return
@@ -138,7 +138,7 @@ class Rebalance:
         return self.members.rename(old_id, new_id)
 
     def park_join(self, member: Member, ticket: Ticket, step: Step) -> None:
-        """Let a JoinGroup wait; one that it displaces is answered, where Kafka forgets it."""
+        """Park a JoinGroup; one that it displaces is answered, where Kafka forgets it."""
         displaced = self.members.park_join(member, ticket)
         if displaced is not None:
             step.reply(displaced, JoinAnswer(error=ErrorCode.REBALANCE_IN_PROGRESS, member_id=member.member_id))
@@ -179,7 +179,7 @@ class Rebalance:
         return self.members.waiting_to_join == len(self.members) and not self.deadlines.pending
 
     def complete_join_if_all_are_in(self, step: Step) -> None:
-        """In a new group the delay runs its course even if all known members have joined."""
+        """Complete the join phase if all members have joined; in a new group the initial delay still runs out."""
         if self.state is PREPARING and self._previous_state is not EMPTY and self._all_are_in():
             self._complete_join(step)
 
@@ -213,7 +213,7 @@ class Rebalance:
     # --- syncing -----------------------------------------------------------------------------------------------------
 
     def synced(self, member_id: str) -> None:
-        """Note that a member has sent its SyncGroup; when all have, that phase has no deadline any more."""
+        """Note that a member has sent its SyncGroup; when all have, the phase no longer has a deadline."""
         self._unsynced.discard(member_id)
         if not self._unsynced:
             self.deadlines.sync_ms = None

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 class Shard(CoordinatorLog):
     """Groups and offsets of one partition.
 
-    `deliver` brings a reply to its request; `changed` is told of a group whose deadlines may have changed.
+    `deliver` brings a reply to its request; `changed` is called with a group whose deadlines may have changed.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Shard(CoordinatorLog):
         self.groups: dict[str, CoordinatedGroup] = {}
         self.offsets = OffsetTable()
         self.ended_meanwhile: list[Marker] = []
-        """Markers that came to the log while it was being loaded, perhaps behind the part that is read."""
+        """Markers that were appended while the log was being loaded, perhaps beyond the part that is read."""
         self._now = now
         self._deliver = deliver
         self._changed = changed

@@ -121,7 +121,7 @@ class Shards:
         return None if shard is None or group is None else (shard, group)
 
     def shard(self, group_id: str) -> Shard | None:
-        """The shard of a group; None as long as no group has lived anywhere."""
+        """The shard of a group; None until the first group has made the topic."""
         return self._shards.holder(group_id)
 
     async def place_of(self, group_id: str) -> TopicPartition:
@@ -130,7 +130,7 @@ class Shards:
         return TopicPartition(CONSUMER_OFFSETS, shard.partition.index)
 
     def end_transaction(self, partition: int, marker: Marker) -> None:
-        """Take note of a marker that is on disk in one of the partitions."""
+        """Apply a transaction marker that is on disk in one of the partitions."""
         shard = self._shards.all[partition] if partition < len(self._shards.all) else None
         if shard is None:
             return

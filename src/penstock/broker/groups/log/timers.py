@@ -24,7 +24,7 @@ class Schedule:
         self._tie_breaker = itertools.count()
 
     def note(self, group: CoordinatedGroup) -> bool:
-        """Take over the group's next deadline. True if it is now the first of all."""
+        """Schedule the group's next deadline. True if it is now the earliest of all."""
         wake_ms = group.wake_ms
         if wake_ms is None or wake_ms >= self._wakes.get(id(group), wake_ms + 1):
             return False
@@ -63,7 +63,7 @@ class GroupTimer:
             self._handle.cancel()
 
     def note(self, group: CoordinatedGroup) -> None:
-        """Take over a deadline that may have changed."""
+        """Schedule a deadline that may have changed."""
         if self._schedule.note(group):
             self._set()
 
