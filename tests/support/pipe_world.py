@@ -19,7 +19,7 @@ from penstock.model.ids import PartitionId
 from penstock.storage.interface import LogConfig
 from penstock.storage.memory.budget import MemoryBudget
 from penstock.storage.memory.log import MemoryLog
-from penstock.topology.pipe.follower import BadAnswer, Diverge, Followed, Follower, Place, Restart, Store, Trim
+from penstock.topology.pipe.follower import BadAnswer, Diverge, Followed, PipeFollower, Place, Restart, Store, Trim
 from penstock.topology.pipe.health import PipeHealth
 from penstock.topology.pipe.reading import PullReader, last_batch
 from penstock.topology.pipe.wire import (
@@ -144,8 +144,8 @@ class Child(Node):
         self.gaps = 0
         self.follower = self._new_follower()
 
-    def _new_follower(self) -> Follower:
-        follower = Follower(wait_ms=0, bytes_max=400, batches_max=5, pause_ms=PAUSE_MS)
+    def _new_follower(self) -> PipeFollower:
+        follower = PipeFollower(wait_ms=0, bytes_max=400, batches_max=5, pause_ms=PAUSE_MS)
         end = self.log.log_end
         epoch = self.log.epoch_at(end - 1) if end > self.log.log_start else -1
         self.flush()

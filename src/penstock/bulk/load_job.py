@@ -17,7 +17,7 @@ from penstock.bulk.opening import Reading, open_source
 from penstock.bulk.packing import Packer
 from penstock.bulk.progress import Progress
 from penstock.bulk.rows import WHOLE_PIECES, PieceLimits, Source
-from penstock.bulk.topics import KEEP_ALL, KnownTopic, ensure_topic, time_remarks
+from penstock.bulk.topics import KEEP_ALL, KnownTopic, find_or_create_topic, time_remarks
 from penstock.bulk.transfer import Portion, Transfer
 from penstock.client.cluster import Cluster
 from penstock.model.counted import counted
@@ -95,7 +95,7 @@ def load(
 def target_topic(cluster: Cluster, request: LoadRequest, progress: Progress) -> KnownTopic:
     """The topic to write to, made if it is not there; what is worth knowing about it is remarked."""
     has_times = request.shape.timestamp is not None
-    topic, is_new = ensure_topic(cluster, request.topic, request.partitions, KEEP_ALL if has_times else None)
+    topic, is_new = find_or_create_topic(cluster, request.topic, request.partitions, KEEP_ALL if has_times else None)
     if is_new:
         kept = "; it keeps everything (retention.ms=-1), since rows with times may be old" if has_times else ""
         progress.remark(f"created topic {topic.name} with {counted(topic.partition_count, 'partition')}{kept}")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from penstock.bulk.errors import Missing, Unfit
-from penstock.client import topics as client_topics
 from penstock.client.cluster import METADATA_VERSION, Cluster, check
+from penstock.client.topics import ensure_topic
 from penstock.model.counted import counted
 from penstock.model.errors import ErrorCode
 from penstock.protocol.kafka.apis import METADATA
@@ -48,7 +48,7 @@ def require_topic(cluster: Cluster, name: str) -> KnownTopic:
     return found
 
 
-def ensure_topic(
+def find_or_create_topic(
     cluster: Cluster,
     name: str,
     partitions: int | None,
@@ -56,10 +56,10 @@ def ensure_topic(
     *,
     default_partitions: int = BROKERS_OWN,
 ) -> tuple[KnownTopic, bool]:
-    """The topic, and whether it was made now. Unfit if it is there with another number of partitions than wanted."""
+    """Return the topic, and whether it was created now. Unfit if it exists with another number of partitions."""
     found = find_topic(cluster, name)
     if found is None:
-        client_topics.ensure_topic(cluster, name, partitions=partitions or default_partitions, configs=configs)
+        ensure_topic(cluster, name, partitions=partitions or default_partitions, configs=configs)
         return require_topic(cluster, name), True
     if partitions is not None and found.partition_count != partitions:
         raise Unfit(

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 from penstock.model.errors import ErrorCode, KafkaError
 
-INT_MAX = (1 << 31) - 1
 LONG_MAX = (1 << 63) - 1
 
 Value = bool | int | float | str | list[str]

@@ -27,7 +27,7 @@ KEYS_MAX, RESTORED_BYTES_MAX = 100_000, 64 << 20
 
 
 class Application:
-    """Implements `api.Told`."""
+    """Implements `api.EdgeService`."""
 
     def __init__(self, settings: EdgeSettings, store: Store, handler: Handler, shared: BrokerMetrics) -> None:
         self.settings = settings

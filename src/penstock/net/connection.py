@@ -21,6 +21,7 @@ import logging
 import time
 from typing import cast
 
+from penstock.model.limits import TURN_NS
 from penstock.net.answer_line import AnswerLine
 from penstock.net.endpoint import Endpoint, Peer
 from penstock.net.frame_splitter import FrameSplitter
@@ -30,7 +31,6 @@ from penstock.net.request_queue import RequestQueue
 from penstock.net.service import Channel
 from penstock.net.shared import Shared
 from penstock.protocol.kafka.primitives import MalformedRequest
-from penstock.runtime.turns import STEP_NS
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +93,7 @@ class Connection(asyncio.BufferedProtocol):
         self._last_received = self._shared.clock()
         if self._is_fresh and not self._is_ours(nbytes):
             return
-        self._turn_end = time.perf_counter_ns() + STEP_NS
+        self._turn_end = time.perf_counter_ns() + TURN_NS
         try:
             self._splitter.received(nbytes, self._accept)
         except MalformedRequest as problem:
@@ -211,7 +211,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._working_off:
             return  # an answer that came at once: the loop below goes on with the queue
         self._working_off = True
-        turn_end = time.perf_counter_ns() + STEP_NS
+        turn_end = time.perf_counter_ns() + TURN_NS
         while self._queue and not self._closing and not self._blocked:
             self._serve(self._queue.take())
             if time.perf_counter_ns() > turn_end:

@@ -134,7 +134,7 @@ class Node:
         storage = open_storage(self.settings, self.metrics)
         self._stack.push_async_callback(storage.close)
         broker = self._build(storage)
-        self._mind_the_loop(loop)
+        self._watch_loop(loop)
         self._connect_probes(broker)
         self._join_hierarchy(http_socket)
         self.pipe = PipePart(broker, self.health, self.topology)
@@ -172,7 +172,7 @@ class Node:
             self.topology.start()
             self._stack.push_async_callback(self.topology.stop)
 
-    def _mind_the_loop(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _watch_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         """Measure the loop's lag and tame the garbage collector: from here on clients may wait for the loop."""
         garbage = GarbageSearch()
         garbage.start(loop)

@@ -46,7 +46,7 @@ def connect_transaction_probes(transactions: TransactionCoordinator, metrics: Br
         "Open transactions in partitions that no coordinator knows",
         lambda: transactions.hanging.count,
     )
-    ends = transactions.endings.ends
+    ends = transactions.completions.ends
     metrics.add_counter(
         "penstock_transactions_committed_total", "Transactions that were committed", lambda: ends.committed
     )

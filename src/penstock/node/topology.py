@@ -17,8 +17,8 @@ from penstock.observability.probes import counter, gauge, labelled_gauge
 from penstock.runtime.files import RealFiles
 from penstock.topology.cache import TopologyCache
 from penstock.topology.client import TopologyClient
-from penstock.topology.follower import RegistryState
 from penstock.topology.registry.bodies import RegistrationBody
+from penstock.topology.registry_poller import RegistryState
 
 
 def topology_client(settings: Settings, http_port: int | None) -> TopologyClient:
@@ -59,12 +59,12 @@ class TopologyProbe:
         self._client = client
 
     def families(self) -> Iterator[Metric]:
-        told, follower = self._client.current, self._client.follower
+        told, poller = self._client.current, self._client.poller
         places = [] if told is None else [((told.node_id, told.role, told.parent_url or ""), 1.0)]
         yield labelled_gauge("penstock_topology_info", "The node's place", ["node", "role", "parent"], places)
         yield gauge("penstock_topology_version", "Version of the topology", told.version if told is not None else 0)
-        yield counter("penstock_topology_changes", "Topologies that differed from the last one", follower.changes)
-        registered = follower.state is RegistryState.REGISTERED
+        yield counter("penstock_topology_changes", "Topologies that differed from the last one", poller.changes)
+        registered = poller.state is RegistryState.REGISTERED
         yield gauge("penstock_topology_registered", "1 while the registry answers, 0 while it does not", registered)
-        yield counter("penstock_topology_polls", "Answers of the registry", follower.polls)
-        yield counter("penstock_topology_failures", "Requests to the registry that failed", follower.failures)
+        yield counter("penstock_topology_polls", "Answers of the registry", poller.polls)
+        yield counter("penstock_topology_failures", "Requests to the registry that failed", poller.failures)

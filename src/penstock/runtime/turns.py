@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-STEP_NS = 2_000_000
-"""A step may be this long, so that loop lag stays far below 10 ms with several such loops at a time."""
+from penstock.model.limits import TURN_NS
 
 
 class Turns:
@@ -23,6 +22,6 @@ class Turns:
 
     async def pause(self) -> None:
         """Let others run if this turn has been long enough."""
-        if time.perf_counter_ns() - self._started > STEP_NS:
+        if time.perf_counter_ns() - self._started > TURN_NS:
             await asyncio.sleep(0)
             self._started = time.perf_counter_ns()

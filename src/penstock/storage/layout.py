@@ -75,11 +75,11 @@ def swap_path(directory: Path, base_offset: int, end_offset: int) -> Path:
 
 
 def cut_path(directory: Path, base_offset: int, position: int) -> Path:
-    return directory / f"{base_offset:020d}-{position}.cut"
+    return directory / f"{base_offset:020d}-{position}{CUT}"
 
 
 def damaged_path(directory: Path, base_offset: int, position: int) -> Path:
-    return directory / f"{base_offset:020d}-{position}.damaged"
+    return directory / f"{base_offset:020d}-{position}{DAMAGED}"
 
 
 def offset_of(name: str, suffix: str) -> int | None:

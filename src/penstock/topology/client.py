@@ -1,6 +1,6 @@
 """Client of the registry: registers, polls, keeps the last answer on disk, notifies subscribers.
 
-The driver around `follower`. It never holds up a start: the topology from disk holds until the registry says
+The driver around `registry_poller`. It never holds up a start: the topology from disk holds until the registry says
 otherwise. aiohttp is loaded in a thread when there is a registry to ask. A new topology is on disk before subscribers
 are notified, unless the disk refuses it: then it holds all the same, and a restart begins with the one before.
 """
@@ -20,9 +20,9 @@ from urllib.parse import quote
 from pydantic import ValidationError
 
 from penstock.topology.cache import Remembered, TopologyCache
-from penstock.topology.follower import Follower, Register, RegistryState
 from penstock.topology.model import Change, Topology
 from penstock.topology.registry.bodies import RegistrationBody, TopologyBody
+from penstock.topology.registry_poller import Register, RegistryPoller, RegistryState
 
 if TYPE_CHECKING:
     import aiohttp
@@ -43,7 +43,7 @@ class TopologyClient:
         self._cache = cache
         self._instance_id = remembered.instance_id
         self._is_kept = remembered.topology is not None
-        self.follower = Follower(
+        self.poller = RegistryPoller(
             poll_interval_ms=registration.poll_interval_ms,
             chance=random.random,
             topology=remembered.topology,
@@ -53,7 +53,7 @@ class TopologyClient:
 
     @property
     def current(self) -> Topology | None:
-        return self.follower.topology
+        return self.poller.topology
 
     def on_change(self, changed: Change) -> Callable[[], None]:
         self._listeners.append(changed)
@@ -61,17 +61,17 @@ class TopologyClient:
 
     def describe(self) -> str:
         """For the health report: role, parent, and the state of the link to the registry."""
-        told, follower = self.current, self.follower
+        told, poller = self.current, self.poller
         place = "no role yet"
         if told is not None:
             parent = f"parent {told.parent_url}" if told.parent_url is not None else "no parent"
             place = f"{told.role}, {parent}, version {told.version}"
-        return f"{place}; registry {self.url} {follower.state}"
+        return f"{place}; registry {self.url} {poller.state}"
 
     def warning(self) -> str | None:
-        if self.follower.problem is None:
+        if self.poller.problem is None:
             return None
-        return f"registry {self.url} is {self.follower.state}: {self.follower.problem}"
+        return f"registry {self.url} is {self.poller.state}: {self.poller.problem}"
 
     def start(self) -> None:
         self._asking = asyncio.get_running_loop().create_task(self._run(), name="topology")
@@ -93,18 +93,18 @@ class TopologyClient:
                     pause_ms = await self._ask(session)
                 except Exception:
                     logger.exception("asking the registry failed")
-                    pause_ms = self.follower.unreachable("an error of this node, see its log")
+                    pause_ms = self.poller.unreachable("an error of this node, see its log")
                 await asyncio.sleep(pause_ms / 1000)
 
     async def _ask(self, session: aiohttp.ClientSession) -> float:
         """Send one request and handle its outcome; return the pause after it."""
         import aiohttp
 
-        before, state = self.current, self.follower.state
+        before, state = self.current, self.poller.state
         try:
             status, etag, body = await self._exchange(session)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            pause_ms = self.follower.unreachable(str(error) or type(error).__name__)
+            pause_ms = self.poller.unreachable(str(error) or type(error).__name__)
         else:
             pause_ms = self._take(status, etag, body)
         self._tell_state(state)
@@ -114,7 +114,7 @@ class TopologyClient:
         return pause_ms
 
     async def _exchange(self, session: aiohttp.ClientSession) -> tuple[int, str | None, bytes]:
-        question = self.follower.question
+        question = self.poller.question
         nodes = f"{self.url}/registry/nodes"
         if isinstance(question, Register):
             document = self._registration.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -134,14 +134,14 @@ class TopologyClient:
 
     def _take(self, status: int, etag: str | None, body: bytes) -> float:
         if status == HTTPStatus.NOT_MODIFIED and self.current is not None:
-            return self.follower.answered(None, etag)
+            return self.poller.answered(None, etag)
         if status != HTTPStatus.OK:
-            return self.follower.refused(status, _detail(status, body))
+            return self.poller.refused(status, _detail(status, body))
         try:
             told = TopologyBody.model_validate_json(body).topology()
         except ValidationError:
-            return self.follower.unreachable("it answers, but not as a registry; check registry.url")
-        return self.follower.answered(told, etag)
+            return self.poller.unreachable("it answers, but not as a registry; check registry.url")
+        return self.poller.answered(told, etag)
 
     async def _keep(self) -> None:
         try:
@@ -150,13 +150,13 @@ class TopologyClient:
             logger.warning("the topology could not be kept on disk, a restart begins with the one before: %s", error)
 
     def _tell_state(self, before: RegistryState) -> None:
-        state = self.follower.state
+        state = self.poller.state
         if state is before:
             return
         if state is RegistryState.REGISTERED:
             logger.info("registered", extra={"registry": self.url})
         else:
-            logger.warning("registry %s is %s, the last topology holds: %s", self.url, state, self.follower.problem)
+            logger.warning("registry %s is %s, the last topology holds: %s", self.url, state, self.poller.problem)
 
     def _tell_listeners(self, topology: Topology) -> None:
         logger.info(

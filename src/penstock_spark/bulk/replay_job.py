@@ -10,7 +10,7 @@ from penstock.bulk.entry import usable_entry
 from penstock.bulk.errors import Unfit
 from penstock.bulk.progress import Progress
 from penstock.bulk.rows import WHOLE_PIECES, PieceLimits
-from penstock.bulk.topics import KEEP_ALL, KnownTopic, ensure_topic, time_remarks
+from penstock.bulk.topics import KEEP_ALL, KnownTopic, find_or_create_topic, time_remarks
 from penstock.bulk.transfer import Portion, Transfer
 from penstock.client.cluster import Cluster
 from penstock.model.counted import counted
@@ -83,7 +83,9 @@ def run_replay(cluster: Cluster, request: ReplayRequest, progress: Progress) -> 
 
 def _target(cluster: Cluster, request: ReplayRequest, manifest: Manifest, least: int, progress: Progress) -> KnownTopic:
     count = request.partition_count
-    topic, is_new = ensure_topic(cluster, request.topic, count, KEEP_ALL, default_partitions=len(manifest.next_offsets))
+    topic, is_new = find_or_create_topic(
+        cluster, request.topic, count, KEEP_ALL, default_partitions=len(manifest.next_offsets)
+    )
     if is_new:
         made = f"created topic {topic.name} with {counted(topic.partition_count, 'partition')}"
         progress.remark(f"{made}; it keeps everything (retention.ms=-1), since the records are old")

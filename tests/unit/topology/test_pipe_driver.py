@@ -142,7 +142,7 @@ def test_a_new_topology_is_obeyed_at_once(world: World) -> None:
     async def script(pipe: Pipe) -> None:
         assert pipe.status()["health"] == "NONE"
         told.tell("http://a")
-        await until(lambda: pipe.state.name == "HEALTHY" and pipe.keeper.counts.messages == 3)
+        await until(lambda: pipe.state.name == "HEALTHY" and pipe.backend.counts.messages == 3)
         told.tell("http://b", "http://a")
         await until(lambda: world.asked == ["http://a", "http://b"])
         told.tell()
@@ -150,7 +150,7 @@ def test_a_new_topology_is_obeyed_at_once(world: World) -> None:
 
     pipe = world.run(told, script)
     assert pipe.failure_count == 0
-    assert pipe.keeper.counts.messages == 3  # nothing twice
+    assert pipe.backend.counts.messages == 3  # nothing twice
 
 
 def test_a_mirror_can_be_reset_without_a_parent(world: World) -> None:
@@ -158,7 +158,7 @@ def test_a_mirror_can_be_reset_without_a_parent(world: World) -> None:
     told = ToldTopology("http://a")
 
     async def script(pipe: Pipe) -> None:
-        await until(lambda: pipe.keeper.counts.messages == 3)
+        await until(lambda: pipe.backend.counts.messages == 3)
         told.tell()
         assert await pipe.reset() == []
         with pytest.raises(LookupError):

@@ -6,7 +6,17 @@ import pytest
 
 from penstock.model.batch import stamp
 from penstock.model.batch_builder import NewRecord, build_batch
-from penstock.topology.pipe.follower import BadAnswer, Diverge, Followed, Follower, Lose, Place, Restart, Store, Trim
+from penstock.topology.pipe.follower import (
+    BadAnswer,
+    Diverge,
+    Followed,
+    Lose,
+    PipeFollower,
+    Place,
+    Restart,
+    Store,
+    Trim,
+)
 from penstock.topology.pipe.wire import LastBatch, PullAnswer, Pulled, Status
 
 pytestmark = pytest.mark.feature("P-12")
@@ -15,8 +25,8 @@ TOPIC = bytes(16)
 PLACE = Place(TOPIC, 0)
 
 
-def following(offset: int = 0, **more: object) -> Follower:
-    follower = Follower(wait_ms=5_000, bytes_max=1_000, batches_max=10, pause_ms=300)
+def following(offset: int = 0, **more: object) -> PipeFollower:
+    follower = PipeFollower(wait_ms=5_000, bytes_max=1_000, batches_max=10, pause_ms=300)
     follower.follow(Followed(PLACE, offset, 0, **more))  # type: ignore[arg-type]
     return follower
 

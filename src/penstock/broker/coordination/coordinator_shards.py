@@ -43,20 +43,20 @@ class CoordinatorShards(Generic[S]):
         self._make = make
         self._running = False
         self._loading: asyncio.Task[None] | None = None
-        self._upkeep: asyncio.Task[None] | None = None
+        self._maintaining: asyncio.Task[None] | None = None
         self.all: list[S | None] = []
 
     # --- life --------------------------------------------------------------------------------------------------------
 
-    def start(self, name: str, load: Background, upkeep: Background) -> None:
-        """Begin to serve. `load` and `upkeep` go on in the background, as tasks with this name."""
+    def start(self, name: str, load: Background, maintain: Background) -> None:
+        """Begin to serve. `load` and `maintain` go on in the background, as tasks with this name."""
         self._running = True
         self._topics.subscribe(self._topic_changed)
         topic = self._topics.get(self._topic)
         if topic is not None:
             self._open(topic)
         self._loading = asyncio.create_task(load(), name=f"{name}: load")
-        self._upkeep = asyncio.create_task(upkeep(), name=f"{name}: upkeep")
+        self._maintaining = asyncio.create_task(maintain(), name=f"{name}: maintenance")
 
     async def loaded(self) -> None:
         """Wait until what was in the logs at the start is loaded."""
@@ -67,7 +67,7 @@ class CoordinatorShards(Generic[S]):
         """Serve no more. The shards stay as they are."""
         self._running = False
         self._topics.unsubscribe(self._topic_changed)
-        tasks = [task for task in (self._loading, self._upkeep) if task is not None]
+        tasks = [task for task in (self._loading, self._maintaining) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -25,8 +25,9 @@ logger = logging.getLogger(__name__)
 RETRY_SECONDS = 0.5
 GATHER_MS = 5
 """Changes made within this time share a commit."""
-STEP_NS = 500_000
-STEP_PAUSE_SECONDS = 0.002
+BURST_NS = 500_000
+"""Commits are written for this long at a time: after a whole turn of them, the flush round would be long."""
+BURST_PAUSE_SECONDS = 0.002
 
 
 class PositionSource(Protocol):
@@ -112,14 +113,14 @@ class Commits:
     def _tick(self) -> None:
         """Commit a few, and the others a little later: neither the loop nor a flush round may get many at a time."""
         loop = asyncio.get_running_loop()
-        end = time.perf_counter_ns() + STEP_NS
+        end = time.perf_counter_ns() + BURST_NS
         while self._due:
             source = next(iter(self._due))
             del self._due[source]
             if source not in self._under_way and source.has_changes:
                 self._commit(source)
             if self._due and time.perf_counter_ns() > end:
-                self._timer = loop.call_later(STEP_PAUSE_SECONDS, self._tick)
+                self._timer = loop.call_later(BURST_PAUSE_SECONDS, self._tick)
                 return
         self._timer = None
         self._not_before = loop.time() + self._interval_ms / 1000

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from penstock.runtime.turns import STEP_NS
+from penstock.model.limits import TURN_NS
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ class Scheduler:
         self._run_due()
 
     def _run_due(self) -> None:
-        end = time.perf_counter_ns() + STEP_NS
+        end = time.perf_counter_ns() + TURN_NS
         # Turns that are requested meanwhile run in the next round.
         for _ in range(len(self._due)):
             turn = self._due.popleft()

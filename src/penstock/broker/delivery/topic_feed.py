@@ -17,10 +17,10 @@ from penstock.broker.delivery.reading.lookup import Found, find
 from penstock.broker.delivery.reading.record_encoder import Chunk
 from penstock.cluster.partition import Partition
 from penstock.model.errors import KafkaError
+from penstock.model.limits import TURN_NS
 from penstock.observability.timings import Timings
 from penstock.runtime.background import Background
 from penstock.runtime.clock import Clock
-from penstock.runtime.turns import STEP_NS
 
 logger = logging.getLogger(__name__)
 
@@ -208,7 +208,7 @@ class TopicFeed:
     def deal(self, now_ms: int) -> bool:
         """Send new messages to members with room. True if the turn ended before all were sent."""
         can_deal, send, order = self._core.dispatch.can_deal, self._outgoing.send, self._order
-        end = time.perf_counter_ns() + STEP_NS
+        end = time.perf_counter_ns() + TURN_NS
         sent_bytes = empty = 0  # `empty` counts partitions in a row without anything new
         while can_deal() and empty < len(order):
             feed = order[0]

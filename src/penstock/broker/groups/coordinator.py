@@ -16,7 +16,7 @@ from penstock.broker.groups.classic_requests import ClassicRequests
 from penstock.broker.groups.group import CoordinatedGroup
 from penstock.broker.groups.held import HeldGroup, Holder, hold
 from penstock.broker.groups.lag import all_lags, group_lag
-from penstock.broker.groups.log.expiry import IsKept
+from penstock.broker.groups.log.expiry import IsExempt
 from penstock.broker.groups.log.shard import Shard, offset_write_error
 from penstock.broker.groups.log.shards import Shards
 from penstock.broker.groups.offsets.group_offsets import Table
@@ -99,9 +99,9 @@ class GroupCoordinator:
             self.shards.create(shard, group_id)
         shard.change_offsets(group_id, changes, outcome)
 
-    def keep_offsets(self, is_kept: IsKept) -> None:
-        """Let the offsets of the groups for which `is_kept` is true never expire."""
-        self.shards.expiry.keep(is_kept)
+    def keep_offsets(self, is_exempt: IsExempt) -> None:
+        """Let the offsets of the groups for which `is_exempt` is true never expire."""
+        self.shards.expiry.exempt(is_exempt)
 
     # --- offsets -----------------------------------------------------------------------------------------------------
 

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from penstock.broker.delivery.core.member import Member
 from penstock.broker.delivery.live_subscription import LiveSubscription
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import TURN_NS
 from penstock.protocol.push.data import AckData
 from penstock.protocol.push.frames import NO_ID, Frame, FrameSplitter, FrameType, MalformedFrame
 from penstock.protocol.push.messages import NO_SEQUENCE, Disconnect, Error, Heartbeat, Publish, decode, encode
 from penstock.protocol.push.states import Side, State, step
-from penstock.runtime.turns import STEP_NS
 from penstock.security.authenticator import AuthenticationFailed
 from penstock.security.resources import Operation
 from penstock.security.session import Session
@@ -248,7 +248,7 @@ class PushConnection(asyncio.Protocol):
         """Serve the frames that have been read, for one turn."""
         if self._is_resting:
             return
-        end = time.perf_counter_ns() + STEP_NS
+        end = time.perf_counter_ns() + TURN_NS
         publishes: _Publishes = []
         try:
             while self._queue and not self._busy and self.state is not State.CLOSING:

@@ -28,7 +28,7 @@ HOLD_SECONDS = 0.2  # how long a request waits for the end of the transaction be
 UNSTORED_SECONDS = 0.1  # how long an end that is complete may be known in memory only
 
 
-class Endings:
+class Completions:
     """Completions under way, and their waiters."""
 
     def __init__(self, markers: MarkerWriter, clock: Clock) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from penstock.broker.coordination.coordinator_log import Outcome, resolving
 from penstock.broker.coordination.coordinator_shards import CoordinatorShards
-from penstock.broker.transactions.completion import Endings
+from penstock.broker.transactions.completion import Completions
 from penstock.broker.transactions.hanging import HangingTransactions
 from penstock.broker.transactions.markers import MarkerWriter, OnOffsetsEnded
 from penstock.broker.transactions.producer_ids import ProducerIds
@@ -64,7 +64,7 @@ class TransactionCoordinator:
         self._clock = clock
         self._producer_ids = producer_ids
         self.markers = MarkerWriter(partitions, clock, on_offsets_ended)
-        self.endings = Endings(self.markers, clock)
+        self.completions = Completions(self.markers, clock)
         self._shards = CoordinatorShards(TRANSACTION_STATE, partitions, topics, controller, TransactionShard)
         self.hanging = HangingTransactions(partitions, self.markers, self._shards, self.open)
 
@@ -80,15 +80,15 @@ class TransactionCoordinator:
     async def stop(self) -> None:
         """Answer waiting requests, so that clients look for the coordinator again; transactions stay in the log."""
         await self._shards.stop()
-        self.endings.give_up()
+        self.completions.give_up()
 
     async def _load(self) -> None:
         for shard in self._shards.loading():
             await shard.load()
             for value in shard.transactions.open():
                 if value.state in PREPARED:
-                    self.endings.begin(value.transactional_id)
-                    self.endings.finish(shard, value)
+                    self.completions.begin(value.transactional_id)
+                    self.completions.finish(shard, value)
         self._partitions.on_opened = self.hanging.abort_in
         for partition in self._partitions.opened():
             self.hanging.abort_in(partition)
@@ -119,7 +119,7 @@ class TransactionCoordinator:
     async def _find_at_rest(self, transactional_id: str) -> tuple[TransactionShard, Transaction]:
         """The transaction of an id, once an end that was decided is complete or has taken too long."""
         self.find(transactional_id)
-        await self.endings.wait(transactional_id)
+        await self.completions.wait(transactional_id)
         return self.find(transactional_id)
 
     def all_transactions(self) -> Iterator[Transaction]:
@@ -161,7 +161,7 @@ class TransactionCoordinator:
         shard = self.shard_of(transactional_id)
         if shard is None:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        await self.endings.wait(transactional_id)
+        await self.completions.wait(transactional_id)
         value = await self._value_to_init(shard, transactional_id, timeout_ms, offered)
         if value.state is TransactionState.PREPARE_EPOCH_FENCE:
             await self._abort_open(self.find(transactional_id)[1])
@@ -272,7 +272,7 @@ class TransactionCoordinator:
         """
         if value.state is not TransactionState.ONGOING or not await self._abort_open(value):
             raise KafkaError(ErrorCode.INVALID_TXN_STATE)
-        await self.endings.wait(value.transactional_id)
+        await self.completions.wait(value.transactional_id)
         return self.find(value.transactional_id)[1]
 
     async def _abort_open(self, value: Transaction) -> bool:
@@ -293,14 +293,14 @@ class TransactionCoordinator:
 
     async def _prepare_end(self, shard: TransactionShard, prepared: Transaction) -> None:
         """Store the decision; the completion then continues, whether or not the client is still connected."""
-        self.endings.begin(prepared.transactional_id)
+        self.completions.begin(prepared.transactional_id)
 
         def stored(code: ErrorCode) -> None:
             if code is ErrorCode.NONE:
                 pause_at("prepared")
-                self.endings.finish(shard, prepared)
+                self.completions.finish(shard, prepared)
             else:
-                self.endings.over(prepared.transactional_id)
+                self.completions.over(prepared.transactional_id)
 
         await self._stored(shard, prepared, stored)
 
@@ -336,7 +336,7 @@ class TransactionCoordinator:
             try:
                 logger.warning("%s: aborted, it was open for more than %d ms", value.transactional_id, value.timeout_ms)
                 if await self._abort_open(value):
-                    self.endings.ends.timed_out += 1
+                    self.completions.ends.timed_out += 1
             except KafkaError as error:
                 logger.warning("%s is overdue and cannot be aborted now: %r", value.transactional_id, error)
 

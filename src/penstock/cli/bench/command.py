@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.kafka.client import DEFAULT_SERVER, BootstrapServer, ClientProperties, Cluster, connect
+from penstock.cli.kafka.client import DEFAULT_SERVER, BootstrapServer, ClientProperties, KafkaClients, connect
 from penstock.cli.kafka.produce import Acks, Compression
 from penstock.cli.terminal.duration import parse_seconds
 from penstock.cli.terminal.errors import CommandError, ExitCode
@@ -186,7 +186,7 @@ def _check_files(json_file: Path | None, plot_file: Path | None) -> None:
         plot.check(plot_file)
 
 
-def _measure(plan: Scenario, cluster: Cluster, *, live: bool) -> dict[str, Any]:
+def _measure(plan: Scenario, cluster: KafkaClients, *, live: bool) -> dict[str, Any]:
     from penstock.cli.bench.result import document
     from penstock.cli.bench.run import run, topics
 

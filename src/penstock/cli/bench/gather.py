@@ -38,7 +38,7 @@ class Second:
 
 
 @dataclass(slots=True)
-class Tally:
+class GroupTotals:
     """All workers of one group together."""
 
     role: str
@@ -76,8 +76,10 @@ class Tally:
 class Gathering:
     """Receiver of reports until a condition holds; a worker that dies ends the run."""
 
-    def __init__(self, tallies: dict[str, Tally], processes: list[Any], reports: Any, *, live: bool) -> None:
-        self._tallies = tallies
+    def __init__(
+        self, totals_by_group: dict[str, GroupTotals], processes: list[Any], reports: Any, *, live: bool
+    ) -> None:
+        self._totals_by_group = totals_by_group
         self._processes = processes
         self._reports = reports
         self._began: float | None = None
@@ -108,7 +110,7 @@ class Gathering:
                 return False
             with contextlib.suppress(queue.Empty):
                 report = self._reports.get(timeout=0.1)
-                self._tallies[report.group].add(report, self._began)
+                self._totals_by_group[report.group].add(report, self._began)
             if any(process.exitcode not in (None, 0) for process in self._processes):
                 raise CommandError("a worker process ended with an error (see above)")
             if self._live:
@@ -122,8 +124,8 @@ class Gathering:
         elapsed = 0.0 if self._began is None else now - self._began
         columns = ("", "messages/s", "MB/s", "p50 ms", "p99 ms", "messages", "errors")
         table = Table(*columns, title=f"{elapsed:.0f} s; the last second", box=None)
-        for name, tally in self._tallies.items():
-            messages, size_bytes, latencies = tally.rate(now)
+        for name, totals in self._totals_by_group.items():
+            messages, size_bytes, latencies = totals.rate(now)
             p50, p99 = latencies.quantile_ms(0.5), latencies.quantile_ms(0.99)
             table.add_row(
                 name,
@@ -131,7 +133,7 @@ class Gathering:
                 f"{size_bytes / 1e6:,.1f}",
                 "-" if p50 is None else f"{p50:,.2f}",
                 "-" if p99 is None else f"{p99:,.2f}",
-                f"{tally.total.messages:,}",
-                f"{tally.total.errors:,}",
+                f"{totals.total.messages:,}",
+                f"{totals.total.errors:,}",
             )
         return table

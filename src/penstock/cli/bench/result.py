@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.cli.bench.gather import Second, Tally
+from penstock.cli.bench.gather import GroupTotals, Second
 from penstock.cli.bench.latencies import QUANTILES
 from penstock.cli.bench.scenario import Group, Scenario
 from penstock.cli.terminal.output import note, print_table
@@ -15,28 +15,28 @@ COLUMNS = ("messages", "per second", "MB/s", *(name for name, _ in QUANTILES), "
 UNSENT_SHARE_NOTED = 0.01
 
 
-def document(scenario: Scenario, tallies: dict[str, Tally], began: float, server: str) -> dict[str, Any]:
-    groups = {group.name: _group(scenario, group, tallies[group.name], began) for group in scenario.groups}
+def document(scenario: Scenario, totals_by_group: dict[str, GroupTotals], began: float, server: str) -> dict[str, Any]:
+    groups = {group.name: _group(scenario, group, totals_by_group[group.name], began) for group in scenario.groups}
     return {"scenario": scenario.name, "server": server, "duration_s": scenario.duration, "groups": groups}
 
 
-def _group(scenario: Scenario, group: Group, tally: Tally, began: float) -> dict[str, Any]:
-    total, planned = tally.total, scenario.seconds_of(group)
-    seconds = max(tally.last_message - began - group.start, planned)
+def _group(scenario: Scenario, group: Group, totals: GroupTotals, began: float) -> dict[str, Any]:
+    total, planned = totals.total, scenario.seconds_of(group)
+    seconds = max(totals.last_message - began - group.start, planned)
     return {
-        "role": tally.role,
+        "role": totals.role,
         "topic": group.topic,
         "connections": group.connections,
         "messages": total.messages,
         "bytes": total.size_bytes,
         "errors": total.errors,
-        "error": tally.error_text or None,
-        "unsent": tally.unsent,
+        "error": totals.error_text or None,
+        "unsent": totals.unsent,
         "seconds": round(seconds, 3),
         "messages_per_second": round(total.messages / seconds, 1),
         "bytes_per_second": round(total.size_bytes / seconds, 1),
         "latency_ms": total.latencies.rounded_ms(),
-        "series": [_second(number, tally.seconds[number]) for number in sorted(tally.seconds)],
+        "series": [_second(number, totals.seconds[number]) for number in sorted(totals.seconds)],
     }
 
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.cli.bench.consume import run_consumers
-from penstock.cli.bench.gather import Gathering, Tally
+from penstock.cli.bench.gather import Gathering, GroupTotals
 from penstock.cli.bench.produce import run_producers
 from penstock.cli.bench.scenario import Consumers, Group, Producers, Scenario
 from penstock.cli.bench.workers import DRAIN_TIMEOUT_S, Share, Signals
-from penstock.cli.kafka.client import REQUEST_TIMEOUT_S, Cluster, translated
+from penstock.cli.kafka.client import REQUEST_TIMEOUT_S, KafkaClients, translated
 from penstock.cli.kafka.topic import offset_ranges
 from penstock.cli.terminal.output import note
 from penstock.model.counted import counted
@@ -29,7 +29,7 @@ END_TIMEOUT_S = DRAIN_TIMEOUT_S + 30.0
 
 
 @contextlib.contextmanager
-def topics(cluster: Cluster, scenario: Scenario) -> Iterator[set[str]]:
+def topics(cluster: KafkaClients, scenario: Scenario) -> Iterator[set[str]]:
     """Create missing topics of the scenario, yield their names, and delete them at the end."""
     from confluent_kafka.admin import NewTopic
 
@@ -52,24 +52,26 @@ def topics(cluster: Cluster, scenario: Scenario) -> Iterator[set[str]]:
                 admin.delete_topics([name], request_timeout=REQUEST_TIMEOUT_S)[name].result()
 
 
-def run(scenario: Scenario, cluster: Cluster, made: set[str], *, live: bool) -> tuple[dict[str, Tally], float]:
-    """Run the workers; return the tallies of all groups and the time of the start. Ctrl-C ends the workers."""
+def run(
+    scenario: Scenario, cluster: KafkaClients, made: set[str], *, live: bool
+) -> tuple[dict[str, GroupTotals], float]:
+    """Run the workers; return the totals of all groups and the time of the start. Ctrl-C ends the workers."""
     import multiprocessing
 
     context = multiprocessing.get_context("spawn")
     signals = Signals(
         reports=context.Queue(), go=context.Event(), stop=context.Event(), began=context.Value("d", 0.0, lock=False)
     )
-    tallies = {group.name: Tally(group.role, group.worker_count) for group in scenario.groups}
+    totals_by_group = {group.name: GroupTotals(group.role, group.worker_count) for group in scenario.groups}
     processes = [
         process for group in scenario.groups for process in _workers(group, scenario, cluster, made, signals, context)
     ]
-    gathering = Gathering(tallies, processes, signals.reports, live=live)
+    gathering = Gathering(totals_by_group, processes, signals.reports, live=live)
     for process in processes:
         process.start()
     try:
         with gathering:
-            began = _conduct(scenario, tallies, gathering, signals)
+            began = _conduct(scenario, totals_by_group, gathering, signals)
     except KeyboardInterrupt:
         note("interrupted")
         raise
@@ -77,42 +79,44 @@ def run(scenario: Scenario, cluster: Cluster, made: set[str], *, live: bool) -> 
         for process in processes:
             process.terminate()
             process.join()
-    return tallies, began
+    return totals_by_group, began
 
 
-def _conduct(scenario: Scenario, tallies: dict[str, Tally], gathering: Gathering, signals: Signals) -> float:
+def _conduct(
+    scenario: Scenario, totals_by_group: dict[str, GroupTotals], gathering: Gathering, signals: Signals
+) -> float:
     """Start all workers together, and stop consumers when the producers have ended and the time is over."""
-    everybody = list(tallies.values())
-    producing = [tally for tally in everybody if tally.role == "producers"]
-    if not gathering.until(lambda: all(tally.ready >= tally.workers for tally in everybody), READY_TIMEOUT_S):
-        _note_missing(tallies, "ready")
+    all_totals = list(totals_by_group.values())
+    producing = [totals for totals in all_totals if totals.role == "producers"]
+    if not gathering.until(lambda: all(totals.ready >= totals.workers for totals in all_totals), READY_TIMEOUT_S):
+        _note_missing(totals_by_group, "ready")
     began = signals.began.value = time.monotonic()
     gathering.begin(began)
     signals.go.set()
     gathering.until(lambda: time.monotonic() - began >= scenario.duration, scenario.duration + 1)
     if not gathering.until(lambda: _finished(producing), END_TIMEOUT_S):
-        _note_missing(tallies, "finished")
+        _note_missing(totals_by_group, "finished")
     signals.stop.set()
-    if not gathering.until(lambda: _finished(everybody), END_TIMEOUT_S):
-        _note_missing(tallies, "finished")
+    if not gathering.until(lambda: _finished(all_totals), END_TIMEOUT_S):
+        _note_missing(totals_by_group, "finished")
     return began
 
 
-def _finished(tallies: Sequence[Tally]) -> bool:
-    return all(tally.finished >= tally.workers for tally in tallies)
+def _finished(totals_by_group: Sequence[GroupTotals]) -> bool:
+    return all(totals.finished >= totals.workers for totals in totals_by_group)
 
 
-def _note_missing(tallies: dict[str, Tally], what: str) -> None:
+def _note_missing(totals_by_group: dict[str, GroupTotals], what: str) -> None:
     """Count workers that hang as errors of their group."""
-    for tally in tallies.values():
-        missing = tally.workers - getattr(tally, what)
+    for totals in totals_by_group.values():
+        missing = totals.workers - getattr(totals, what)
         if missing > 0:
-            tally.total.errors += missing
-            tally.error_text = f"{counted(missing, 'worker process', 'worker processes')} not {what} in time"
+            totals.total.errors += missing
+            totals.error_text = f"{counted(missing, 'worker process', 'worker processes')} not {what} in time"
 
 
 def _workers(
-    group: Group, scenario: Scenario, cluster: Cluster, made: set[str], signals: Signals, context: SpawnContext
+    group: Group, scenario: Scenario, cluster: KafkaClients, made: set[str], signals: Signals, context: SpawnContext
 ) -> Iterator[Any]:
     starts: list[dict[int, int]] = []
     if isinstance(group, Consumers) and group.group is None:
@@ -133,7 +137,7 @@ def _workers(
         yield context.Process(target=target, args=(group, share, signals), daemon=True)
 
 
-def _starts(group: Consumers, scenario: Scenario, cluster: Cluster, made: set[str]) -> list[dict[int, int]]:
+def _starts(group: Consumers, scenario: Scenario, cluster: KafkaClients, made: set[str]) -> list[dict[int, int]]:
     """Return the partitions and first offsets of each client."""
     if group.topic in made:  # empty; and a broker may not know its leaders yet
         starts = dict.fromkeys(range(scenario.topic(group.topic).partitions), 0)
@@ -145,7 +149,7 @@ def _starts(group: Consumers, scenario: Scenario, cluster: Cluster, made: set[st
     return [dict(list(starts.items())[client :: group.connections]) for client in clients]
 
 
-def _offsets(group: Consumers, cluster: Cluster) -> dict[int, int]:
+def _offsets(group: Consumers, cluster: KafkaClients) -> dict[int, int]:
     admin = cluster.admin()
     partitions = sorted(cluster.metadata(admin).topics[group.topic].partitions)
     ranges = offset_ranges(admin, [(group.topic, index) for index in partitions])

@@ -22,7 +22,7 @@ import typer
 
 from penstock.cli.demo.pipeline import ALERTS, PipelineDemo
 from penstock.cli.demo.prices import NOT_PRICES, OPENING, closing, prices
-from penstock.cli.kafka.client import REQUEST_TIMEOUT_S, Cluster, connect, explain, translated
+from penstock.cli.kafka.client import REQUEST_TIMEOUT_S, KafkaClients, connect, explain, translated
 from penstock.cli.pipeline.spark_environment import spark_environ
 from penstock.cli.processes.subprocess_broker import SubprocessBroker
 from penstock.cli.terminal.errors import CommandError
@@ -121,7 +121,7 @@ def _missing() -> str:
     return ""
 
 
-def _create_topics(cluster: Cluster) -> None:
+def _create_topics(cluster: KafkaClients) -> None:
     from confluent_kafka.admin import NewTopic
 
     topics = [NewTopic(TOPIC, PARTITIONS, 1), NewTopic(ALERTS, 1, 1)]
@@ -131,7 +131,7 @@ def _create_topics(cluster: Cluster) -> None:
             made.result()
 
 
-def _publish(cluster: Cluster, records: Iterable[tuple[str, str]]) -> float:
+def _publish(cluster: KafkaClients, records: Iterable[tuple[str, str]]) -> float:
     """Publish records and wait until all are acknowledged, and so on disk; return the seconds."""
     failures = []
 
@@ -155,7 +155,7 @@ def _publish(cluster: Cluster, records: Iterable[tuple[str, str]]) -> float:
     return time.monotonic() - started
 
 
-def _read(cluster: Cluster, count: int) -> tuple[dict[str, Symbol], float]:
+def _read(cluster: KafkaClients, count: int) -> tuple[dict[str, Symbol], float]:
     from confluent_kafka import KafkaException
 
     consumer = cluster.consumer(

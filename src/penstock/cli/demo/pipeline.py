@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.cli.demo.picture import bars_page
 from penstock.cli.demo.prices import MINUTES, NOT_PRICES, OPENING
-from penstock.cli.kafka.client import Cluster, explain
+from penstock.cli.kafka.client import KafkaClients, explain
 from penstock.cli.pipeline.events import UpdateProgress
 from penstock.cli.pipeline.init import copy_example
 from penstock.cli.pipeline.project import BOOTSTRAP, open_project
@@ -37,7 +37,7 @@ COLUMNS = ("minute", "symbol", "open", "high", "low", "close", "volume", "prices
 class PipelineDemo:
     """One run of the pipeline, and its results."""
 
-    def __init__(self, cluster: Cluster, directory: Path) -> None:
+    def __init__(self, cluster: KafkaClients, directory: Path) -> None:
         self._cluster = cluster
         self._directory = directory
         self._progress = UpdateProgress()

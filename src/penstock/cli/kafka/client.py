@@ -62,8 +62,8 @@ def parse_repeated(items: Sequence[str] | None, option: str) -> list[tuple[str, 
 
 
 @dataclass(slots=True)
-class Cluster:
-    """Address of a broker that accepted a connection, and clients for it."""
+class KafkaClients:
+    """confluent-kafka clients of a cluster, at an address that accepted a connection."""
 
     bootstrap: str
     properties: dict[str, str] = field(default_factory=dict)
@@ -108,13 +108,13 @@ class Cluster:
         return metadata
 
 
-def connect(bootstrap: str, properties: Sequence[str] | None = None) -> Cluster:
+def connect(bootstrap: str, properties: Sequence[str] | None = None) -> KafkaClients:
     """Check that something listens at one of the addresses."""
     problems = []
     for address in bootstrap.split(","):
         problem = _probe(address.strip())
         if problem is None:
-            return Cluster(bootstrap, parse_pairs(properties, "--property"))
+            return KafkaClients(bootstrap, parse_pairs(properties, "--property"))
         problems.append(problem)
     raise CommandError(
         "; ".join(problems),

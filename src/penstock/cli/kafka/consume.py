@@ -21,7 +21,7 @@ from penstock.cli.kafka.client import (
     REQUEST_TIMEOUT_S,
     BootstrapServer,
     ClientProperties,
-    Cluster,
+    KafkaClients,
     connect,
     explain,
     translated,
@@ -114,7 +114,7 @@ def consume(
         _leave(consumer, commit=group is not None)
 
 
-def _consumer(cluster: Cluster, group: str | None, start: Start) -> Consumer:
+def _consumer(cluster: KafkaClients, group: str | None, start: Start) -> Consumer:
     return cluster.consumer(
         **{
             "group.id": group or "penstock-cli",

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.cli.kafka.client import REQUEST_TIMEOUT_S, Cluster, translated
+from penstock.cli.kafka.client import REQUEST_TIMEOUT_S, KafkaClients, translated
 from penstock.cli.kafka.topic import offset_ranges
 from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.moment import parse_moment
@@ -43,7 +43,11 @@ class Reset:
 
 
 def plan_reset(
-    cluster: Cluster, admin: AdminClient, committed: Mapping[Place, int], topics: Sequence[str] | None, reset: Reset
+    cluster: KafkaClients,
+    admin: AdminClient,
+    committed: Mapping[Place, int],
+    topics: Sequence[str] | None,
+    reset: Reset,
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Return a row per partition with the old and the new offset, and remarks about offsets outside the log."""
     places = _named(cluster, admin, topics) if topics else sorted(committed)
@@ -71,7 +75,7 @@ def plan_reset(
     return rows, remarks
 
 
-def _named(cluster: Cluster, admin: AdminClient, topics: Sequence[str]) -> list[Place]:
+def _named(cluster: KafkaClients, admin: AdminClient, topics: Sequence[str]) -> list[Place]:
     """Parse TOPIC (all partitions) or TOPIC:0,2 (some)."""
     named = [text.partition(":") for text in topics]
     metadata = cluster.check_topics([name for name, _, _ in named], admin)

@@ -16,7 +16,7 @@ from penstock.cli.kafka.client import (
     REQUEST_TIMEOUT_S,
     BootstrapServer,
     ClientProperties,
-    Cluster,
+    KafkaClients,
     connect,
     explain,
     parse_repeated,
@@ -163,14 +163,14 @@ def produce(
             **producer_properties(),
         }
     )
-    sending.partition_count = ensure_topic(cluster, producer, topic, partition)
+    sending.partition_count = _partition_count(cluster, producer, topic, partition)
     started = time.monotonic()
     with read_lines(files or [], progress) as lines:
         _send(producer, sending, lines)
     _report(sending, time.monotonic() - started, output)
 
 
-def ensure_topic(cluster: Cluster, producer: Producer, topic: str, partition: int | None) -> int:
+def _partition_count(cluster: KafkaClients, producer: Producer, topic: str, partition: int | None) -> int:
     """Return the number of partitions. The broker may create the topic, as for any producer; a note says so."""
     known = cluster.metadata().topics
     if topic not in known:

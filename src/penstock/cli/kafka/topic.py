@@ -16,7 +16,7 @@ from penstock.cli.kafka.client import (
     REQUEST_TIMEOUT_S,
     BootstrapServer,
     ClientProperties,
-    Cluster,
+    KafkaClients,
     connect,
     explain,
     parse_pairs,
@@ -266,7 +266,7 @@ def delete(
 ) -> None:
     """Delete topics and everything in them."""
     names = list(dict.fromkeys(names))
-    cluster: Cluster = connect(bootstrap_server, properties)
+    cluster: KafkaClients = connect(bootstrap_server, properties)
     admin = cluster.admin()
     cluster.check_topics(names, admin, creatable=False)
     if not yes and sys.stdin.isatty():

@@ -58,7 +58,7 @@ class AsyncBrokerClient(PushEndpoint):
     ) -> None:
         super().__init__(host, port, client_id, request_timeout, heartbeat_interval)
         self._transport: asyncio.Transport | None = None
-        self._keeper: asyncio.Task[None] | None = None
+        self._connection_task: asyncio.Task[None] | None = None
         self._gone: asyncio.Event = asyncio.Event()
         self._is_flushing = False
         self._has_errand_timer = False
@@ -77,20 +77,20 @@ class AsyncBrokerClient(PushEndpoint):
         except BaseException:
             self._core = None
             raise
-        self._keeper = asyncio.create_task(self._keep(core), name="push-keeper")
+        self._connection_task = asyncio.create_task(self._keep(core), name="push-connection")
 
     async def disconnect(self) -> None:
         """Let handlers finish what they have in hand, acknowledge it, and leave. A second time nothing happens."""
-        core, keeper = self._core, self._keeper
+        core, task = self._core, self._connection_task
         if core is None:
             return
         await self._end_handlers([membership.target for membership in core.memberships.values()])
         core.close("the client leaves")
         self._flush(core)
         self._core, self._was_closed = None, True
-        if keeper is not None:
-            keeper.cancel()
-            await asyncio.wait([keeper])
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
         transport = self._transport
         if transport is not None and core.is_connected:
             transport.write_eof()

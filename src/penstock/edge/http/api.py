@@ -67,8 +67,8 @@ LATEST_PROBLEMS = documented(HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPS
 CHECKED = [Depends(no_unknown_parameters)]
 
 
-class Told(Protocol):
-    """Metrics and state of the rest of the application."""
+class EdgeService(Protocol):
+    """State, metrics and refresh of the rest of the application."""
 
     def stats(self) -> StatsBody: ...
     def health(self) -> HealthBody: ...
@@ -79,7 +79,7 @@ class Told(Protocol):
     def metrics(self) -> bytes: ...
 
 
-def edge_app(store: Store, told: Told, access: Access) -> FastAPI:
+def edge_app(store: Store, service: EdgeService, access: Access) -> FastAPI:
     app = WebApplication(
         title="Penstock edge",
         version=__version__,
@@ -89,7 +89,7 @@ def edge_app(store: Store, told: Told, access: Access) -> FastAPI:
     app.add_exception_handler(KafkaError, denied)
     app.add_middleware(SessionGate, access=access)
     _add_messages(app, Reader(store), [*CHECKED, Depends(_on_topic(access, store.state.topic))])
-    _add_figures(app, store, told, access)
+    _add_figures(app, store, service, access)
     return app
 
 
@@ -184,7 +184,7 @@ def _milliseconds(name: str, text: str | None) -> int | None:
         ) from None
 
 
-def _add_figures(app: FastAPI, store: Store, told: Told, access: Access) -> None:
+def _add_figures(app: FastAPI, store: Store, service: EdgeService, access: Access) -> None:
     to_see = Depends(on_cluster(access, Operation.DESCRIBE))
 
     def may_see(request: Request) -> bool:
@@ -192,7 +192,7 @@ def _add_figures(app: FastAPI, store: Store, told: Told, access: Access) -> None
 
     @app.get("/stats", tags=["figures"], dependencies=[*CHECKED, to_see])
     async def stats() -> StatsBody:
-        return told.stats()
+        return service.stats()
 
     @app.get("/segments", tags=["figures"], dependencies=[*CHECKED, to_see])
     async def segments() -> SegmentsBody:
@@ -214,11 +214,11 @@ def _add_figures(app: FastAPI, store: Store, told: Told, access: Access) -> None
 
     @app.get("/health", tags=["figures"], responses=_unready())
     async def health(request: Request, response: Response) -> HealthBody:
-        return _shown_health(told.health(), may_see(request), response)
+        return _shown_health(service.health(), may_see(request), response)
 
     @app.get("/health/ready", tags=["figures"], responses=_unready())
     async def ready(request: Request, response: Response) -> HealthBody:
-        return _shown_health(told.health(), may_see(request), response)
+        return _shown_health(service.health(), may_see(request), response)
 
     @app.get("/health/live", tags=["figures"])
     async def live() -> dict[str, str]:
@@ -232,11 +232,11 @@ def _add_figures(app: FastAPI, store: Store, told: Told, access: Access) -> None
     )
     async def refresh() -> RefreshAskedBody:
         """Ask the broker to send all data again, into a new generation; the old one answers until that is complete."""
-        return RefreshAskedBody(status="asked", detail=told.ask_refresh())
+        return RefreshAskedBody(status="asked", detail=service.ask_refresh())
 
     @app.get("/metrics", tags=["figures"], response_class=Response, dependencies=[to_see])
     async def metrics() -> Response:
-        return Response(told.metrics(), media_type=METRICS_TYPE)
+        return Response(service.metrics(), media_type=METRICS_TYPE)
 
 
 def _unready() -> dict[int | str, dict[str, Any]]:

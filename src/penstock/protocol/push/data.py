@@ -19,7 +19,6 @@ from penstock.protocol.push.values import I16, Reader, text
 _ITEM_HEAD = Struct(">ihi")  # partition, delivery count, length of the key
 _MESSAGE = Struct(">iiqqi")  # total length, message type, sequence number, timestamp, length of the properties
 _I32 = Struct(">i")
-_NO_KEY_ITEM = Struct(">ihiiiqqi")
 _PLAIN_ITEM = Struct(">ihiiiqqii")  # no key, no properties: everything up to the body
 _TYPE = int(FrameType.DATA)
 MESSAGE_OVERHEAD = _MESSAGE.size - 4 + 4  # bytes of the total length besides properties and body

@@ -35,6 +35,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
 
+from penstock.model.limits import TURN_NS
 from penstock.runtime.files import File, Files
 from penstock.storage.flush.flushable import Flushable
 from penstock.storage.flush.sync_cost import LoopSync, SyncCost
@@ -44,7 +45,6 @@ logger = logging.getLogger(__name__)
 
 OnFlushed = Callable[[Flushable], None]
 CallSoon = Callable[..., object]
-_TURN_NS = 2_000_000  # of the event loop, for telling logs that they are flushed
 # Above these a round is the thread's: the loop would be stalled too long.
 _LOOP_MARKS_MAX = 16
 _LOOP_BYTES_MAX = 64 << 10
@@ -246,7 +246,7 @@ class GroupCommit:
 
     def _finish_some(self) -> None:
         """The same, with turns for others: a round may have thousands of logs."""
-        turn_end = time.perf_counter_ns() + _TURN_NS
+        turn_end = time.perf_counter_ns() + TURN_NS
         while self._finished:
             if not self._finish_round(turn_end):
                 assert self._call_soon is not None

@@ -19,7 +19,7 @@ from penstock.storage.compaction.report import CompactionReport, log_report
 from penstock.storage.interface import LogState
 from penstock.storage.loop_calls import LoopCalls
 from penstock.storage.memory import compaction
-from penstock.storage.memory.compaction import CleaningRules, CleaningTally, RunLost
+from penstock.storage.memory.compaction import CleaningCounts, CleaningRules, RunLost
 from penstock.storage.memory.log import MemoryLog
 from penstock.storage.memory.segment import MemorySegment
 from penstock.storage.observer import EngineObserver
@@ -106,11 +106,11 @@ class MemoryCleaner:
             if log.state is not LogState.ONLINE:
                 return
             log.put_cleaned(segment, cleaned or segment)
-        tally: CleaningTally = yield partial(compaction.end, run_id)
-        log.first_dirty = tally.clean_end
+        counts: CleaningCounts = yield partial(compaction.end, run_id)
+        log.first_dirty = counts.clean_end
         seconds = (self._clock.monotonic_ms() - started_ms) / 1000
         self._observer.compacted(seconds)
-        log_report(log, CompactionReport((), tally.clean_end, bytes_before, log.size_bytes, *tally[1:], seconds))
+        log_report(log, CompactionReport((), counts.clean_end, bytes_before, log.size_bytes, *counts[1:], seconds))
 
     def _go_on(self, log: MemoryLog, result: Any, error: BaseException | None) -> None:
         if self._running is None:

@@ -30,7 +30,7 @@ class CleaningRules(NamedTuple):
     aborted: Sequence[AbortedEntry] = ()  # every transaction that was aborted and began in its sealed segments
 
 
-class CleaningTally(NamedTuple):
+class CleaningCounts(NamedTuple):
     clean_end: int
     keyless_count: int
     undecodable: Sequence[str]
@@ -100,10 +100,10 @@ def clean_segment(run_id: str, segment: MemorySegment) -> MemorySegment | None:
     return cleaned if is_changed else None
 
 
-def end(run_id: str) -> CleaningTally:
+def end(run_id: str) -> CleaningCounts:
     run = _found(run_id)
     del _runs[run_id]
-    return CleaningTally(run.keys.clean_end, run.cleaner.keyless_count, run.cleaner.undecodable)
+    return CleaningCounts(run.keys.clean_end, run.cleaner.keyless_count, run.cleaner.undecodable)
 
 
 def _found(run_id: str) -> _Run:

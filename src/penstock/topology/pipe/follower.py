@@ -91,7 +91,7 @@ class Followed:
         return max(0, self.high_watermark - self.offset)
 
 
-class Follower:
+class PipeFollower:
     """All partitions that one child follows at one parent."""
 
     def __init__(self, *, wait_ms: int, bytes_max: int, batches_max: int, pause_ms: int) -> None:

@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 from penstock.broker.broker import Broker
 from penstock.model.errors import KafkaError
 from penstock.topology.model import Topology, TopologySource
-from penstock.topology.pipe.follower import BadAnswer, Follower, Store
+from penstock.topology.pipe.follower import BadAnswer, PipeFollower, Store
 from penstock.topology.pipe.health import PipeHealth, PipeState
 from penstock.topology.pipe.interface import Connect, ParentUnavailable, PipeConnector
-from penstock.topology.pipe.keeper import Keeper, LocalTrouble
+from penstock.topology.pipe.mirror_backend import LocalTrouble, MirrorBackend
 from penstock.topology.pipe.parents import Parents
 from penstock.topology.pipe.refreshes import Refreshes, is_complete
 from penstock.topology.pipe.wire import PullAnswer, PullRequest
@@ -49,7 +49,7 @@ class Pipe:
         self._changed = asyncio.Event()
         self._unsubscribe: Callable[[], None] | None = None
         self._parents = Parents(self._told_parents(topology.current if topology is not None else None))
-        self.keeper = Keeper(broker, self._settings)
+        self.backend = MirrorBackend(broker, self._settings)
         self.health = PipeHealth(self._settings)
         self.follower = self._new_follower()
         self.refreshes = Refreshes(broker.controller)
@@ -108,16 +108,16 @@ class Pipe:
     async def _follow(self, url: str) -> None:
         connector = self._connect(url, self._settings)
         try:
-            await self.keeper.settle()
+            await self.backend.settle()
             follower = self._new_follower()
             parent = await self._unless_changed(connector.topics())
-            is_complete = await self.keeper.arrange(parent, follower)
+            is_complete = await self.backend.arrange(parent, follower)
             self.follower = follower
             await self._pull(connector, follower, is_complete=is_complete)
         finally:
             await connector.close()
 
-    async def _pull(self, connector: PipeConnector, follower: Follower, *, is_complete: bool) -> None:
+    async def _pull(self, connector: PipeConnector, follower: PipeFollower, *, is_complete: bool) -> None:
         """Pull until something goes wrong. While records are stored, the next ones are already being fetched."""
         ahead: asyncio.Future[PullAnswer] | None = None
         arranged_ms = self._clock.monotonic_ms()
@@ -131,29 +131,29 @@ class Pipe:
                 if steps and is_current and all(isinstance(step, Store) for step in steps):
                     ahead = asyncio.ensure_future(connector.pull(self._request(follower, is_complete)))
                 if steps:
-                    await self.keeper.take(steps, follower)
+                    await self.backend.take(steps, follower)
                 self._note_success()
                 if self.refreshes.pending:
                     await self._tell_refreshed(follower, nothing_came=not steps)
                 waited_ms = self._clock.monotonic_ms() - arranged_ms
-                if not is_current or (self.keeper.refused and ahead is None and waited_ms >= REFUSED_RETRY_MS):
-                    is_complete = await self.keeper.arrange(await self._unless_changed(connector.topics()), follower)
+                if not is_current or (self.backend.refused and ahead is None and waited_ms >= REFUSED_RETRY_MS):
+                    is_complete = await self.backend.arrange(await self._unless_changed(connector.topics()), follower)
                     arranged_ms = self._clock.monotonic_ms()
         finally:
             if ahead is not None:
                 ahead.cancel()
                 await asyncio.gather(ahead, return_exceptions=True)
 
-    async def _tell_refreshed(self, follower: Follower, *, nothing_came: bool) -> None:
-        mirrors = [topic for topic in self.keeper.mirrors() if topic.name not in self._dropping]
+    async def _tell_refreshed(self, follower: PipeFollower, *, nothing_came: bool) -> None:
+        mirrors = [topic for topic in self.backend.mirrors() if topic.name not in self._dropping]
         complete = [
             topic.name for topic in mirrors if is_complete(follower, topic.topic_id.bytes, nothing_came=nothing_came)
         ]
         if complete:
-            await self.keeper.settle()  # so that the records they are notified of can be read
+            await self.backend.settle()  # so that the records they are notified of can be read
             await self.refreshes.tell(complete)
 
-    def _request(self, follower: Follower, is_complete: bool) -> PullRequest:
+    def _request(self, follower: PipeFollower, is_complete: bool) -> PullRequest:
         return follower.request(self._clock.monotonic_ms(), wait_ms_max=None if is_complete else RETRY_MS)
 
     async def _unless_changed(self, work: Awaitable[T]) -> T:
@@ -176,9 +176,9 @@ class Pipe:
         except TimeoutError:
             pass
 
-    def _new_follower(self) -> Follower:
+    def _new_follower(self) -> PipeFollower:
         settings = self._settings
-        return Follower(
+        return PipeFollower(
             wait_ms=settings.wait_ms,
             bytes_max=settings.answer_bytes_max,
             batches_max=settings.batch_size,
@@ -237,9 +237,9 @@ class Pipe:
         LookupError if there is no such mirror.
         """
         if name is None:
-            chosen = [topic for topic in self.keeper.mirrors() if topic.diverged]
+            chosen = [topic for topic in self.backend.mirrors() if topic.diverged]
         else:
-            chosen = [topic for topic in self.keeper.mirrors() if topic.name == name]
+            chosen = [topic for topic in self.backend.mirrors() if topic.name == name]
             if not chosen:
                 raise LookupError(f"there is no mirror {name} here; `penstock pipe status` lists them")
         self._changed.set()  # nothing may be appended to a mirror that is being dropped

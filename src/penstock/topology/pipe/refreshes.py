@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from penstock.cluster.controller.controller import Controller
-from penstock.topology.pipe.follower import Follower
+from penstock.topology.pipe.follower import PipeFollower
 
 SCOPE, KEY = "pipe", "refresh"
 OnReset = Callable[[Sequence[str]], Awaitable[None]]
@@ -39,7 +39,7 @@ class Refreshes:
             await self._controller.configs.alter(SCOPE, name, lambda _: {})
 
 
-def is_complete(follower: Follower, topic_id: bytes, *, nothing_came: bool) -> bool:
+def is_complete(follower: PipeFollower, topic_id: bytes, *, nothing_came: bool) -> bool:
     """Whether a mirror has everything that the parent had at its last answer.
 
     Where the parent has not reported its ends, an answer without records says so.

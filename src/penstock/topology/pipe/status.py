@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def describe(pipe: Pipe) -> dict[str, Any]:
-    counts = pipe.keeper.counts
-    topics = [_mirror(pipe, topic) for topic in pipe.keeper.mirrors()]
+    counts = pipe.backend.counts
+    topics = [_mirror(pipe, topic) for topic in pipe.backend.mirrors()]
     refused = [
-        {"name": name, "state": "REFUSED", "reason": reason} for name, reason in sorted(pipe.keeper.refused.items())
+        {"name": name, "state": "REFUSED", "reason": reason} for name, reason in sorted(pipe.backend.refused.items())
     ]
     return {
         "parentUrl": pipe.parent_url,
@@ -51,7 +51,7 @@ def _mirror(pipe: Pipe, topic: Topic) -> dict[str, Any]:
     state, reason = "FOLLOWING", ""
     if topic.diverged:
         state, reason = "DIVERGED", topic.diverged
-    elif topic.name in pipe.keeper.lost:
+    elif topic.name in pipe.backend.lost:
         state, reason = "MISSING", "the parent has no such topic"
     elif not followed:
         state = "WAITING"
@@ -86,8 +86,8 @@ class PipeProbe:
         self._server = server
 
     def families(self) -> Iterator[Metric]:
-        pipe, counts = self._pipe, self._pipe.keeper.counts
-        mirrors = pipe.keeper.mirrors()
+        pipe, counts = self._pipe, self._pipe.backend.counts
+        mirrors = pipe.backend.mirrors()
         yield gauge("penstock_pipe_health", "0 HEALTHY, 1 DEGRADED, 2 UNHEALTHY", _state(pipe))
         yield gauge("penstock_pipe_lag_messages", "Offsets that only the parent has", pipe.follower.lag_messages)
         yield gauge(
@@ -105,7 +105,7 @@ class PipeProbe:
 
 
 def diverged(pipe: Pipe) -> list[str]:
-    return sorted(topic.name for topic in pipe.keeper.mirrors() if topic.diverged)
+    return sorted(topic.name for topic in pipe.backend.mirrors() if topic.diverged)
 
 
 def _state(pipe: Pipe) -> int:

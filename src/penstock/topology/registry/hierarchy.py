@@ -2,7 +2,7 @@
 
 Rules, for a node without a parent set by hand:
 
-1. Candidates are live nodes with an HTTP port, of a role above, that are not below the node itself; `roster` has
+1. Candidates are live nodes with an HTTP port, of a role above, that are not below the node itself; `member_table` has
    the order among them.
 2. A node keeps its parent. Reasons for another one: the parent has missed `missed_polls` polls, was removed or is
    not a candidate any more; or a nearer role above has a candidate, as when an L3 starts below an L2.
@@ -26,7 +26,7 @@ from penstock.model.role import Role
 from penstock.topology.model import Topology
 from penstock.topology.registry.errors import Cycle, Full, IdInUse, NotAParent
 from penstock.topology.registry.member import FORGIVEN_POLLS, Member, Registration, role_by_name
-from penstock.topology.registry.roster import Roster
+from penstock.topology.registry.member_table import MemberTable
 
 MISSED_POLLS = 3
 NODES_MAX = 10_000
@@ -47,7 +47,7 @@ class Hierarchy:
         self.version = 0
         self.reparented = 0
         """Number of times that a node with a parent was given another."""
-        self._roster = Roster()
+        self._table = MemberTable()
         self._missed_polls = missed_polls
         self._nodes_max = nodes_max
         self._changes = [0] * len(Role)  # by level: rises with whatever may change an answer to a node of that level
@@ -58,21 +58,21 @@ class Hierarchy:
 
     @property
     def members(self) -> Mapping[str, Member]:
-        return self._roster.members
+        return self._table.members
 
     def find(self, node_id: str) -> Member:
-        return self._roster.find(node_id)
+        return self._table.find(node_id)
 
     def children(self, node_id: str) -> int:
         """Live ones."""
-        return self._roster.children(node_id)
+        return self._table.children(node_id)
 
     def load(self, members: Iterable[Member], version: int, now_ms: int) -> None:
         """Load the stored members. No node could poll while the registry was down, so all of them count as seen now."""
         self.version = version
         for member in members:
             member.last_poll_ms = now_ms
-            self._roster.add(member)
+            self._table.add(member)
 
     def changes(self) -> Changes | None:
         """The changes since the last call; None if there are none."""
@@ -98,7 +98,7 @@ class Hierarchy:
                 raise Full(self._nodes_max)
             role = registration.role or role_by_name(registration.node_id)
             member = Member(node_id=registration.node_id, role=role)
-            self._roster.add(member)
+            self._table.add(member)
             self._removed.discard(member.node_id)
         else:
             self._check_instance(member, registration.instance_id, now_ms)
@@ -130,7 +130,7 @@ class Hierarchy:
             if member.polls >= FORGIVEN_POLLS:
                 member.lapses = 0
                 self._dirty.add(member.node_id)
-        self._mind_parent(member)
+        self._review_parent(member)
         if member.told is None or member.told_at != self._changes[member.role.level]:
             told = self._topology(member)
             if told != member.told:
@@ -142,13 +142,13 @@ class Hierarchy:
 
     def _topology(self, member: Member) -> Topology:
         """With the version of the last answer: what differs then is the rest."""
-        parent = self._roster.get(member.parent)
+        parent = self._table.get(member.parent)
         return Topology(
             node_id=member.node_id,
             version=member.told.version if member.told is not None else 0,
             role=member.role,
             parent_url=parent.url if parent is not None else None,
-            fallbacks=tuple(other.url for other in self._roster.fallbacks(member) if other.url is not None),
+            fallbacks=tuple(other.url for other in self._table.fallbacks(member) if other.url is not None),
         )
 
     # ----------------------------------------------------------------------------------- timeouts, changes by hand
@@ -168,7 +168,7 @@ class Hierarchy:
             self._restless = False
             for node_id in sorted(self.members):
                 if self.members[node_id].live:
-                    self._mind_parent(self.members[node_id])
+                    self._review_parent(self.members[node_id])
 
     def set_parent(self, node_id: str, parent_id: str | None) -> None:
         """Set a parent by hand; None gives the node back to the rules."""
@@ -177,37 +177,37 @@ class Hierarchy:
             self._check_parent(member, self.find(parent_id))
         self._pin(member, parent_id)
         if member.live:
-            self._mind_parent(member)
+            self._review_parent(member)
 
     def _check_parent(self, member: Member, parent: Member) -> None:
         if member.role is Role.ROOT:
             raise NotAParent(f"{member.node_id} is a ROOT, which has no parent; register it with another role first")
         if parent.url is None:
             raise NotAParent(f"{parent.node_id} has no HTTP port that children could ask; set http.enabled on it")
-        path = self._roster.path_up(parent, member.node_id)
+        path = self._table.path_up(parent, member.node_id)
         if path is not None:
             raise Cycle([member.node_id, *path])
 
     def remove(self, node_id: str) -> None:
         """Forget a node. Its children get other parents; if it is still live, it registers again."""
-        self._roster.remove(self.find(node_id))
+        self._table.remove(self.find(node_id))
         self._dirty.discard(node_id)
         self._removed.add(node_id)
         self._all_changed()
-        for other in self._roster.followers(node_id):
+        for other in self._table.followers(node_id):
             if other.pinned == node_id:
                 self._pin(other, None)
             if other.parent == node_id:
                 self._attach(other, None)
         for other in list(self.members.values()):
             if other.live and other.parent is None:
-                self._mind_parent(other)
+                self._review_parent(other)
 
     # ----------------------------------------------------------------------------------------------- coming, going
 
     def _lapse_if_silent(self, member: Member, now_ms: int) -> None:
         if member.live and member.missed_polls(now_ms) >= self._missed_polls:
-            self._roster.count_child(member, -1)
+            self._table.count_child(member, -1)
             member.live = False
             member.lapses += 1
             member.polls = 0
@@ -216,13 +216,13 @@ class Hierarchy:
     def _arrive(self, member: Member) -> None:
         if not member.live:
             member.live = True
-            self._roster.count_child(member, 1)
+            self._table.count_child(member, 1)
             self._changed(member)
 
     def _change_role(self, member: Member, role: Role) -> None:
         if member.role is role:
             return
-        self._roster.change_role(member, role)
+        self._table.change_role(member, role)
         self._all_changed()
         if role is Role.ROOT:
             self._pin(member, None)
@@ -232,9 +232,9 @@ class Hierarchy:
         """Note a change of a node, for itself and as a candidate for all nodes below its level."""
         self._dirty.add(member.node_id)
         self._restless = True
-        self._roster.changed(member)
+        self._table.changed(member)
         member.told_at = -1
-        for follower in self._roster.followers(member.node_id):
+        for follower in self._table.followers(member.node_id):
             follower.told_at = -1  # by hand it may be on any level
         for level in range(member.role.level + 1, len(self._changes)):
             self._changes[level] += 1
@@ -245,36 +245,36 @@ class Hierarchy:
 
     # ----------------------------------------------------------------------------------------------------- parents
 
-    def _mind_parent(self, member: Member) -> None:
+    def _review_parent(self, member: Member) -> None:
         """Give a live node the parent it should have; without a reason it keeps the one it has."""
         if member.role is Role.ROOT:
             return
-        current = self._roster.get(member.parent)
-        pinned = self._roster.get(member.pinned)
+        current = self._table.get(member.parent)
+        pinned = self._table.get(member.pinned)
         has_live_one = current is not None and current.can_be_parent
         if pinned is not None and pinned.can_be_parent and (pinned.settled or not has_live_one):
             self._attach(member, pinned)
         elif current is None or (current is not pinned and current.role.level >= member.role.level):
-            self._attach(member, next(self._roster.candidates(member), None))
+            self._attach(member, next(self._table.candidates(member), None))
         elif not has_live_one:
-            other = next(self._roster.candidates(member), None)
+            other = next(self._table.candidates(member), None)
             # Without another one it stays where it is: perhaps only the registry misses the parent's polls.
             self._attach(member, other or (current if current.url is not None else None))
-        elif current is not pinned and self._roster.has_nearer(member, current):
-            self._attach(member, next(self._roster.candidates(member, settled_only=True)))
+        elif current is not pinned and self._table.has_nearer(member, current):
+            self._attach(member, next(self._table.candidates(member, settled_only=True)))
 
     def _attach(self, member: Member, parent: Member | None) -> None:
         parent_id = parent.node_id if parent is not None else None
         if member.parent == parent_id:
             return
         self.reparented += member.parent is not None and parent is not None
-        self._roster.attach(member, parent_id)
+        self._table.attach(member, parent_id)
         self._dirty.add(member.node_id)
         self._restless = True
         member.told_at = -1
 
     def _pin(self, member: Member, parent_id: str | None) -> None:
         """Set or remove a parent by hand. It may be of any role, so the answers to all nodes are built again."""
-        self._roster.pin(member, parent_id)
+        self._table.pin(member, parent_id)
         self._dirty.add(member.node_id)
         self._all_changed()

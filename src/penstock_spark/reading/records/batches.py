@@ -40,10 +40,6 @@ class RecordBatch(NamedTuple):
     header: BatchHeader
     payload: Bytes
 
-    @property
-    def time_is_appended(self) -> bool:
-        return self.header.is_log_append_time
-
 
 class Batches:
     """The batches of one partition between two offsets, answer by answer. `position` is what to fetch next.

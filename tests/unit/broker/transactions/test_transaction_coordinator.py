@@ -143,7 +143,7 @@ def test_what_came_after_an_end_that_is_finished_again_is_not_ended_with_it(comm
             world.engine.hold_flushes()
             ending = asyncio.create_task(world.transactions.end("tx", sender, commit=commit, version=SECOND))
             await settle()
-            waiting = asyncio.create_task(world.transactions.endings.wait("tx"))  # for the next one, by Produce v12
+            waiting = asyncio.create_task(world.transactions.completions.wait("tx"))  # for the next one, by Produce v12
             for _ in range(3):  # the decision, the markers
                 await settle()
                 world.flush()
@@ -194,7 +194,7 @@ def test_a_complete_record_that_is_refused_is_written_later(monkeypatch: pytest.
             await asyncio.sleep(0.05)
             assert world.of("tx").state is TransactionState.PREPARE_COMMIT
             world.state_log("tx").refusal = None
-            await world.transactions.endings.wait("tx")
+            await world.transactions.completions.wait("tx")
             assert world.of("tx").state is TransactionState.COMPLETE_COMMIT
 
     run(test())

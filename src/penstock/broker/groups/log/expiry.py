@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 GROUPS_PER_STEP = 200  # of a sweep, before other work gets its turn
 
-IsKept = Callable[[str], bool]
+IsExempt = Callable[[str], bool]
 """Whether the offsets of a group stay however old they are."""
 
 
@@ -38,11 +38,11 @@ class OffsetExpiry:
         self._topics = topics
         self._settings = settings
         self._clock = clock
-        self._keepers: list[IsKept] = []
+        self._exemptions: list[IsExempt] = []
 
-    def keep(self, is_kept: IsKept) -> None:
-        """Exempt the groups for which `is_kept` is true, as those of push subscriptions."""
-        self._keepers.append(is_kept)
+    def exempt(self, is_exempt: IsExempt) -> None:
+        """Exempt the groups for which `is_exempt` is true, as those of push subscriptions."""
+        self._exemptions.append(is_exempt)
 
     async def run(self) -> None:
         """Sweep until cancelled."""
@@ -55,7 +55,7 @@ class OffsetExpiry:
         for shard in self._shards:
             for count, group in enumerate(tuple(shard.groups.values()), 1):
                 is_live = group.state is not GroupState.DEAD and shard.state is CoordinatorState.ACTIVE
-                if is_live and not any(is_kept(group.group_id) for is_kept in self._keepers):
+                if is_live and not any(is_exempt(group.group_id) for is_exempt in self._exemptions):
                     self._sweep_group(shard, group)
                 if count % GROUPS_PER_STEP == 0:
                     await asyncio.sleep(0)

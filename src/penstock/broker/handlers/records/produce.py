@@ -236,7 +236,7 @@ class _Produce:
     def must_wait_for_end(self) -> bool:
         """The transaction before is still being ended: a moment later this one can begin."""
         name = self._transactional_id
-        return self._has_transactional and name is not None and name in self._broker.transactions.endings
+        return self._has_transactional and name is not None and name in self._broker.transactions.completions
 
     def _join_transaction(self) -> None:
         parts = [part for part in self._parts if part.error is None and part.header.is_transactional]
@@ -288,7 +288,7 @@ class _Produce:
 
     async def _check_and_append(self) -> None:
         if self._has_transactional and self._transactional_id is not None:
-            await self._broker.transactions.endings.wait(self._transactional_id)
+            await self._broker.transactions.completions.wait(self._transactional_id)
         if self.unchecked:
             await self._check()
         self.append()

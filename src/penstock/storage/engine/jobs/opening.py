@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from penstock.model.ids import PartitionId
+from penstock.model.limits import TURN_NS
 from penstock.runtime.ticker import Ticker
 from penstock.storage.engine.declared_logs import DeclaredLogs
 from penstock.storage.engine.jobs.job import Job
@@ -20,7 +21,6 @@ logger = logging.getLogger(__name__)
 
 # Ten thousand logs in half a minute, at less than a tenth of one core.
 INTERVAL_SECONDS = 0.025
-TURN_NS = 2_000_000
 
 
 class Opening(Job):

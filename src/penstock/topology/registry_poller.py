@@ -47,7 +47,7 @@ class Poll:
 Question = Register | Poll
 
 
-class Follower:
+class RegistryPoller:
     """`chance` gives numbers from 0 to 1. `problem` says, while there is one, why the registry does not answer."""
 
     def __init__(self, *, poll_interval_ms: int, chance: Callable[[], float], topology: Topology | None = None) -> None:

@@ -19,7 +19,7 @@ FALLBACKS_MAX = 5
 _ROLES_UP = tuple(reversed(Role))
 
 
-class Roster:
+class MemberTable:
     """`parent` and `pinned` of a member, once it is here, are changed by `attach` and `pin` only."""
 
     def __init__(self) -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from penstock.model.role import Role
 from penstock.runtime.files import RealFiles
 from penstock.topology.cache import NAME, Remembered, TopologyCache
-from penstock.topology.follower import Follower, Poll, Question, Register, RegistryState
 from penstock.topology.model import Topology
+from penstock.topology.registry_poller import Poll, Question, Register, RegistryPoller, RegistryState
 
 pytestmark = pytest.mark.feature("P-11")
 
@@ -21,8 +21,8 @@ CHILD = Topology(
 )
 
 
-def follower(chance: float = 0.0, topology: Topology | None = None) -> Follower:
-    return Follower(poll_interval_ms=30_000, chance=lambda: chance, topology=topology)
+def poller(chance: float = 0.0, topology: Topology | None = None) -> RegistryPoller:
+    return RegistryPoller(poll_interval_ms=30_000, chance=lambda: chance, topology=topology)
 
 
 def test_parents_in_the_order_in_which_they_are_tried() -> None:
@@ -31,7 +31,7 @@ def test_parents_in_the_order_in_which_they_are_tried() -> None:
 
 
 def test_registers_then_polls_with_the_etag() -> None:
-    core = follower()
+    core = poller()
     asked: list[Question] = [core.question]
     assert core.answered(CHILD, '"r-7"') == 30_000
     asked.append(core.question)
@@ -41,27 +41,27 @@ def test_registers_then_polls_with_the_etag() -> None:
 
 
 def test_polls_come_a_little_early_and_never_late() -> None:
-    assert follower(1.0).answered(CHILD, None) == pytest.approx(25_500)
+    assert poller(1.0).answered(CHILD, None) == pytest.approx(25_500)
 
 
 def test_without_a_parent_it_asks_sooner() -> None:
     orphan = Topology(node_id="local-1", version=1, role=Role.LOCAL)
-    assert follower().answered(orphan, None) == 2_000
-    assert follower().answered(ROOT, None) == 30_000
+    assert poller().answered(orphan, None) == 2_000
+    assert poller().answered(ROOT, None) == 30_000
 
 
 def test_pauses_after_failures_grow_up_to_the_interval_and_end_with_an_answer() -> None:
-    core = follower()
+    core = poller()
     assert [core.unreachable("no") for _ in range(7)] == [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]
     assert (core.state, core.problem, core.failures) == (RegistryState.UNREACHABLE, "no", 7)
     core.answered(ROOT, None)
     assert core.problem is None
     assert core.unreachable("no") == 1_000
-    assert follower(1.0).unreachable("no") == 500
+    assert poller(1.0).unreachable("no") == 500
 
 
 def test_forgotten_by_the_registry_it_registers_at_once() -> None:
-    core = follower()
+    core = poller()
     core.answered(CHILD, '"r-7"')
     assert core.refused(404, "no node local-1") == 0
     assert core.question == Register()
@@ -70,7 +70,7 @@ def test_forgotten_by_the_registry_it_registers_at_once() -> None:
 
 
 def test_another_node_of_its_id_makes_it_register_again_later() -> None:
-    core = follower()
+    core = poller()
     core.answered(CHILD, '"r-7"')
     assert core.refused(409, "used by another") == 1_000
     assert (core.question, core.state, core.problem) == (Register(), RegistryState.REFUSED, "used by another")
@@ -81,7 +81,7 @@ def test_another_node_of_its_id_makes_it_register_again_later() -> None:
 
 @given(st.lists(st.sampled_from(["answer", "same", "404", "409", "503", "down"]), max_size=50), st.floats(0, 1))
 def test_whatever_happens_the_last_topology_holds(events: list[str], chance: float) -> None:
-    core = follower(chance, CHILD)
+    core = poller(chance, CHILD)
     for event in events:
         match event:
             case "answer" | "same":

@@ -22,7 +22,7 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
 from penstock.model.topic_name import INTERNAL_NAMES
 from penstock.runtime.turns import Turns
-from penstock.topology.pipe.follower import Diverge, Followed, Follower, Lose, Place, Restart, Step, Store, Trim
+from penstock.topology.pipe.follower import Diverge, Followed, Lose, PipeFollower, Place, Restart, Step, Store, Trim
 from penstock.topology.pipe.interface import ParentTopic, ParentTopics
 from penstock.topology.pipe.reading import last_batch
 
@@ -49,7 +49,7 @@ class Counts:
 
 
 @dataclass(slots=True)
-class Keeper:
+class MirrorBackend:
     """`refused` has the reasons why topics of the parent are not mirrored, `lost` the mirrors without a topic there."""
 
     broker: Broker
@@ -69,7 +69,7 @@ class Keeper:
 
     # --- topics ------------------------------------------------------------------------------------------------------
 
-    async def arrange(self, parent: ParentTopics, follower: Follower) -> bool:
+    async def arrange(self, parent: ParentTopics, follower: PipeFollower) -> bool:
         """Create and alter mirrors to match the parent's topics, and follow their partitions.
 
         False if that has to be tried again soon.
@@ -133,7 +133,7 @@ class Keeper:
 
     # --- steps -------------------------------------------------------------------------------------------------------
 
-    async def take(self, steps: list[Step], follower: Follower) -> None:
+    async def take(self, steps: list[Step], follower: PipeFollower) -> None:
         """Carry out the follower's steps. At most one answer that is not yet on disk waits in memory meanwhile.
 
         LocalTrouble if it cannot be done.
@@ -153,7 +153,7 @@ class Keeper:
         before, self._unstored = self._unstored, []
         await self._stored(before)
 
-    async def _step(self, step: Step, follower: Follower) -> None:
+    async def _step(self, step: Step, follower: PipeFollower) -> None:
         if isinstance(step, Store):
             await self._store(step)
         elif isinstance(step, Restart):
@@ -201,7 +201,7 @@ class Keeper:
                 await asyncio.sleep(BUSY_SECONDS)
         raise LocalTrouble(f"{partition.topic}-{partition.index} is busy")
 
-    async def _diverged(self, step: Diverge, follower: Follower) -> None:
+    async def _diverged(self, step: Diverge, follower: PipeFollower) -> None:
         topic = self._topic(step.place)
         follower.forget_topic(step.place.topic)
         if topic is not None:
