@@ -142,7 +142,8 @@ class Node:
         push = self._push_door(broker, storage, outbox)
         self._http = self._http_server(broker, http_socket, push)
         await self._recover(storage)
-        storage.start(broker.partitions.on_flushed, loop, after_round=_after_round(outbox, push))
+        after_round = outbox.send if push is None else push.subscriptions.end_round
+        storage.start(broker.partitions.on_flushed, loop, after_round=after_round)
         await self._open_kafka_door(broker, kafka_server, outbox)
         if push is not None and push_socket is not None:
             await self._open_push_door(push, push_socket)
@@ -356,19 +357,6 @@ class Node:
     async def _open_http_door(self) -> None:
         if self._http is not None:
             await self._http.start()
-
-
-def _after_round(outbox: Outbox, push: PushDoor | None) -> Callable[[], None]:
-    """After a flush round: push the committed messages, then send everything that became ready."""
-    if push is None:
-        return outbox.send
-    pump, send = push.subscriptions.pump, outbox.send
-
-    def after_round() -> None:
-        pump()
-        send()
-
-    return after_round
 
 
 def _stop_taking_requests(listener: Listener, broker: Broker) -> None:

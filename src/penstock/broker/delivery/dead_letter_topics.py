@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 from penstock.broker.delivery.core.poison import DeadLetter
 from penstock.broker.records.appender import RecordAppender
-from penstock.broker.records.batcher import Batcher
-from penstock.broker.records.gatherer import Done, Gatherer
+from penstock.broker.records.batcher import Batcher, Done, Gatherer
 from penstock.cluster.controller.new_topic import NewTopic
 from penstock.cluster.controller.topics_frontend import TopicsFrontend
 from penstock.cluster.partition import Partition

@@ -61,10 +61,14 @@ class Scheduler:
             self._is_called = True
             self._call_soon(self._run)
 
-    def run_now(self) -> None:
-        """Run due turns now instead of in the loop's next iteration: committed messages go out without that wait."""
+    def end_round(self) -> None:
+        """Run due turns at the end of a flush round instead of in the loop's next iteration: committed messages go out
+        without that wait. Then send answers, with or without messages.
+        """
         if self._due:
             self._run_due()
+        else:
+            self._after_turn()
 
     def _run(self) -> None:
         self._is_called = False

@@ -56,6 +56,8 @@ class Subscriptions:
         self._starts = StartPositions(broker.groups, broker.partitions, broker.record_worker, self._commits)
         self._refreshes = RefreshService(self._definitions, broker.partitions, self._commits, self._locks)
         self._scheduler = Scheduler(asyncio.get_running_loop().call_soon, outbox.send)
+        self.end_round = self._scheduler.end_round
+        """Push the messages that a flush round has committed, and send all answers that are ready."""
         self._dead_letter_topics = DeadLetterTopics(
             topics=broker.topics,
             partitions=broker.partitions,
@@ -111,10 +113,6 @@ class Subscriptions:
         self._topics.unsubscribe(self._live.topic_changed)
         self._live.stop()
         self._refreshes.stop()
-
-    def pump(self) -> None:
-        """Push the messages that a flush round has committed; called at the end of the round."""
-        self._scheduler.run_now()
 
     def save_memory(self) -> None:
         for live in self._live.all():

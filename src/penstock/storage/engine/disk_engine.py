@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Self, cast
 
 from penstock.config.settings import StorageSettings
 from penstock.model.ids import PartitionId, TopicId
@@ -41,7 +41,7 @@ from penstock.storage.engine.open_logs import OpenLogs
 from penstock.storage.engine.trash import Trash
 from penstock.storage.flush.file_cache import LruFileCache
 from penstock.storage.flush.flushable import Flushable
-from penstock.storage.flush.group_commit import FlushMode, GroupCommit
+from penstock.storage.flush.group_commit import FlushMode, GroupCommit, OnFlushed
 from penstock.storage.interface import FlushListener, LogConfig, LogState
 from penstock.storage.lock import DirectoryLock
 from penstock.storage.log.context import LogContext
@@ -253,7 +253,14 @@ class DiskEngine:
         if not self._is_recovered:
             self.recover()
         self._declared.take_over_tails()
-        self.commit.start(self._flushed, call_soon, call_next=call_next, after_round=after_round, in_thread=background)
+        self.commit.start(
+            cast(OnFlushed, on_flushed),  # every log that is marked is a DiskLog
+            call_soon,
+            call_next=call_next,
+            note=self._note_flushed,
+            after_round=after_round,
+            in_thread=background,
+        )
         self.maintenance.start(in_thread=background)
 
     def tick(self) -> None:
@@ -289,18 +296,17 @@ class DiskEngine:
 
     # --- internals -------------------------------------------------------------------------------------
 
-    def _flushed(self, log: Flushable) -> None:
+    def _note_flushed(self, log: Flushable) -> None:
+        """After a flush round; the partitions are told by the group commit."""
         assert isinstance(log, DiskLog)
         if log.state is LogState.OFFLINE:
-            self._failed(log)
-            return
-        self._checkpoints.written(log)
-        if self._on_flushed is not None:
-            self._on_flushed(log)
+            _report_offline(log)
+        else:
+            self._checkpoints.written(log)
 
     def _failed(self, log: DiskLog) -> None:
-        """A sync of this log failed, which took it offline."""
-        logger.error("%s is offline: a flush failed; a restart recovers it", log.name)
+        """A sync of this log failed outside a flush round, which took it offline."""
+        _report_offline(log)
         if self._on_flushed is not None:
             self._on_flushed(log)
 
@@ -319,3 +325,7 @@ class DiskEngine:
         finally:
             handle.close()
         return not any(log.state is LogState.OFFLINE for log in logs)
+
+
+def _report_offline(log: DiskLog) -> None:
+    logger.error("%s is offline: a flush failed; a restart recovers it", log.name)

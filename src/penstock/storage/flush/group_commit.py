@@ -1,7 +1,9 @@
 """Group commit: one sync a round for every log that waits at that moment.
 
-    loop thread    append → mark(log) ─┐                        ┌→ flush_completed, on_flushed per log
+    loop thread    append → mark(log) ─┐                        ┌→ flush_completed, note, on_flushed per log
     flush thread                       └→ collect → sync → ─────┘   (one call onto the loop per round)
+
+The engine takes note of a flushed log for its own jobs; the listener is the way to those who wait.
 
 Marks that come during a round form the next one, which starts at once: under load the rounds grow, and a write that
 comes alone waits for no other. Three modes: `always` acknowledges after the sync; `interval` acknowledges what is
@@ -108,6 +110,7 @@ class GroupCommit:
         self._loop_sync = LoopSync()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
+        self._note: OnFlushed | None = None
         self._on_flushed: OnFlushed | None = None
         self._call_soon: CallSoon | None = None
         self._call_next: CallSoon | None = None
@@ -119,12 +122,14 @@ class GroupCommit:
         call_soon: CallSoon,
         *,
         call_next: CallSoon | None = None,
+        note: OnFlushed | None = None,
         after_round: Callable[[], None] | None = None,
         in_thread: bool = True,
     ) -> None:
         """Begin rounds; without a thread they are made by calling `run_round`, without `call_next` never by the
-        loop.
+        loop. `note` is called for each log before `on_flushed`.
         """
+        self._note = note
         self._on_flushed = on_flushed
         self._call_soon = call_soon
         self._call_next = call_next
@@ -319,6 +324,8 @@ class GroupCommit:
             waiting.log.flush_completed(waiting.end)
         else:
             waiting.log.flush_failed(error)
+        if self._note is not None:
+            self._note(waiting.log)
         if self._on_flushed is not None:
             self._on_flushed(waiting.log)
 
@@ -328,6 +335,8 @@ class GroupCommit:
             log.note_written()
             if self._mode is FlushMode.OS:
                 log.let_go()
+            if self._note is not None:
+                self._note(log)
             if self._on_flushed is not None:
                 self._on_flushed(log)
         if self._after_round is not None:
