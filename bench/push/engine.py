@@ -1,7 +1,7 @@
 """The log engine by itself, in this process: single messages in, messages out, one message by its offset.
 
-Appends go the way of every door that takes message by message (`cluster.gatherer`): four thousand callers, each of
-which sends its next message when the one before is on disk. Reads are decoded, after the CRC of their batch was
+Appends go the way of every door that takes message by message (`broker.records.batcher`): four thousand callers, each
+of which sends its next message when the one before is on disk. Reads are decoded, after the CRC of their batch was
 checked.
 """
 
@@ -20,8 +20,7 @@ from crc32c import crc32c
 
 from bench.spread import Figures
 from penstock.broker.records.appender import RecordAppender
-from penstock.broker.records.batcher import Batcher
-from penstock.broker.records.gatherer import Gatherer
+from penstock.broker.records.batcher import Batcher, Gatherer
 from penstock.cluster.partition import Partition
 from penstock.cluster.role import Leader
 from penstock.cluster.topics import TopicTable

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from penstock.broker.records.appender import RecordAppender
-from penstock.broker.records.batcher import Batcher
-from penstock.broker.records.gatherer import Gatherer
+from penstock.broker.records.batcher import Batcher, Gatherer
 from penstock.cluster.partition import Partition
 from penstock.cluster.role import Leader
 from penstock.cluster.topics import TopicTable

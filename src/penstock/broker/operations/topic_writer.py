@@ -11,8 +11,7 @@ from itertools import count
 
 from penstock.broker.operations.topics import TopicOperations
 from penstock.broker.records.appender import RecordAppender, check_key
-from penstock.broker.records.batcher import Batcher
-from penstock.broker.records.gatherer import Gatherer
+from penstock.broker.records.batcher import Batcher, Gatherer
 from penstock.cluster.controller.partition_backend import PartitionBackend
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import Topic

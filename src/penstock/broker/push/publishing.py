@@ -11,8 +11,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
 from penstock.broker.broker import Broker
-from penstock.broker.records.batcher import Batcher
-from penstock.broker.records.gatherer import Gatherer
+from penstock.broker.records.batcher import Batcher, Gatherer
 from penstock.cluster.partition import Partition
 from penstock.model.batch_builder import NewRecord, record_bytes_max
 from penstock.model.errors import ErrorCode, KafkaError
