@@ -40,7 +40,7 @@ from penstock.node.errors import StartError
 from penstock.node.garbage import GarbageSearch
 from penstock.node.http import HttpServer
 from penstock.node.kafka_door import listener_options
-from penstock.node.pipe import PipePart
+from penstock.node.pipe import build_pipe
 from penstock.node.preload import Preloader
 from penstock.node.probes import (
     connect_listener_probe,
@@ -137,9 +137,10 @@ class Node:
         self._watch_loop(loop)
         self._connect_probes(broker)
         self._join_hierarchy(http_socket)
-        self.pipe = PipePart(broker, self.health, self.topology)
         outbox = Outbox(loop.call_soon)
         push = self._push_door(broker, storage, outbox)
+        self.pipe = build_pipe(broker, self.topology, [] if push is None else [push.subscriptions.reset_topics])
+        self.pipe.connect_probes(self.metrics, self.health)
         self._http = self._http_server(broker, http_socket, push)
         await self._recover(storage)
         after_round = outbox.send if push is None else push.subscriptions.end_round
@@ -286,7 +287,6 @@ class Node:
             return None
         self._push = PushDoor(broker, storage.metadata, outbox)
         connect_push_probes(self._push, self.metrics)
-        self.pipe.refresh(self._push.subscriptions)
         return self._push
 
     async def _open_push_door(self, push: PushDoor, push_socket: socket.socket) -> None:

@@ -6,13 +6,17 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.broker.broker import Broker
-from penstock.broker.delivery.subscriptions import Subscriptions
+from penstock.config.settings import PipeSettings
 from penstock.node.errors import StartError
 from penstock.observability.health import Health
+from penstock.observability.metrics import BrokerMetrics
 from penstock.runtime.plugins import UnknownImplementation, load_implementation
+from penstock.security.access import Access
 from penstock.topology.model import TopologySource
 from penstock.topology.pipe.interface import Connect
+from penstock.topology.pipe.mirror_backend import MirrorBackend
 from penstock.topology.pipe.pipe import Pipe
+from penstock.topology.pipe.refreshes import OnReset, Refreshes
 from penstock.topology.pipe.server import PipeServer
 from penstock.topology.pipe.server_routes import pipe_routes
 from penstock.topology.pipe.status import connect_pipe
@@ -26,31 +30,47 @@ CONNECTORS = {
 }
 
 
+def build_pipe(broker: Broker, topology: TopologySource | None, on_reset: Sequence[OnReset]) -> PipePart:
+    """Both sides of the pipe; `on_reset` is called with mirrors that were reset and are complete again.
+
+    StartError for an unknown `pipe.type`, or a parent's URL that it cannot use.
+    """
+    settings, topics, partitions = broker.settings.pipe, broker.topics, broker.partitions
+    connect = _connector(settings)
+    server = PipeServer(
+        settings=broker.settings,
+        cluster_id=broker.cluster_id,
+        topics=topics,
+        partitions=partitions,
+        access=broker.access,
+        epoch=broker.controller.commands.epoch,
+    )
+    backend = MirrorBackend(settings, topics, partitions, broker.controller.mirrors, broker.clock)
+    refreshes = Refreshes(broker.controller.configs, on_reset)
+    pipe = Pipe(settings, connect, backend, refreshes, broker.clock, topology)
+    return PipePart(server, pipe, broker.access)
+
+
+def _connector(settings: PipeSettings) -> Connect:
+    try:
+        connect: Connect = load_implementation("penstock.pipe", settings.type, CONNECTORS, "pipe.type")
+        if settings.parent_url is not None:
+            connect(settings.parent_url, settings)  # refuses a URL that it cannot use
+    except (UnknownImplementation, ValueError) as error:
+        raise StartError(str(error)) from error
+    return connect
+
+
 class PipePart:
-    """StartError for an unknown `pipe.type`, or a parent's URL that it cannot use."""
+    """Between `start` and `stop`."""
 
-    def __init__(self, broker: Broker, health: Health, topology: TopologySource | None = None) -> None:
-        settings = broker.settings.pipe
-        self._access = broker.access
-        try:
-            connect: Connect = load_implementation("penstock.pipe", settings.type, CONNECTORS, "pipe.type")
-            if settings.parent_url is not None:
-                connect(settings.parent_url, settings)
-        except (UnknownImplementation, ValueError) as error:
-            raise StartError(str(error)) from error
-        self.server = PipeServer(broker)
-        self.pipe = Pipe(broker, connect, topology)
-        connect_pipe(self.pipe, self.server, broker.metrics, health)
+    def __init__(self, server: PipeServer, pipe: Pipe, access: Access) -> None:
+        self.server = server
+        self.pipe = pipe
+        self._access = access
 
-    def refresh(self, subscriptions: Subscriptions) -> None:
-        """Have the subscriptions of a mirror refreshed after it was reset."""
-
-        async def refresh_all(topics: Sequence[str]) -> None:
-            for row in tuple(subscriptions.all()):
-                if row.topic in topics:
-                    await subscriptions.reset(row.name)
-
-        self.pipe.refreshes.listeners.append(refresh_all)
+    def connect_probes(self, metrics: BrokerMetrics, health: Health) -> None:
+        connect_pipe(self.pipe, self.server, metrics, health)
 
     def routes(self) -> Callable[[], Iterable[BaseRoute]]:
         return pipe_routes(self.server, self.pipe, self._access)

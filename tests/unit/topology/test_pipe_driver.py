@@ -16,7 +16,9 @@ from penstock.storage.memory.engine import MemoryEngine
 from penstock.testing.inline_worker import InlineWorker
 from penstock.topology.model import Change, Topology
 from penstock.topology.pipe.interface import ParentTopic, ParentTopics, ParentUnavailable
+from penstock.topology.pipe.mirror_backend import MirrorBackend
 from penstock.topology.pipe.pipe import Pipe
+from penstock.topology.pipe.refreshes import Refreshes
 from penstock.topology.pipe.wire import PullAnswer, Pulled, PullRequest, Status
 from tests.support.admin_broker import AdminBroker
 
@@ -84,9 +86,19 @@ class World:
         self.alive: set[str] = set()
         self.asked: list[str] = []
         self.closed = 0
+        self.refreshed: list[str] = []
 
     def connect(self, parent_url: str, settings: PipeSettings) -> Parent:
         return Parent(self, parent_url)
+
+    def pipe(self, told: ToldTopology) -> Pipe:
+        controller, clock, settings = self.node.controller, self.node.broker.clock, self.node.settings.pipe
+        backend = MirrorBackend(settings, self.node.topics, self.node.partitions, controller.mirrors, clock)
+        refreshes = Refreshes(controller.configs, [self._refreshed])
+        return Pipe(settings, self.connect, backend, refreshes, clock, told)
+
+    async def _refreshed(self, names: Sequence[str]) -> None:
+        self.refreshed.extend(names)
 
     def run(self, told: ToldTopology, script: Callable[[Pipe], Awaitable[None]]) -> Pipe:
         """Let the pipe run while the script, a coroutine function, does."""
@@ -95,7 +107,7 @@ class World:
             loop = asyncio.get_running_loop()
             on_flushed = self.node.partitions.on_flushed
             self.engine.start(on_flushed, loop.call_soon_threadsafe, background=False)
-            pipe = Pipe(self.node.broker, self.connect, told)
+            pipe = self.pipe(told)
             pipe.start()
             try:
                 await script(pipe)
@@ -166,14 +178,8 @@ def test_a_mirror_can_be_reset_without_a_parent(world: World) -> None:
         assert await pipe.reset("t") == ["t"]
         assert world.node.topics.get("t") is None
         assert pipe.refreshes.pending == ["t"]
-        seen: list[str] = []
-
-        async def listener(names: Sequence[str]) -> None:
-            seen.extend(names)
-
-        pipe.refreshes.listeners.append(listener)
         told.tell("http://a")
-        await until(lambda: seen == ["t"] and not pipe.refreshes.pending)
+        await until(lambda: world.refreshed == ["t"] and not pipe.refreshes.pending)
         assert world.node.partitions.get("t", 0).high_watermark == 3
 
     world.run(told, script)

@@ -7,7 +7,7 @@ join. While the group has Kafka members, push members cannot join.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 
 from penstock.broker.broker import Broker
@@ -196,6 +196,12 @@ class Subscriptions:
             if live is not None:
                 live.begin_refresh(refresh, starts)
             return refresh
+
+    async def reset_topics(self, topics: Collection[str]) -> None:
+        """Begin a refresh of every subscription to one of the topics."""
+        for row in tuple(self._definitions.all()):
+            if row.topic in topics:
+                await self.reset(row.name)
 
     async def ready(self, live: LiveSubscription, member: Member, refresh_id: int) -> None:
         """Take a READY. Durable when this returns: everything below the ends is done, and if all members are ready the

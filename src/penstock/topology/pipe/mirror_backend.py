@@ -12,15 +12,17 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from uuid import UUID
 
-from penstock.broker.broker import Broker
 from penstock.broker.coordination.coordinator_log import resolving
+from penstock.cluster.controller.mirrors_frontend import MirrorsFrontend
 from penstock.cluster.mirrors import NewMirror
 from penstock.cluster.partition import Partition
-from penstock.cluster.topics import Topic
+from penstock.cluster.partitions import PartitionTable
+from penstock.cluster.topics import Topic, TopicTable
 from penstock.config.settings import PipeSettings
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
 from penstock.model.topic_name import INTERNAL_NAMES
+from penstock.runtime.clock import Clock
 from penstock.runtime.turns import Turns
 from penstock.topology.pipe.follower import Diverge, Followed, Lose, PipeFollower, Place, Restart, Step, Store, Trim
 from penstock.topology.pipe.interface import ParentTopic, ParentTopics
@@ -52,8 +54,11 @@ class Counts:
 class MirrorBackend:
     """`refused` has the reasons why topics of the parent are not mirrored, `lost` the mirrors without a topic there."""
 
-    broker: Broker
     settings: PipeSettings
+    topics: TopicTable
+    partitions: PartitionTable
+    frontend: MirrorsFrontend
+    clock: Clock
     counts: Counts = field(default_factory=Counts)
     refused: dict[str, str] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
@@ -65,7 +70,14 @@ class MirrorBackend:
         return any(fnmatchcase(name, pattern) for pattern in self.settings.topics)
 
     def mirrors(self) -> list[Topic]:
-        return [topic for topic in self.broker.topics.all() if topic.mirror]
+        return [topic for topic in self.topics.all() if topic.mirror]
+
+    def set_parent(self, url: str | None) -> None:
+        """Name the parent in refusals of writes to a mirror."""
+        self.topics.parent = url
+
+    async def drop(self, topic: Topic) -> None:
+        await self.frontend.drop(topic)
 
     # --- topics ------------------------------------------------------------------------------------------------------
 
@@ -98,7 +110,7 @@ class MirrorBackend:
 
     async def _put(self, wanted: ParentTopic) -> Topic | None:
         """The mirror, as it is now; None if it is not to be followed. KafkaError if it cannot be created."""
-        topic = self.broker.topics.get(wanted.name)
+        topic = self.topics.get(wanted.name)
         if topic is not None and topic.mirror:
             if topic.diverged:
                 return None
@@ -113,7 +125,7 @@ class MirrorBackend:
             configs=wanted.configs,
         )
         try:
-            return await self.broker.controller.mirrors.put(new)
+            return await self.frontend.put(new)
         except KafkaError as error:
             if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
                 raise
@@ -169,7 +181,7 @@ class MirrorBackend:
 
     async def _store(self, step: Store) -> None:
         partition = self._partition(step.place)
-        counts, now_ms, turns = self.counts, self.broker.clock.now_ms(), Turns()
+        counts, now_ms, turns = self.counts, self.clock.now_ms(), Turns()
         for data, header in step.batches:
             partition.append_replica(data, header, now_ms)
             counts.batches += 1
@@ -195,7 +207,7 @@ class MirrorBackend:
         await self._stored([(partition, partition.log_end - 1)])
         for _ in range(BUSY_TRIES):
             try:
-                self.broker.partitions.restart_at(partition, step.offset)
+                self.partitions.restart_at(partition, step.offset)
                 return
             except BlockingIOError:
                 await asyncio.sleep(BUSY_SECONDS)
@@ -208,7 +220,7 @@ class MirrorBackend:
             await self._diverge(topic, f"partition {step.place.partition}: {step.reason}")
 
     async def _diverge(self, topic: Topic, reason: str) -> None:
-        await self.broker.controller.mirrors.set_diverged(topic, reason)
+        await self.frontend.set_diverged(topic, reason)
         logger.error(
             "%s has DIVERGED from the parent's: %s; it is followed again after `penstock pipe reset %s`",
             topic.name, reason, topic.name,
@@ -217,10 +229,10 @@ class MirrorBackend:
     # --- partitions --------------------------------------------------------------------------------------------------
 
     def _topic(self, place: Place) -> Topic | None:
-        return self.broker.topics.get_by_id(UUID(bytes=place.topic))
+        return self.topics.get_by_id(UUID(bytes=place.topic))
 
     def _partition(self, place: Place) -> Partition:
-        partition = self.broker.partitions.find(place.topic, place.partition)
+        partition = self.partitions.find(place.topic, place.partition)
         assert partition.mirror, f"{partition.topic} is not a mirror"
         assert partition.id == PartitionId(UUID(bytes=place.topic), place.partition)
         return partition

@@ -14,8 +14,9 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from penstock.broker.broker import Broker
+from penstock.config.settings import PipeSettings
 from penstock.model.errors import KafkaError
+from penstock.runtime.clock import Clock
 from penstock.topology.model import Topology, TopologySource
 from penstock.topology.pipe.follower import BadAnswer, PipeFollower, Store
 from penstock.topology.pipe.health import PipeHealth, PipeState
@@ -39,20 +40,27 @@ class Interrupted(Exception):
 class Pipe:
     """`start` returns at once; a node without a parent waits until the registry names one."""
 
-    def __init__(self, broker: Broker, connect: Connect, topology: TopologySource | None = None) -> None:
-        self._broker = broker
-        self._settings = broker.settings.pipe
+    def __init__(
+        self,
+        settings: PipeSettings,
+        connect: Connect,
+        backend: MirrorBackend,
+        refreshes: Refreshes,
+        clock: Clock,
+        topology: TopologySource | None = None,
+    ) -> None:
+        self._settings = settings
         self._connect = connect
         self._topology = topology
-        self._clock = broker.clock
+        self._clock = clock
         self._task: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
         self._unsubscribe: Callable[[], None] | None = None
         self._parents = Parents(self._told_parents(topology.current if topology is not None else None))
-        self.backend = MirrorBackend(broker, self._settings)
+        self.backend = backend
         self.health = PipeHealth(self._settings)
         self.follower = self._new_follower()
-        self.refreshes = Refreshes(broker.controller)
+        self.refreshes = refreshes
         self._dropping: set[str] = set()  # mirrors that are complete and about to go
         self.failure_count = 0
         self.last_failure = ""
@@ -90,7 +98,8 @@ class Pipe:
     async def _run(self) -> None:
         while True:
             self._changed.clear()
-            url = self._broker.topics.parent = self._parents.current
+            url = self._parents.current
+            self.backend.set_parent(url)
             if url is None:
                 await self._changed.wait()
                 continue
@@ -247,7 +256,7 @@ class Pipe:
             self._dropping.add(topic.name)
             try:
                 await self.refreshes.begin(topic.name)
-                await self._broker.controller.mirrors.drop(topic)
+                await self.backend.drop(topic)
             finally:
                 self._dropping.discard(topic.name)
             logger.info("dropped the mirror %s, to be pulled again", topic.name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-from penstock.cluster.controller.controller import Controller
+from penstock.cluster.controller.configs_frontend import ConfigsFrontend
 from penstock.topology.pipe.follower import PipeFollower
 
 SCOPE, KEY = "pipe", "refresh"
@@ -16,27 +16,29 @@ OnReset = Callable[[Sequence[str]], Awaitable[None]]
 
 
 class Refreshes:
-    def __init__(self, controller: Controller) -> None:
-        self._controller = controller
-        self.listeners: list[OnReset] = []
+    """Kept as configs of a scope of their own. Listeners are called in order, and again if one of them fails."""
+
+    def __init__(self, configs: ConfigsFrontend, listeners: Sequence[OnReset] = ()) -> None:
+        self._configs = configs
+        self._listeners = tuple(listeners)
 
     @property
     def pending(self) -> list[str]:
-        return self._controller.configs.configured(SCOPE)
+        return self._configs.configured(SCOPE)
 
     async def begin(self, name: str) -> None:
         """Durable before the mirror goes."""
-        await self._controller.configs.alter(SCOPE, name, lambda _: {KEY: "true"})
+        await self._configs.alter(SCOPE, name, lambda _: {KEY: "true"})
 
     async def tell(self, complete: Iterable[str]) -> None:
         """Those of the pending ones whose mirrors are complete."""
         names = sorted(set(self.pending).intersection(complete))
         if not names:
             return
-        for listener in self.listeners:
+        for listener in self._listeners:
             await listener(names)
         for name in names:
-            await self._controller.configs.alter(SCOPE, name, lambda _: {})
+            await self._configs.alter(SCOPE, name, lambda _: {})
 
 
 def is_complete(follower: PipeFollower, topic_id: bytes, *, nothing_came: bool) -> bool:

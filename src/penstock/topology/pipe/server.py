@@ -11,11 +11,13 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from penstock.broker.broker import Broker
 from penstock.cluster.partition import Partition
-from penstock.cluster.topics import TopicChange
+from penstock.cluster.partitions import PartitionTable
+from penstock.cluster.topics import TopicChange, TopicTable
+from penstock.config.settings import PipeSettings, Settings
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.runtime.turns import Turns
+from penstock.security.access import Access
 from penstock.security.resources import Operation
 from penstock.security.session import Session
 from penstock.topology.pipe.reading import PullReader
@@ -31,21 +33,35 @@ class TooManyPulls(Exception):
 class PipeServer:
     """Answers the requests of children. Loop thread."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._settings = broker.settings.pipe
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        cluster_id: str,
+        topics: TopicTable,
+        partitions: PartitionTable,
+        access: Access,
+        epoch: int,
+    ) -> None:
+        """`epoch` rises with every start of the node, and with it the version of the list of topics."""
+        self._settings = settings.pipe
+        self._node = settings.node.label
+        self._cluster_id = cluster_id
+        self._topics = topics
+        self._partitions = partitions
+        self._access = access
         self._waiting: set[Callable[[], None]] = set()
         self._stopping = False
-        self.topics_version = broker.controller.commands.epoch * _CHANGES_PER_START
+        self.topics_version = epoch * _CHANGES_PER_START
         self.pull_count = 0
         """Pulls under way."""
         self.sent_bytes = 0
-        broker.topics.subscribe(self._topics_changed)
+        topics.subscribe(self._topics_changed)
 
     def close(self) -> None:
         """Answer all waiting pulls, and accept no more."""
         self._stopping = True
-        self._broker.topics.unsubscribe(self._topics_changed)
+        self._topics.unsubscribe(self._topics_changed)
         self._wake_all()
 
     @property
@@ -64,16 +80,16 @@ class PipeServer:
 
     async def topics(self, session: Session) -> dict[str, Any]:
         """Everything but internal topics, and topics that the session may not read, as JSON."""
-        broker, turns = self._broker, Turns()
+        turns = Turns()
         version, listed = self.topics_version, []
-        for topic in tuple(broker.topics.all()):
-            if topic.internal or not broker.access.allows_topic(session, Operation.READ, topic.name):
+        for topic in tuple(self._topics.all()):
+            if topic.internal or not self._access.allows_topic(session, Operation.READ, topic.name):
                 continue
             partitions: list[dict[str, Any]] = []
             for index in range(topic.partition_count):
                 await turns.pause()
                 try:
-                    partitions.append(_ends(broker.partitions.get_by_id(topic.topic_id, index)))
+                    partitions.append(_ends(self._partitions.get_by_id(topic.topic_id, index)))
                 except KafkaError as error:
                     partitions.append({"error": str(error)})
             listed.append(
@@ -85,8 +101,7 @@ class PipeServer:
                     "partitions": partitions,
                 }
             )
-        node = broker.settings.node.label
-        return {"node": node, "clusterId": broker.cluster_id, "version": version, "topics": listed}
+        return {"node": self._node, "clusterId": self._cluster_id, "version": version, "topics": listed}
 
     # --- records -----------------------------------------------------------------------------------------------------
 
@@ -96,7 +111,7 @@ class PipeServer:
             raise TooManyPulls(f"{self.pull_count} pulls are waiting, the limit")
         self.pull_count += 1
         try:
-            answer = await _Pull(self._broker, self, session, request).answer()
+            answer = await _Pull(self, session, request, self._partitions, self._access, self._settings).answer()
         finally:
             self.pull_count -= 1
         self.sent_bytes += sum(len(pulled.records) for pulled in answer.partitions)
@@ -112,14 +127,23 @@ class PipeServer:
 class _Pull:
     """One request between its arrival and its answer."""
 
-    def __init__(self, broker: Broker, server: PipeServer, session: Session, request: PullRequest) -> None:
-        self._broker = broker
-        self._session = session
+    def __init__(
+        self,
+        server: PipeServer,
+        session: Session,
+        request: PullRequest,
+        partitions: PartitionTable,
+        access: Access,
+        settings: PipeSettings,
+    ) -> None:
         self._server = server
+        self._session = session
         self._request = request
-        bytes_max = min(request.bytes_max, broker.settings.pipe.answer_bytes_max)
+        self._partitions = partitions
+        self._access = access
+        bytes_max = min(request.bytes_max, settings.answer_bytes_max)
         self._reader = PullReader(bytes_max, request.batches_max)
-        self._wait_ms = min(request.wait_ms, broker.settings.pipe.wait_ms)
+        self._wait_ms = min(request.wait_ms, settings.wait_ms)
         self._is_checked = any(wanted.last is not None for wanted in request.partitions)
 
     async def answer(self) -> PullAnswer:
@@ -146,7 +170,7 @@ class _Pull:
         waits_on: list[Partition] = []
         try:
             for wanted in self._request.partitions:
-                partition = self._broker.partitions.find(wanted.topic, wanted.partition)
+                partition = self._partitions.find(wanted.topic, wanted.partition)
                 partition.add_data_waiter(wake)
                 waits_on.append(partition)
             self._server.park(wake)
@@ -169,8 +193,8 @@ class _Pull:
     def _find(self, wanted: Wanted) -> Partition | Status:
         """The partition, or the status that says why there is none."""
         try:
-            partition = self._broker.partitions.find(wanted.topic, wanted.partition)
-            self._broker.access.check_topic(self._session, Operation.READ, partition.topic)
+            partition = self._partitions.find(wanted.topic, wanted.partition)
+            self._access.check_topic(self._session, Operation.READ, partition.topic)
             return partition
         except KafkaError as error:
             return Status.UNAVAILABLE if error.code is ErrorCode.KAFKA_STORAGE_ERROR else Status.UNKNOWN
