@@ -1,1 +1,1 @@
-"""A Kafka client that works on whole record batches: what other parts of Penstock reach any Kafka broker with."""
+"""A Kafka client for whole record batches, with which other parts of Penstock reach any Kafka broker."""

@@ -1,4 +1,4 @@
-"""Where brokers are."""
+"""Addresses of brokers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _OF_A_NETWORK = re.compile(r"[a-z][a-z0-9+-]*:[/@][^:]*")
 
 
 class Address(NamedTuple):
-    """`port` is 0 where the host names a network that has none: unix:/path."""
+    """The address of a broker. `port` is 0 where the host names a network without ports: unix:/path."""
 
     host: str
     port: int
@@ -22,7 +22,7 @@ class Address(NamedTuple):
 
 
 def parse_addresses(text: str) -> tuple[Address, ...]:
-    """`host:port,host:port`, or `unix:/path`. ValueError with what is wrong with it."""
+    """Parse `host:port,host:port`, or `unix:/path`. ValueError with the reason if it is malformed."""
     found = tuple(_parse(part.strip()) for part in text.split(",") if part.strip())
     if not found:
         raise ValueError("no broker is named: write host:port")

@@ -1,11 +1,11 @@
-"""A circuit breaker for each address: who has not answered several times is left alone for a while.
+"""A circuit breaker for each address: a broker that repeatedly failed to answer is not asked for a while.
 
-    closed      it is asked
-    open        it is not, until its pause is over
+    closed      the broker is asked
+    open        it is not asked until its pause is over
     half open   the pause is over: the next attempt decides, and a failure doubles the pause
 
-A dead machine does not refuse, it says nothing: without this, every request that might go there would wait for the
-whole of its timeout before it tries the next broker.
+A dead machine does not refuse connections, it stays silent: without a breaker, every request that might go there would
+wait for its whole timeout before it tries the next broker.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class _Trouble:
 
 
 class Breaker:
-    """For all addresses of a client. Times are whatever clock the caller uses, in seconds."""
+    """The breakers of all addresses of a client. Times are seconds of any clock that the caller uses."""
 
     def __init__(self) -> None:
         self._troubles: dict[Address, _Trouble] = {}
 
     def pause_left(self, address: Address, now: float) -> float:
-        """0 if it may be asked."""
+        """Seconds until the address may be asked again; 0 if it may be asked now."""
         trouble = self._troubles.get(address)
         return 0.0 if trouble is None or trouble.failures < FAILURES_MAX else max(0.0, trouble.until - now)
 

@@ -1,7 +1,7 @@
-"""All brokers of a cluster as one: who leads what, who coordinates whom, and a connection to each.
+"""All brokers of a cluster as one: partition leaders, coordinators, and a connection to each broker.
 
-Leaders and coordinators are remembered until a request fails; `patiently` forgets it and tries again.
-A broker that cannot be reached is left alone for a while (`client.breaker`), as long as there is another one.
+Leaders and coordinators are remembered until a request fails; `patiently` forgets them and tries again.
+A broker that cannot be reached is not asked for a while (`client.breaker`), as long as there is another one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class TopicInfo(NamedTuple):
 
 
 class Cluster:
-    """Not for several threads at once."""
+    """A client's view of a cluster. Not thread-safe."""
 
     def __init__(
         self,
@@ -67,11 +67,11 @@ class Cluster:
         self._connections.clear()
 
     def patiently(self, attempt: Callable[[], Value]) -> Value:
-        """Try until the timeout what may fail because brokers come and go."""
+        """Try an operation until the timeout: it may fail because brokers come and go."""
         return persist(attempt, timeout_s=self.timeout_s, before_next=self.forget)
 
     def forget(self) -> None:
-        """Everything that may be outdated, connections included."""
+        """Forget everything that may be outdated, including connections."""
         self.close()
         self._leaders.clear()
         self._coordinators.clear()
@@ -79,7 +79,7 @@ class Cluster:
     # --- connections -------------------------------------------------------------------------------------------------
 
     def connection(self, address: Address) -> Connection:
-        """One for each broker. BrokerUnavailable if none can be reached, or none speaks a version of ours."""
+        """The connection to a broker. BrokerUnavailable if it cannot be reached or lacks a version that we use."""
         connection = self._connections.get(address)
         if connection is not None:
             return connection
@@ -120,7 +120,7 @@ class Cluster:
         return self.connection(self._nodes[self._leaders[place]])
 
     def coordinator(self, kind: int, key: str) -> Connection:
-        """Of a group or of a transactional id."""
+        """The connection to the coordinator of a group or of a transactional id."""
         address = self._coordinators.get((kind, key))
         if address is None:
             found = self.any_connection().call(FIND_COORDINATOR, FIND_COORDINATOR_VERSION, key=key, key_type=kind)
@@ -129,7 +129,10 @@ class Cluster:
         return self.connection(address)
 
     def check_versions(self, wanted: Mapping[int, int]) -> None:
-        """KafkaError UNSUPPORTED_VERSION, with names, if the broker lacks a version of an API that we use."""
+        """Check that the broker has every version of an API that we use.
+
+        KafkaError UNSUPPORTED_VERSION names those missing.
+        """
         answer = self.any_connection().call(API_VERSIONS, 0)
         check(answer.error_code)
         known = {each.api_key: (each.min_version, each.max_version) for each in answer.api_keys}
@@ -142,9 +145,9 @@ class Cluster:
     # --- topics ------------------------------------------------------------------------------------------------------
 
     def topics(self, names: Iterable[str] | None = None, *, create: bool = False) -> dict[str, TopicInfo]:
-        """Those of the given names that exist, or all. Learns who leads their partitions.
+        """The existing topics of the given names, or all. Also learns the leaders of their partitions.
 
-        With `create` a broker that makes topics by itself makes those that are missing.
+        With `create`, a broker that creates topics automatically creates the missing ones.
         """
         wanted = None if names is None else [{"name": name} for name in names]
         answer = self.any_connection().call(METADATA, METADATA_VERSION, topics=wanted, allow_auto_topic_creation=create)
@@ -168,7 +171,7 @@ class Cluster:
 
 
 def check(code: int, message: str | None = None) -> None:
-    """Raise what an answer says went wrong."""
+    """Raise the error of an answer, if it has one."""
     if code != ErrorCode.NONE:
         error = ErrorCode(code)
         raise KafkaError(error, f"{error.name}: {message}" if message else error.name)

@@ -1,6 +1,6 @@
-"""One blocking connection to a broker. Several requests may be under way, of several users; each gets its own answer.
+"""One blocking connection to a broker. Several requests of several users may be in flight; each gets its own answer.
 
-Nothing is tried again here: a connection that fails is closed, and its user opens another.
+Nothing is retried here: a connection that fails is closed, and its user opens another.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FRAME_BYTES_MAX = 1 << 30
 
 
 class BrokerUnavailable(OSError):
-    """It cannot be reached, does not answer, or has gone."""
+    """The broker cannot be reached, does not answer, or has closed the connection."""
 
 
 class _Expected(NamedTuple):
@@ -32,13 +32,13 @@ class _Expected(NamedTuple):
 
 
 class UnderWay(NamedTuple):
-    """A request in flight, whose answer its sender will ask for."""
+    """A request in flight, whose sender will ask for the answer."""
 
     connection: Connection
     correlation_id: int
 
     def answer(self) -> memoryview:
-        """From its correlation id on."""
+        """The answer, from its correlation id on."""
         return self.connection.receive(self.correlation_id)
 
 
@@ -48,7 +48,7 @@ class Connection:
         self._client_id = client_id.encode()
         self._correlation_id = 0
         self._expected: deque[_Expected] = deque()
-        self._waiting: dict[int, memoryview] = {}  # answers that came before they were asked for
+        self._waiting: dict[int, memoryview] = {}  # answers that arrived before their senders asked for them
         endpoint = Endpoint(*address)
         try:
             self._socket = network_of(endpoint).client().connect(endpoint, timeout_s)
@@ -62,17 +62,17 @@ class Connection:
         self.close()
 
     def close(self) -> None:
-        """A thread that waits for an answer gets an error."""
+        """Close the connection; a thread that waits for an answer gets an error."""
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
-            pass  # it never was, or is no more
+            pass  # it never was connected, or is closed already
         self._socket.close()
 
     # --- entities ----------------------------------------------------------------------------------------------------
 
     def call(self, api_key: int, version: int, **values: Any) -> Entity:
-        """Ask and wait for the answer."""
+        """Send a request and wait for the answer."""
         schema = request_schema(api_key, version)
         sent = self.send(api_key, version, encode(build(schema, values)), flexible=bool(schema.__flexible__))
         answer = sent.answer()
@@ -85,7 +85,7 @@ class Connection:
     # --- bytes -------------------------------------------------------------------------------------------------------
 
     def send(self, api_key: int, version: int, *body: bytes | bytearray | memoryview, flexible: bool) -> UnderWay:
-        """A request whose body is there already, in one or more pieces."""
+        """Send a request whose body is encoded already, in one or more pieces."""
         self._correlation_id = (self._correlation_id + 1) & 0x7FFFFFFF
         header = INT16.pack(api_key) + INT16.pack(version) + INT32.pack(self._correlation_id)
         header += INT16.pack(len(self._client_id)) + self._client_id + (b"\0" if flexible else b"")

@@ -1,6 +1,6 @@
-"""Requests of any API and version out of plain values.
+"""Builder of requests of any API and version from plain values.
 
-Values for fields that a version does not know are left out, missing ones are the schema's default or zero, nested
+Values for fields that a version does not have are left out, missing ones are the schema's default or zero, nested
 entities are mappings, times and durations are milliseconds.
 """
 

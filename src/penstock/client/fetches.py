@@ -1,4 +1,4 @@
-"""Fetch by hand: raw record batches of one partition, not looked at and not copied."""
+"""Hand-written Fetch: raw record batches of one partition, neither decoded nor copied."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.apis import FETCH
 from penstock.protocol.kafka.primitives import INT16, INT32
 
-FETCH_VERSION = 11  # the last one without compact lengths: everything in an answer lies at places that are known
+FETCH_VERSION = 11  # the last one without compact lengths: every field of an answer is at a known position
 _LIMITS = Struct(">iiiibii")
 _PARTITION = Struct(">iiqqi")
 _ANSWER = Struct(">iihii")  # correlation id, throttle time, error, session, topics
@@ -21,7 +21,7 @@ _ABORTED = Struct(">qq")
 
 
 class Aborted(NamedTuple):
-    """A producer whose batches from an offset on, up to its next marker, do not count."""
+    """A producer whose batches from an offset on, up to its next marker, were aborted."""
 
     producer_id: int
     first_offset: int
@@ -34,9 +34,9 @@ class Fetched(NamedTuple):
     log_start: int
     aborted: tuple[Aborted, ...]
     records: memoryview
-    """Whole batches, but the last may be cut."""
+    """Complete batches; only the last may be cut off."""
     throttled_ms: int = 0
-    """More than 0: a quota is used up, and instead of an answer there is the time after which to ask again."""
+    """More than 0 if a quota is used up: there are no records, and this is the time after which to ask again."""
 
 
 def send_fetch(
@@ -49,7 +49,7 @@ def send_fetch(
     max_wait_ms: int = 500,
     min_bytes: int = 1,
 ) -> UnderWay:
-    """Ask for records from `offset` on; `receive_fetch` gives them."""
+    """Ask for records from `offset` on; `receive_fetch` returns them."""
     name = place.topic.encode()
     return connection.send(
         FETCH,
@@ -65,7 +65,7 @@ def send_fetch(
 def fetch_everything(
     cluster: Cluster, place: TopicPartition, offset: int, *, max_bytes: int, min_bytes: int = 1
 ) -> Fetched:
-    """Whatever is there from `offset` on, committed or not, asked of its leader; the answer's error is the caller's."""
+    """Everything from `offset` on, committed or not, from the leader; the caller checks the error of the answer."""
     leader = cluster.leader(place)
     sent = send_fetch(leader, place, offset, committed=False, max_bytes=max_bytes, min_bytes=min_bytes)
     fetched = receive_fetch(sent)

@@ -1,7 +1,7 @@
-"""A producer of whole batches whose retries are not stored twice. What it does again after its own crash is.
+"""A producer of whole batches whose retries are not stored twice; batches sent again after its own crash are.
 
-Batches are acknowledged in the order in which they were sent. When an answer does not come, or says that something
-passes, everything not acknowledged is sent again in order; the broker knows the sequences that it has.
+Batches are acknowledged in the order in which they were sent. When an answer does not come, or reports a retriable
+error, everything not acknowledged is sent again in order; the broker recognises the sequences that it has.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Sent(NamedTuple):
 
 
 class IdempotentProducer:
-    """Not for several threads at once."""
+    """The producer. Not thread-safe."""
 
     def __init__(self, cluster: Cluster, on_stored: Callable[[TopicPartition, int], None] | None = None) -> None:
-        """`on_stored` is told the first offset of every batch, in the order in which they were sent."""
+        """`on_stored` is called with the first offset of every batch, in the order in which they were sent."""
         self._cluster = cluster
         self._on_stored = on_stored
         self._identity: Identity | None = None
@@ -45,7 +45,7 @@ class IdempotentProducer:
         self._under_way: deque[Sent] = deque()
 
     def send(self, place: TopicPartition, batch: bytearray | memoryview) -> None:
-        """One batch, whose numbers are written into it; it must stay as it is until `flush`."""
+        """Send one batch, with the producer's id and sequence written into it; it must not change until `flush`."""
         if self._identity is None:
             self._identity = self._cluster.patiently(self._initialised)
         sequence = self._sequences.get(place, 0)
@@ -93,7 +93,7 @@ class IdempotentProducer:
             self._take_answer()
 
     def _resend(self) -> None:
-        self._cluster.forget()  # answers that are still under way are those of the first attempt
+        self._cluster.forget()  # answers that are still in flight belong to the first attempt
         waiting, self._under_way = self._under_way, deque()
         try:
             while waiting:

@@ -1,14 +1,14 @@
 """Markers of finished work by name, in a compacted topic, written in the same transaction as the work itself.
 
 A program that starts again after a crash reads the marker of its name and knows whether its last work took effect.
-Offsets of groups would be shorter, but expire.
+Committed offsets of a group would be simpler, but they expire.
 
 Markers are read without waiting for the last stable offset: the open transaction of another name would hide them.
-Whether one counts is seen by the control batch of its producer that follows it. A name's own transactions have all
-ended when it looks, since its producer has been initialised before.
+Whether a marker counts is decided by the control batch of its producer that follows it. A name's own transactions have
+all ended by then, since its producer has been initialised before.
 
-Each name has, as the offset of a group of the same name, a place from which reading is enough. It is a hint only: not
-there, the topic is read from its start.
+Each name has a hint, stored as the offset of a group of the same name: it is enough to read from there. Without the
+hint, the topic is read from its start.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CONFIGS = {
 }
 FETCH_BYTES = 4 << 20
 HINT_AFTER = 200
-"""Batches that are read before a marker until its place is worth a hint."""
+"""Number of batches read before a marker from which on its place is stored as a hint."""
 _MARKER_BYTES_MAX = 1 << 20
 
 
@@ -53,12 +53,12 @@ class Markers:
         self.place = TopicPartition(topic, 0)
 
     def batch(self, name: str, content: dict[str, Any], now_ms: int) -> bytearray:
-        """The marker, to be sent in the transaction that it is about."""
+        """The batch with a marker, to be sent in the transaction that it describes."""
         value = json.dumps(content, separators=(",", ":")).encode()
         return build_batch([NewRecord(name.encode(), value)], timestamp=now_ms)
 
     def latest(self, name: str) -> Found | None:
-        """The last marker of a name. Its own producer must have been initialised: nothing of it is still open."""
+        """The last marker of a name. Its producer must have been initialised, so that no transaction of it is open."""
         ensure_topic(self._cluster, self.place.topic, partitions=1, configs=CONFIGS)
         first = self._hint(name)
         found, read = _Search(name), 0
@@ -93,7 +93,7 @@ class Markers:
 
 
 class _Search:
-    """The last marker of one name, batch by batch."""
+    """The search for the last marker of one name, batch by batch."""
 
     def __init__(self, name: str) -> None:
         self._key = name.encode()

@@ -19,7 +19,7 @@ NOT_FOUND = -1
 
 
 class Bounds(NamedTuple):
-    """The first offset that is there, and the one behind the last that may be read."""
+    """The first offset in the log, and the end of what may be read."""
 
     start: int
     end: int
@@ -35,9 +35,9 @@ def bounds(cluster: Cluster, places: Iterable[TopicPartition], *, committed: boo
 def list_offsets(
     cluster: Cluster, wanted: Mapping[TopicPartition, int], *, committed: bool
 ) -> dict[TopicPartition, int]:
-    """By timestamp in ms, EARLIEST or LATEST; NOT_FOUND where no record is as new as that.
+    """Offsets by timestamp in ms, EARLIEST or LATEST; NOT_FOUND where no record is that new.
 
-    With `committed`, LATEST is the last stable offset: what lies behind it may still be aborted.
+    With `committed`, LATEST is the last stable offset: records behind it may still be aborted.
     """
     return cluster.patiently(lambda: _list_offsets(cluster, wanted, committed))
 
@@ -91,7 +91,7 @@ def _by_topic(places: Iterable[TopicPartition]) -> dict[str, list[int]]:
 
 
 def commit_offsets(cluster: Cluster, group: str, offsets: Mapping[TopicPartition, int]) -> None:
-    """As the progress of a group without members."""
+    """Commit offsets as the progress of a group without members."""
     by_topic: dict[str, list[dict[str, int]]] = defaultdict(list)
     for place, offset in offsets.items():
         by_topic[place.topic].append({"partition_index": place.partition, "committed_offset": offset})

@@ -1,6 +1,6 @@
-"""Error codes of what passes by itself.
+"""Error codes of transient failures, after which a request is retried.
 
-A topic that is unknown is not among them: it is for the caller to say whether it will come.
+An unknown topic is not among them: only the caller knows whether it will exist.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Produce by hand: one batch for one partition, sent from where it lies."""
+"""Hand-written Produce: one batch for one partition, sent without a copy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.protocol.kafka.primitives import INT32, write_string, write_unsign
 PRODUCE_VERSION = 12
 INIT_PRODUCER_ID, INIT_PRODUCER_ID_VERSION = 22, 4
 IN_FLIGHT = 5
-"""Of one producer and partition a broker remembers as many batches."""
+"""The number of batches that a broker remembers of one producer and partition."""
 ACKS_ALL = -1
 TIMEOUT_MS = 30_000
 _ACKS_TIMEOUT = Struct(">hi")
@@ -38,7 +38,7 @@ class Acknowledged(NamedTuple):
 
 
 def sign(batch: bytearray | memoryview, sender: Identity, sequence: int, *, transactional: bool) -> None:
-    """Write into a batch who sends it, and renew its checksum."""
+    """Write the producer's identity and sequence into a batch, and renew its checksum."""
     if transactional:
         batch[_ATTRIBUTES_AT + 1] |= TRANSACTIONAL_BIT
     _NUMBERS.pack_into(batch, _NUMBERS_AT, *sender, sequence)
@@ -48,7 +48,7 @@ def sign(batch: bytearray | memoryview, sender: Identity, sequence: int, *, tran
 def send_produce(
     connection: Connection, place: TopicPartition, batch: bytearray | memoryview | bytes, transactional_id: str | None
 ) -> UnderWay:
-    """acks=all; `receive_produce` gives the answer."""
+    """Send a batch with acks=all; `receive_produce` returns the answer."""
     before = write_string(transactional_id, True) + _ACKS_TIMEOUT.pack(ACKS_ALL, TIMEOUT_MS)
     before += b"\2" + write_string(place.topic, True) + b"\2" + INT32.pack(place.partition)
     return connection.send(

@@ -1,4 +1,4 @@
-"""Trying again, for a bounded time: brokers restart, leaders move, coordinators load."""
+"""Retries for a bounded time: brokers restart, leaders move, coordinators load."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 1.0
 
 
 def persist(attempt: Callable[[], Value], *, timeout_s: float, before_next: Callable[[], None] | None = None) -> Value:
-    """The value of `attempt`, tried again after what may pass. After `timeout_s` the last failure is raised.
+    """The value of `attempt`, retried after transient failures. After `timeout_s` the last failure is raised.
 
-    `before_next` is called between two attempts, to forget what may be outdated.
+    `before_next` is called between two attempts, to forget outdated metadata.
     """
     deadline = time.monotonic() + timeout_s
     pause = FIRST_PAUSE_S

@@ -1,4 +1,4 @@
-"""Topics that a client needs for itself, and those that it writes to."""
+"""Topics for a client's own records, and topics that it writes to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAKING_PAUSE_SECONDS = 0.05
 def ensure_topic(
     cluster: Cluster, name: str, *, partitions: int = -1, configs: Mapping[str, str] | None = None
 ) -> None:
-    """Make a topic unless it is there. -1 partitions: as many as the broker likes."""
+    """Create a topic unless it exists. With -1 partitions it gets the broker's default number."""
     if name in cluster.patiently(lambda: cluster.topics([name])):
         return
     wanted = {
@@ -46,7 +46,7 @@ def ensure_topic(
 def topics_to_write(cluster: Cluster, names: Iterable[str]) -> dict[str, TopicInfo]:
     """Topics that must exist, or that the broker creates on demand.
 
-    Kafka begins to make them then, and says that they are unknown until they are there.
+    Kafka starts to create them at the first request, and answers that they are unknown until they exist.
     """
     wanted = list(names)
     deadline = time.monotonic() + MAKING_SECONDS

@@ -1,8 +1,8 @@
 """A transactional producer of whole batches, of the second protocol generation (KIP-890).
 
-A transaction that fails midway is not repaired: its user begins again with `init`, which aborts what is
-open and shuts out any other producer of the same transactional id. Only the end is asked for again and again, since its
-answer may be lost after it took effect.
+A transaction that fails midway is not repaired: its user begins again with `init`, which aborts the open transaction
+and fences any other producer of the same transactional id. Only the end is retried, since its answer may be lost after
+it took effect.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ END_TXN, END_TXN_VERSION = 26, 5
 
 
 class TransactionalProducer:
-    """`init`, then any number of times `send` … and `commit` or `abort`. Not for several threads at once."""
+    """A producer: `init`, then any number of times `send` … and `commit` or `abort`. Not thread-safe."""
 
     def __init__(self, cluster: Cluster, transactional_id: str, *, timeout_ms: int = 60_000) -> None:
         self._cluster = cluster
@@ -74,7 +74,7 @@ class TransactionalProducer:
     # --- writing -----------------------------------------------------------------------------------------------------
 
     def send(self, place: TopicPartition, batch: bytearray | memoryview) -> None:
-        """One batch, whose numbers are written into it. KafkaError or BrokerUnavailable: begin again with `init`."""
+        """Send one batch, with id and sequence written into it. After KafkaError or BrokerUnavailable, `init` again."""
         sequence = self._sequences.get(place, 0)
         sign(batch, self._identity, sequence, transactional=True)
         self._sequences[place] = (sequence + read_header(batch).record_count) & 0x7FFFFFFF
@@ -86,9 +86,10 @@ class TransactionalProducer:
             self._acknowledge()
 
     def _begin(self, place: TopicPartition, batch: bytearray | memoryview) -> None:
-        """The first batch may come too soon after the transaction before, and be sent away with nothing written.
+        """Send the first batch. It may come too soon after the previous transaction, and be refused with nothing
+        written.
 
-        Sent twice it is stored once: its sequence is known.
+        If it is sent twice it is stored once: the broker recognises its sequence.
         """
 
         def attempt() -> None:
@@ -115,7 +116,7 @@ class TransactionalProducer:
     # --- the end -----------------------------------------------------------------------------------------------------
 
     def commit(self) -> None:
-        """Everything that was sent becomes visible, or the caller is told that it cannot be known."""
+        """Commit: everything that was sent becomes visible. An error means that the outcome is unknown."""
         self.flush()
         self._end(commit=True)
 
@@ -137,7 +138,7 @@ class TransactionalProducer:
 
 
 def is_fenced(error: KafkaError) -> bool:
-    """Another producer of the same transactional id has come."""
+    """Whether another producer of the same transactional id has taken over."""
     return error.code in (
         ErrorCode.PRODUCER_FENCED,
         ErrorCode.INVALID_PRODUCER_EPOCH,

@@ -6,7 +6,7 @@
 
 Patterns are regular expressions that have to match the whole of a client's attribute. They are RE2's, whose time is
 linear in the text whatever the pattern: a client chooses its own name, and with Python's engine a careless pattern and
-a crafted name would stop the node. What RE2 does not have are look-around and back-references.
+a crafted name would stop the node. RE2 lacks look-around and back-references.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ SELECTORS = frozenset(
 
 
 class Pattern(Protocol):
-    """A compiled pattern: what is not None matches."""
+    """A compiled pattern; a text matches if the result is not None."""
 
     def fullmatch(self, text: str) -> object | None: ...
 
 
 def parse_patterns(pairs: Sequence[str]) -> dict[str, Pattern]:
-    """Patterns by selector; of a selector that comes twice the last. INVALID_CONFIG if one of them is none."""
+    """Patterns by selector; of a repeated selector the last. INVALID_CONFIG if one of them is malformed."""
     patterns = {}
     for pair in pairs:
         selector, *values = pair.split("=")
@@ -52,7 +52,7 @@ def parse_patterns(pairs: Sequence[str]) -> dict[str, Pattern]:
 
 
 def _compiled(pair: str, text: str) -> Pattern:
-    import re2  # only who uses patterns pays for it
+    import re2  # only nodes that use patterns pay for the import
 
     options = re2.Options()
     options.log_errors = False

@@ -1,8 +1,8 @@
-"""One config by Kafka's name: its type, its default, which values it takes, and how Kafka writes them.
+"""One config by Kafka's name: its type, its default, the values it takes, and their spelling in Kafka.
 
 Values travel and are stored as text. `ConfigKey.normalize` turns a text into the one spelling that is stored and
-described (' 5 ' becomes '5', 'TRUE' becomes 'true'), or raises INVALID_CONFIG in Kafka's words. This is the kit of
-which the tables of topic, broker, group and client-metrics configs are made; it knows none of them.
+described (' 5 ' becomes '5', 'TRUE' becomes 'true'), or raises INVALID_CONFIG in Kafka's words. The tables of topic,
+broker, group and client-metrics configs are made of these keys.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ LONG_MAX = (1 << 63) - 1
 
 Value = bool | int | float | str | list[str]
 Check = Callable[[str, Value], str | None]
-"""Given the name and the value of a config, what is wrong with it; None if nothing is. Raises where Kafka's words or
-code are not the usual ones."""
+"""Takes the name and value of a config and returns the problem with it, None if there is none. It raises where Kafka's
+text or code is not the usual one."""
 
 
 class ConfigType(enum.IntEnum):
@@ -71,7 +71,7 @@ class ConfigKey:
     """Whether a list can be appended to; those of client-metrics subscriptions cannot, in Kafka."""
 
     def parse(self, text: str) -> Value:
-        """The value of a text, checked; INVALID_CONFIG if it is not one."""
+        """The value of a text, checked. INVALID_CONFIG if it is not valid."""
         value = self._read(text)
         problem = self.check(self.name, value) if self.check is not None else None
         if problem is not None:
@@ -139,7 +139,7 @@ def between(low: float, high: float, *, or_exactly: int | None = None) -> Check:
 
 
 def one_of(*allowed: str) -> Check:
-    """For a string, or for every entry of a list."""
+    """A check of a string, or of every entry of a list."""
 
     def check(_: str, value: Value) -> str | None:
         entries = value if isinstance(value, list) else [value]

@@ -46,7 +46,7 @@ class ConfigLayers:
     """The node's defaults for topics."""
 
     def __init__(self, static: Mapping[str, str]) -> None:
-        """`static` is by the topic configs' names; INVALID_CONFIG if one is unknown, bad, or has no default."""
+        """`static` is by the topic configs' names. INVALID_CONFIG if one is unknown, invalid, or has no default."""
         self.static: dict[str, str] = {}
         for name, value in static.items():
             normalized = topic_config(name).normalize(value)
@@ -54,7 +54,7 @@ class ConfigLayers:
                 raise KafkaError(ErrorCode.INVALID_CONFIG, f"{name} can be set for a topic only")
             self.static[BROKER_NAMES[name]] = normalized
         self.always_set = {MIN_INSYNC: self.static.get(MIN_INSYNC, TOPIC_CONFIGS[MIN_INSYNC].default or "")}
-        """Set for all brokers from the start, as by the formatting of Kafka's storage."""
+        """Set for all brokers from the start, as Kafka does when it formats its storage."""
         self.dynamic_default: dict[str, str] = dict(self.always_set)
         self.dynamic_broker: dict[str, str] = {}
         self._effective: dict[str, str] | None = None

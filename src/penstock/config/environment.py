@@ -46,7 +46,7 @@ def variable_name(key: str) -> str:
 
 
 def _is_of_kubernetes(name: str, value: str) -> bool:
-    """PENSTOCK_KAFKA_PORT is a typing error, unless it is what Kubernetes sets for a service of that name."""
+    """Whether Kubernetes sets this variable for a service of that name; otherwise PENSTOCK_KAFKA_PORT is a mistake."""
     if name.endswith("_PORT") and _SERVICE_ADDRESS.match(value):
         return True
     return _SERVICE_VARIABLE.fullmatch(name) is not None
@@ -64,7 +64,7 @@ def _unknown_variable(name: str, variables: Iterable[str], problems: Problems) -
 
 
 def _bare(variable: str) -> str:
-    """Without the prefix, which would make all of them similar, and the number of underscores."""
+    """The name without its prefix, which would make all names similar, and with single underscores."""
     return variable.removeprefix(PREFIX).replace("__", "_")
 
 

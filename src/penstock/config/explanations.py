@@ -1,4 +1,4 @@
-"""The meaning of each setting, in the words below it in `config.settings`.
+"""Explanations of settings: the texts below them in `config.settings`.
 
 Read from the source on demand. Pydantic can do that, too, but at every start: a tenth of a second.
 """

@@ -1,4 +1,4 @@
-"""One value as the user gave it, and what is wrong with the values given."""
+"""One value as the user gave it, and the problems of such values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Problems(list[str]):
     """The problems, one sentence each; a user sees all of them at once."""
 
     def unknown(self, name: str, origin: str, known: Iterable[str]) -> None:
-        """With the nearest known name: one of the same section, if there is any."""
+        """Report an unknown name, with the nearest known one; one of the same section, if there is any."""
         names = list(known)
         section = name.rpartition(".")[0]
         siblings = [each for each in names if section and each.startswith(section + ".")]

@@ -8,8 +8,8 @@ The first source that gives a value wins:
     4. the file (`--config`, or PENSTOCK_CONFIG); in it our own names win over those of other systems
     5. the default
 
-Everything that is wrong, in whichever source, is collected into one `ConfigError`. Two sources that give different
-values are a warning that names both; two flags that do are an error.
+The problems of all sources are collected into one `ConfigError`. Two sources that give different values are a warning
+that names both; two flags that do are an error.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from penstock.config.topic_configs import TOPIC_CONFIGS
 
 
 class ConfigError(Exception):
-    """The settings cannot be used; `problems` has one sentence for each thing to mend."""
+    """The settings cannot be used; `problems` has one sentence for each problem."""
 
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
@@ -45,7 +45,7 @@ class Loaded:
     settings: Settings
     origins: Mapping[str, str]
     warnings: tuple[str, ...] = ()
-    """Values that did not count because another source says something else, or that have no effect."""
+    """Values that were overridden by another source, or that have no effect."""
     ignored: tuple[Ignored, ...] = ()
     """Names of other systems that have no effect here, including those expected to have none."""
 
@@ -114,7 +114,7 @@ def _by_key(given: Iterable[Given]) -> dict[str, list[Given]]:
 
 
 def _contradictions(flags: Sequence[Given]) -> Iterator[str]:
-    """--port 1 --kafka-port 2."""
+    """Report flags that contradict each other, as in --port 1 --kafka-port 2."""
     for key, (first, *others) in _by_key(flags).items():
         for other in others:
             if _meaning(other) != _meaning(first):
@@ -135,7 +135,7 @@ def _disagreements(given: Iterable[Given]) -> Iterator[str]:
 
 
 def _meaning(given: Given) -> object:
-    """9092 and '9092' are the same port, 1 GiB and 1073741824 the same size."""
+    """The meaning of a value: 9092 and '9092' are the same port, 1 GiB and 1073741824 the same size."""
     section, name, value = _place(given)
     try:
         return type(Settings.model_fields[section].default).model_validate({name: value})
@@ -144,14 +144,14 @@ def _meaning(given: Given) -> object:
 
 
 def _place(given: Given) -> tuple[str, str, object]:
-    """Section, name and value; of an item of a mapping, the mapping with that item."""
+    """Section, name and value; for an item of a mapping, the value is a mapping with that item."""
     mapping = next((name for name in MAPPINGS if given.key.startswith(f"{name}.")), None)
     section, _, name = (mapping or given.key).partition(".")
     return section, name, given.value if mapping is None else {given.key.removeprefix(f"{mapping}."): given.value}
 
 
 def _merge(given: Iterable[Given]) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """Weakest first: later values replace earlier ones, mappings name by name."""
+    """Merge values, weakest first: later values replace earlier ones, mappings name by name."""
     tree: dict[str, dict[str, Any]] = {}
     origins: dict[str, str] = {}
     for item in given:
@@ -170,7 +170,7 @@ def _merge(given: Iterable[Given]) -> tuple[dict[str, dict[str, Any]], dict[str,
 def _drop_unknown_topic_configs(
     tree: Mapping[str, dict[str, Any]], origins: Mapping[str, str], problems: Problems
 ) -> None:
-    """A misspelt topic config gets a suggestion here; values are checked with the tree."""
+    """Report unknown topic configs, with a suggestion for a misspelt one; values are checked with the tree."""
     defaults = tree.get("topics", {}).get("defaults", {})
     for name in [name for name in defaults if name not in TOPIC_CONFIGS]:
         problems.unknown(name, f"{origins['topics.defaults']}, topics.defaults", TOPIC_CONFIGS)
@@ -178,7 +178,7 @@ def _drop_unknown_topic_configs(
 
 
 def _explain(error: ValidationError, origins: Mapping[str, str]) -> list[str]:
-    """Pydantic's findings in our words: where the value came from, which key, what it was, what may be."""
+    """Pydantic's findings as sentences: the origin of the value, its key, the value, and what is allowed."""
     sentences = []
     for finding in error.errors(include_url=False):
         location = [str(part) for part in finding["loc"]]

@@ -1,4 +1,4 @@
-"""The levels of the log, and a text such as WARNING,storage=DEBUG that gives them to everything and to modules.
+"""The levels of the log, and texts such as WARNING,storage=DEBUG that set the general level and those of modules.
 
 Whether a module exists is not known here; `observability.logs` knows.
 """
@@ -22,7 +22,7 @@ _ELSEWHERE = {"TRACE": LogLevel.DEBUG, "WARN": LogLevel.WARNING, "FATAL": LogLev
 
 
 def level_name(value: object) -> object:
-    """debug, Debug and trace are DEBUG; other words are left for the type check to refuse."""
+    """The name of a level: debug, Debug and trace are DEBUG. The type check refuses other words."""
     if not isinstance(value, str):
         return value
     name = value.strip().upper()
@@ -30,14 +30,14 @@ def level_name(value: object) -> object:
 
 
 class LogLevels(NamedTuple):
-    """A level for everything that has none of its own, and those of modules. Either may be missing."""
+    """The general level, and the levels of single modules. Either may be missing."""
 
     level: LogLevel | None
     modules: dict[str, LogLevel]
 
 
 def parse_log_levels(text: str | None) -> LogLevels:
-    """'WARNING,storage=DEBUG,net=ERROR'. Raises ValueError with what is wrong with it."""
+    """Parse a text such as 'WARNING,storage=DEBUG,net=ERROR'. Raises ValueError with the reason if it is malformed."""
     level: LogLevel | None = None
     modules: dict[str, LogLevel] = {}
     for part in filter(None, (part.strip() for part in (text or "").split(","))):

@@ -1,7 +1,7 @@
 """Configs of groups: a small table beside those of topics and brokers.
 
-Kafka stores what is set here and describes the rest with its defaults. The classic group protocol has no configs of
-its own: these are kept, checked and shown.
+As in Kafka, values that are set are stored, and the rest is described with its defaults. The classic group protocol has
+no configs of its own: these are only checked, stored and shown.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A file of settings, as `Given` values under the names that stand in it.
+"""A file of settings, as `Given` values under the names in the file.
 
-Three shapes, and mixtures of them; names of other systems (`references`) may stand in all of them:
+Three shapes, and mixtures of them; names of other systems (`references`) may appear in all of them:
 
     YAML              kafka:
                         port: 9092
@@ -41,7 +41,7 @@ def from_file(path: Path, environ: Mapping[str, str], problems: Problems) -> lis
 
 
 class _KnownNames:
-    """Which names there are, and which of them are sections."""
+    """The known names, and the sections among them."""
 
     def __init__(self) -> None:
         self.own = frozenset(keys())
@@ -72,7 +72,7 @@ class _KnownNames:
 
 
 def _mapping_values(key: str, value: object, origin: str) -> Iterator[Given]:
-    """A mapping is merged name by name, so that two sources can each set some of it."""
+    """The values of a mapping, which is merged name by name, so that two sources can each set a part of it."""
     if isinstance(value, dict):
         for name, item in value.items():
             yield from _mapping_values(f"{key}.{name}", item, origin)
@@ -109,7 +109,7 @@ def _assignments(text: str) -> dict[str, Any] | None:
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML lets a later key silently replace an earlier one; in a settings file that is a mistake."""
+    """A loader that refuses repeated keys: YAML silently replaces the earlier one, which is a mistake in settings."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()

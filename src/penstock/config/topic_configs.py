@@ -1,8 +1,8 @@
-"""The 33 topic configs of Kafka 4.3 and one of our own, `message.ttl.ms`: types, defaults, which values they take, and
-the broker configs they fall back to.
+"""The 33 topic configs of Kafka 4.3 and one of our own, `message.ttl.ms`: types, defaults, allowed values, and the
+broker configs that they fall back to.
 
-All of them are accepted, checked, stored and described. What has a meaning here reaches the log engine through
-`cluster.controller.log_configs`; tiered storage, jitter, preallocation and flush counts are known but change nothing.
+All of them are accepted, checked, stored and described. Those that have an effect here reach the log engine through
+`cluster.controller.log_configs`; tiered storage, jitter, preallocation and flush counts have none.
 
 A topic's value is the first of: set for the topic; set for this broker at run time; set for all brokers at run time;
 the settings file (`topics.defaults`); Kafka's default. `ConfigLayers` in `config.config_layers` holds the middle three.
@@ -200,7 +200,7 @@ def check_together(explicit: Mapping[str, str], defaults: Mapping[str, str]) -> 
 
 
 def append_entries(current: str, value: str) -> str:
-    """APPEND: entries that are there already stay where they are."""
+    """The list with further entries (APPEND); existing entries keep their places."""
     return ",".join(dict.fromkeys([*to_list(current), *to_list(value)]))
 
 

@@ -1,7 +1,7 @@
-"""The replies of a connection, sent in the order of the requests, and how much of them the client has not read.
+"""The replies of a connection, sent in the order of the requests, and the bytes that the client has not read.
 
 A reply that is ready leaves when those before it have left, in one write with those that become ready together with it.
-One that lies in a file is passed to the socket bit by bit, and the others wait behind it.
+A reply that lies in a file is passed to the socket in portions, and the others wait behind it.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from penstock.net.shared import Shared
 from penstock.protocol.kafka.primitives import INT32
 
 JOINED_BYTES_MAX: Final = 4096
-"""Below, one copy is cheaper than the system's work with many buffers."""
+"""Below this size, one copy is cheaper than passing many buffers to the system."""
 
 
 class AnswerOwner(Protocol):
     """The connection whose replies these are."""
 
     def answers_sent(self) -> None:
-        """Replies have left, so there is room for further requests."""
+        """Called when replies have left, so that there is room for further requests."""
         ...
 
     def answers_read(self) -> None:
-        """The client has taken some of what was sent."""
+        """Called when the client has read some bytes of its answers."""
         ...
 
     def answers_unread(self) -> None:
-        """The client does not read: more is unread than a connection may have."""
+        """Called when the client does not read: more is unread than a connection may have."""
         ...
 
     def close(self, reason: str | None = None) -> None: ...
 
 
 class AnswerLine:
-    """Implements `net.outbox.Sender`."""
+    """The line of replies; implements `net.outbox.Sender`."""
 
     __slots__ = ("_is_open", "_last_answer_bytes", "_owner", "_ready", "_replies", "_sender", "_shared", "_transport",
                  "_unread_held", "last_read", "unread_bytes")  # fmt: skip
@@ -52,10 +52,10 @@ class AnswerLine:
         self._ready = False  # in the outbox
         self._is_open = True
         self._last_answer_bytes = 0
-        self._unread_held = 0  # the memory of what is unread
+        self._unread_held = 0  # the memory of unread answers
         self.unread_bytes = 0
         self.last_read = 0.0
-        """When the client last took some of what was sent."""
+        """When the client last read some bytes of its answers."""
 
     def __len__(self) -> int:
         """Replies that are not sent yet."""
@@ -82,7 +82,7 @@ class AnswerLine:
             reply.listen(self._completed)
 
     def _completed(self) -> None:
-        """A reply is ready; with it go those that are completed together with it."""
+        """Queue a reply that is ready, to leave with those that are completed in the same turn."""
         if not self._ready and self._replies and self._replies[0].done:
             self._ready = True
             self._shared.outbox.put(self)
@@ -91,7 +91,7 @@ class AnswerLine:
         """Send the replies at the head of the line that are ready."""
         self._ready = False
         if self._sender is not None:
-            return  # `_sent_some` comes back to them
+            return  # `_sent_some` continues with them
         replies = self._replies
         service = self._shared.service
         now = self._shared.clock()
@@ -136,7 +136,7 @@ class AnswerLine:
         self._transport.writelines(plain)
 
     def _sent_some(self) -> None:
-        """Go on with the replies behind an answer that lies in a file, when it is through."""
+        """Continue with the replies behind an answer that lies in a file, once that is sent."""
         if not self._is_open:
             return
         if self._sender is not None and not self._sender.unsent:
@@ -146,7 +146,7 @@ class AnswerLine:
         self._owner.answers_read()
 
     def drained(self) -> None:
-        """The transport has passed on all that it had."""
+        """Note that the transport's buffer is empty."""
         if self._sender is not None:
             self._sender.send()
             self._sent_some()
@@ -169,7 +169,10 @@ class AnswerLine:
                 self._owner.answers_unread()
 
     def _memory_of(self, unread: int) -> int:
-        """An answer takes its memory until the last byte of it is sent; answers are taken to be alike in size."""
+        """The memory behind unread bytes: an answer keeps all of it until its last byte is sent.
+
+        Answers are assumed to be of similar size.
+        """
         if not unread:
             return 0
         last = self._last_answer_bytes
@@ -182,7 +185,7 @@ class AnswerLine:
             self._sender.stop()
 
     def release(self) -> None:
-        """The client has gone: nothing is waited for on its behalf, and the memory is given back."""
+        """Abandon all replies and give their memory back: the client has gone."""
         self.close()
         for reply in self._replies:
             reply.abandon()

@@ -2,16 +2,16 @@
 
     frame_splitter    bytes to frames
     request_queue     requests that wait for an earlier one
-    answer_line       replies in their order, and what the client has not read of them
+    answer_line       replies in their order, and the bytes that the client has not read
     reading_gate      whether the socket is read at all
-    connection        asyncio's side, and which request is served when
+    connection        asyncio's callbacks, and the order in which requests are served
 
 A request is served before the next one is looked at. Its reply may be completed later (by a flush, or by data) while
 further requests are served, or it may hold up the connection until it is complete (a coroutine), which is what Kafka
 does for every request. Either way answers leave in order.
 
-A client that sends requests faster than they can be served gets a turn of a few milliseconds, then others do: the rest
-of what was read waits in the queue.
+A client that sends requests faster than they can be served gets a turn of a few milliseconds before other connections
+get theirs: the rest of its requests waits in the queue.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ class Connection(asyncio.BufferedProtocol):
         self._splitter = FrameSplitter(shared.scratch, shared.limits.frame_bytes_max, shared.flow, self._adjust_reading)
         self._last_received = 0.0
         self._turn_end = 0
-        self._is_fresh = True  # not enough was received to tell that it is ours
-        self._busy = False  # with a coroutine, for which further requests wait
+        self._is_fresh = True  # too few bytes were received to recognise the protocol
+        self._busy = False  # a coroutine is running, and further requests wait for it
         self._working_off = False
-        self._resting = False  # others have a turn; `_resume` is on its way
+        self._resting = False  # other connections have a turn; `_resume` is scheduled
         self._closing = False
         self._task: asyncio.Task[None] | None = None
 
@@ -77,7 +77,7 @@ class Connection(asyncio.BufferedProtocol):
         elif shared.endpoint is not None:
             self.peer = Peer(self.peer.connection_id, "", 0, shared.endpoint)
         self._last_received = shared.clock()
-        self._transport.set_write_buffer_limits(0)  # tells of every answer that waits, and when the client has taken it
+        self._transport.set_write_buffer_limits(0)  # resume_writing comes whenever the client has read everything
         if shared.on_open(self):
             self._channel = shared.service.connected(self)
         if self._channel is None:
@@ -100,7 +100,7 @@ class Connection(asyncio.BufferedProtocol):
             self.close(str(problem))
 
     def _is_ours(self, nbytes: int) -> bool:
-        """Whether to read on; False if the first bytes were kept until there are more, or belong to another door."""
+        """Whether to read on; False if the first bytes are too few to decide, or belong to another door."""
         others = self._shared.others
         if others is not None:
             beginning = self._splitter.beginning(nbytes)
@@ -115,7 +115,7 @@ class Connection(asyncio.BufferedProtocol):
         return True
 
     def _hand_over(self, protocol: asyncio.Protocol, received: bytes) -> None:
-        """Give the connection to another door, whose client has come in here."""
+        """Hand the connection over to another door, whose client has connected here."""
         self._stop_serving()
         self._gate.release()
         self._shared.on_close(self)
@@ -147,7 +147,7 @@ class Connection(asyncio.BufferedProtocol):
             channel.closed()
 
     def pause_writing(self) -> None:
-        pass  # the answer line has a look at what is unread after every write
+        pass  # the answer line checks the unread bytes after every write
 
     def resume_writing(self) -> None:
         self._answers.drained()
@@ -155,7 +155,7 @@ class Connection(asyncio.BufferedProtocol):
     # --- requests --------------------------------------------------------------------------------------------------
 
     def _accept(self, frame: memoryview, more: bool) -> bool:
-        """Serve a frame, or let it wait; False if the connection closes. `more`: there are bytes behind it."""
+        """Serve a frame, or queue it; False if the connection closes. `more`: there are bytes behind it."""
         if self._queue or self._blocked:
             self._queue.put(frame)
             self._gate.adjust()
@@ -207,9 +207,9 @@ class Connection(asyncio.BufferedProtocol):
         self._work_off()
 
     def _work_off(self) -> None:
-        """Serve what was queued behind a request that is answered now."""
+        """Serve the requests that were queued behind one that is answered now."""
         if self._working_off:
-            return  # an answer that came at once: the loop below goes on with the queue
+            return  # the answer was complete at once: the loop below continues with the queue
         self._working_off = True
         turn_end = time.perf_counter_ns() + TURN_NS
         while self._queue and not self._closing and not self._blocked:
@@ -229,7 +229,7 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def _blocked(self) -> bool:
-        """The next request has to wait: for an answer under way, for many of them, for others, or for the client."""
+        """Whether the next request has to wait: for an answer, for room, for other connections, or for the client."""
         limits, answers = self._shared.limits, self._answers
         unread = answers.unread_bytes
         return (
@@ -241,7 +241,7 @@ class Connection(asyncio.BufferedProtocol):
             or (unread > 0 and self._shared.flow.exhausted)
         )
 
-    # --- what the answer line tells --------------------------------------------------------------------------------
+    # --- callbacks of the answer line ------------------------------------------------------------------------------
 
     def answers_sent(self) -> None:
         if self._queue and not self._busy:
@@ -262,12 +262,12 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def answered(self) -> bool:
-        """Every request that has arrived whole is answered, if perhaps not read by the client."""
+        """Whether every complete request is answered, though the client may not have read the answer."""
         return not (len(self._answers) or self._queue or self._busy)
 
     @property
     def unread(self) -> bool:
-        """The client has still to take what it asked for."""
+        """Whether the client has not read all of its answers."""
         return self._answers.unread_bytes > 0
 
     @property
@@ -275,13 +275,13 @@ class Connection(asyncio.BufferedProtocol):
         return self._gate.muted
 
     def stalled_since(self, moment: float) -> bool:
-        """It has begun a request and sent no byte of it since; not for want of room on our side, nor muted by us."""
+        """Whether a request was begun and none of its bytes came since `moment`, though we were reading."""
         splitter = self._splitter
         waits = splitter.waits_for_room or self._gate.muted
         return splitter.is_inside_frame and not waits and self.last_active < moment
 
     def mute(self, seconds: float) -> None:
-        """Take no further request for a while; answers go out."""
+        """Take no further request for a while; answers still go out."""
         self._gate.mute(seconds)
 
     def _unmuted(self) -> None:
@@ -289,14 +289,14 @@ class Connection(asyncio.BufferedProtocol):
         self._work_off()
 
     def refuse(self, seconds: float) -> None:
-        """Close it after a while without having read anything."""
+        """Close the connection after a while without having read anything."""
         self._gate.refuse(seconds, self.close)
 
     def _adjust_reading(self) -> None:
         self._gate.adjust()
 
     def stop_reading(self) -> None:
-        """Shutdown: what has been read is answered, nothing more is taken."""
+        """Answer the requests that have been read, and take no more: the node stops."""
         self._gate.stop()
 
     def close(self, reason: str | None = None) -> None:

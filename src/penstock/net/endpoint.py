@@ -1,4 +1,4 @@
-"""Addresses: the one a client is told to use, and the two ends of a connection."""
+"""Addresses: the one that clients are given, and the two ends of a connection."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Peer:
 
 
 def is_every_address(host: str) -> bool:
-    """Whether this is 0.0.0.0 or ::, to which no client can be told to connect."""
+    """Whether this is 0.0.0.0 or ::, to which no client can connect."""
     try:
         return ip_address(host).is_unspecified
     except ValueError:

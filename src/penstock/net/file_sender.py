@@ -1,7 +1,7 @@
-"""Sends answers of which parts lie in files, in turns: as much as the socket takes, then again when it has room.
+"""Sender of answers whose parts lie in files, in turns: as much as the socket takes, then again when it has room.
 
-uvloop does not send files. The parts that do go through the transport, which has to be empty before a file's turn
-comes; the file goes to the socket past it.
+uvloop does not send files. Parts in memory go through the transport, which has to be empty before the next file: files
+bypass it and go to the socket directly.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ _IN_MEMORY = frozenset((bytes, bytearray, memoryview))
 
 
 def is_plain(parts: Sequence[Part]) -> TypeGuard[Sequence[Buffer]]:
-    """Whether all of it is in memory, as in most answers: then the transport takes it."""
+    """Whether all of an answer is in memory, as most are: then it goes through the transport."""
     return _IN_MEMORY.issuperset(map(type, parts))
 
 
 def can_send_files(transport: asyncio.Transport) -> bool:
-    """Whether a file may go to the socket past the transport: not where that changes the bytes, as TLS does."""
+    """Whether files may bypass the transport: not if it changes the bytes, as TLS does."""
     if transport.get_extra_info("sslcontext") is not None:
         return False
     return transport.get_extra_info("socket") is not None
 
 
 class FileSender:
-    """`on_progress` is called after each turn but the first, `on_failure` if the rest cannot be sent."""
+    """Sends answers. `on_progress` is called after each turn but the first, `on_failure` if the rest cannot be sent."""
 
     __slots__ = ("_loop", "_on_failure", "_on_progress", "_parts", "_transport", "_watched", "unsent")
 
@@ -52,7 +52,7 @@ class FileSender:
         """Bytes that neither the transport nor the socket has yet."""
 
     def send(self) -> None:
-        """A turn. Also to be called when the transport has become empty."""
+        """Send as much as the socket takes. Also to be called when the transport has become empty."""
         try:
             while self._parts and not self._transport.get_write_buffer_size():
                 self._send_one()

@@ -1,12 +1,12 @@
-"""How much clients may make the broker hold, and who has to wait when it is too much.
+"""Flow control: a bound on the memory that the broker holds for all clients together.
 
 Three things take memory on behalf of a connection: large frames that are still arriving, requests that wait for an
-earlier one, and answers the client has not read. Each connection has its own bounds; here is the one over all of
-them. Whoever is over a bound stops reading from its socket, so that TCP carries the pressure back to the client:
-backpressure, not growth.
+earlier one, and answers that the client has not read. Each connection has its own bounds; here is the one over all of
+them. A connection that is over a bound stops reading from its socket, so that TCP carries the pressure back to the
+client: backpressure, not growth.
 
-A large frame takes all of its room before it is received, in turn: frames that each held a part could otherwise wait
-for each other for ever. One is let in even if it is larger than the whole bound.
+A large frame reserves all of its room before it is received, in order of arrival: frames that each hold a part could
+deadlock waiting for each other. A single frame is let in even if it is larger than the whole bound.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class FlowControl:
         self.held_bytes = 0
         self.held_bytes_max = held_bytes_max
         self._frame_bytes = 0  # the part of held_bytes that large frames have taken
-        self._waiting: dict[Resume, None] = {}  # each once, in the order they came
+        self._waiting: dict[Resume, None] = {}  # each once, in order of arrival
         self._frames_waiting: deque[tuple[int, Resume]] = deque()
 
     @property
@@ -38,7 +38,7 @@ class FlowControl:
         return max(0, self.held_bytes_max - self.held_bytes)
 
     def change(self, delta: int) -> None:
-        """Bytes were taken (positive) or given back; whoever waits for room is woken below the bound."""
+        """Account for bytes that were taken (positive) or given back; below the bound, waiters for room are woken."""
         self.held_bytes += delta
         if delta < 0:
             self._wake()
@@ -47,7 +47,7 @@ class FlowControl:
         self._waiting[resume] = None
 
     def take_frame(self, size: int, resume: Resume) -> bool:
-        """Take the room of a large frame; if there is none, False, and `resume` is called when it has been taken."""
+        """Reserve the room of a large frame. If there is none, False; `resume` is called once it has been reserved."""
         if self._frames_waiting or not self._fits(size):
             self._frames_waiting.append((size, resume))
             return False
@@ -59,7 +59,7 @@ class FlowControl:
         self.change(-size)
 
     def forget_frame(self, resume: Resume) -> bool:
-        """A connection that waits for room has gone; whether it was still waiting."""
+        """Forget a connection that waits for room. Returns whether it was still waiting."""
         for item in self._frames_waiting:
             if item[1] == resume:
                 self._frames_waiting.remove(item)

@@ -1,8 +1,8 @@
-"""Frames out of the bytes of a connection.
+"""Splitter of the bytes of a connection into frames.
 
-Bytes are received into a scratch buffer shared by all connections, and a frame that lies in it whole is served from
-there without a copy: its memory is reused when the call returns. Only the rest of a frame that has not arrived yet gets
-a buffer of its own, into which the socket then writes directly.
+Bytes are received into a scratch buffer shared by all connections, and a frame that lies completely in it is served
+from there without a copy: its memory is reused when the call returns. Only a frame that is still incomplete gets a
+buffer of its own, into which the socket then writes directly.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from penstock.net.incoming import IncomingFrame, explain_size
 from penstock.protocol.kafka.primitives import INT32, MalformedRequest
 
 Accept = Callable[[memoryview, bool], bool]
-"""Takes a frame, and whether there are bytes behind it; False ends the splitting: the connection closes."""
+"""Takes a frame, and whether there are bytes behind it; it returns False to stop: the connection closes."""
 
 
 class FrameSplitter:
-    """`on_waiting` is called when a large frame begins or ceases to wait for memory."""
+    """Splits one connection's bytes. `on_waiting` is called when a large frame begins or ceases to wait for memory."""
 
     __slots__ = ("_flow", "_frame_bytes_max", "_head", "_incoming", "_on_waiting", "_scratch")
 
@@ -29,7 +29,7 @@ class FrameSplitter:
         self._frame_bytes_max = frame_bytes_max
         self._flow = flow
         self._on_waiting = on_waiting
-        self._head = b""  # the first bytes of a frame, too few to tell its size or its protocol
+        self._head = b""  # the first bytes of a frame, too few for its size or its protocol
         self._incoming: IncomingFrame | None = None
 
     @property
@@ -41,7 +41,7 @@ class FrameSplitter:
         return self._incoming is not None and self._incoming.waits_for_room
 
     def space(self) -> memoryview:
-        """Where the socket writes next."""
+        """The buffer into which the socket writes next."""
         if self._incoming is not None:
             return self._incoming.space()
         start = len(self._head)
@@ -50,7 +50,7 @@ class FrameSplitter:
         return self._scratch[start:]
 
     def beginning(self, nbytes: int) -> memoryview:
-        """Everything received so far, while nothing has been split: for telling the protocol."""
+        """Everything received so far, before the first split: by it the protocol is recognised."""
         return self._scratch[: len(self._head) + nbytes]
 
     def keep(self, beginning: memoryview) -> None:
@@ -58,7 +58,7 @@ class FrameSplitter:
         self._head = bytes(beginning)
 
     def received(self, nbytes: int, accept: Accept) -> None:
-        """Pass on the frames that are whole now. MalformedRequest for a size that cannot be."""
+        """Pass on the frames that are complete now. MalformedRequest for an impossible size."""
         incoming = self._incoming
         if incoming is None:
             self._split(len(self._head) + nbytes, accept)
@@ -86,7 +86,7 @@ class FrameSplitter:
         self._head = bytes(scratch[position:end])
 
     def close(self) -> None:
-        """Give back the memory of a frame that will not arrive any more."""
+        """Give back the memory of a frame that will never be complete."""
         if self._incoming is not None:
             self._incoming.end()
             self._incoming = None

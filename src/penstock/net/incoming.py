@@ -1,6 +1,7 @@
 """A request whose bytes are still arriving, with a buffer of its own into which the socket writes.
 
-A large one takes its room first (`net.flow_control`), and gets memory as its bytes come, not on its word.
+A large one reserves its room first (`net.flow_control`), and gets memory as its bytes arrive: an announced size alone
+allocates nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ SMALL_FRAME_BYTES = 1024 * 1024
 
 
 class IncomingFrame:
-    """`on_room` is called if it had to wait for room and has got it."""
+    """One incomplete frame. `on_room` is called if it had to wait for room and has got it."""
 
     __slots__ = ("_buffer", "_filled", "_flow", "_on_room", "_size", "waits_for_room")
 
@@ -27,7 +28,7 @@ class IncomingFrame:
         self.waits_for_room = size > SMALL_FRAME_BYTES and not flow.take_frame(size, self._has_room)
 
     def space(self) -> memoryview:
-        """Where the next bytes go."""
+        """The buffer for the next bytes."""
         if self._filled == len(self._buffer):
             grown = bytearray(min(self._size, 2 * len(self._buffer)))
             grown[: self._filled] = self._buffer
@@ -35,12 +36,12 @@ class IncomingFrame:
         return memoryview(self._buffer)[self._filled :]
 
     def received(self, size: int) -> bool:
-        """So many bytes came; whether it is whole."""
+        """Note that so many bytes have arrived. Returns whether the frame is complete."""
         self._filled += size
         return self._filled == self._size
 
     def end(self) -> memoryview:
-        """It has arrived, or never will: its room is given back. What there is of it."""
+        """Give the room back, of a frame that is complete or never will be. Returns the bytes that have arrived."""
         if self._size > SMALL_FRAME_BYTES:
             if not (self.waits_for_room and self._flow.forget_frame(self._has_room)):
                 self._flow.give_frame_back(self._size)
@@ -53,7 +54,7 @@ class IncomingFrame:
 
 
 def explain_size(size: int, start: memoryview) -> str:
-    """Why no frame can be of this size, for whoever reads the log: `start` is what was taken for it."""
+    """The reason why no frame can be of this size, for the log; `start` are the bytes that were read as the size."""
     text = bytes(start)
     if text in (b"GET ", b"POST", b"HEAD", b"PUT ", b"OPTI", b"DELE"):
         return "an HTTP request on the Kafka port; HTTP has a port of its own (http.port)"

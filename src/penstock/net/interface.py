@@ -1,7 +1,8 @@
-"""What carries bytes between a client and a node: somebody who accepts streams, and somebody who reaches them.
+"""The interface of networks, which carry bytes between clients and nodes: a server accepts streams, a client opens
+them.
 
 Open to other packages (docs/extending.md): the entry point group is `penstock.network`, its values make a `Network`.
-`net.tcp` and `net.unix` are the ones that are here. What is said over a stream is no business of a network.
+`net.tcp` and `net.unix` are built in. A network does not look at the bytes of a stream.
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ from penstock.net.endpoint import Endpoint
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """`host` may be any text that means an address to the network; `port` is 0 where it has none."""
+    """The address of a server, and its options. `host` is any address of the network; `port` is 0 where it has none."""
 
     host: str
     port: int = 0
     backlog: int = 1024
-    receive_buffer_bytes: int = 0  # 0: as the system likes
+    receive_buffer_bytes: int = 0  # 0: the system's default
     send_buffer_bytes: int = 0
 
 
 class NetworkServer(Protocol):
-    """An address that is taken when it is made. Streams are refused until `serve`, and after `close`."""
+    """A server whose address is bound from the start. Streams are refused until `serve`, and after `close`."""
 
     @property
     def endpoint(self) -> Endpoint:
-        """What clients have to be told to come here, also when any free port was asked for."""
+        """The address for clients, with the actual port where any free one was asked for."""
         ...
 
     async def serve(self, make: Callable[[], asyncio.BaseProtocol]) -> None:
@@ -39,21 +40,21 @@ class NetworkServer(Protocol):
         ...
 
     def close(self) -> None:
-        """Accept no more, and give the address back; streams that are open stay. May be called again."""
+        """Accept no more streams, and give the address back; open streams stay. May be called again."""
         ...
 
 
 class NetworkClient(Protocol):
     def connect(self, endpoint: Endpoint, timeout_s: float) -> socket.socket:
-        """A stream, blocking, with this timeout for every call. OSError if nobody is there."""
+        """Open a blocking stream with this timeout for every call. OSError if nothing listens there."""
         ...
 
 
 class Network(Protocol):
-    """One kind of both."""
+    """The servers and clients of one kind of network."""
 
     def server(self, options: ServerOptions) -> NetworkServer:
-        """Takes the address. OSError if it is not to be had, ValueError if it is none."""
+        """Bind the address. OSError if it is not available, ValueError if it is malformed."""
         ...
 
     def client(self) -> NetworkClient: ...

@@ -30,7 +30,7 @@ class ListenerOptions:
     host: str
     port: int
     backlog: int
-    receive_buffer_bytes: int  # 0: as the system likes
+    receive_buffer_bytes: int  # 0: the system's default
     send_buffer_bytes: int
     connections_max: int
     connections_per_address_max: int
@@ -40,7 +40,7 @@ class ListenerOptions:
 
 
 def bind(options: ListenerOptions) -> NetworkServer:
-    """Take the address; clients are refused until `Listener.start`. OSError if it is not to be had."""
+    """Bind the address; clients are refused until `Listener.start`. OSError if it is not available."""
     server_options = ServerOptions(
         host=options.host,
         port=options.port,
@@ -70,7 +70,7 @@ class Listener:
         self._server: NetworkServer | None = None
         self._sweep: asyncio.TimerHandle | None = None
         self.delay_of: Callable[[str], float] | None = None
-        """Seconds after which a new connection from an address is closed unread, 0 if it is welcome; None: all are."""
+        """Seconds after which a new connection of an address is closed unread, 0 to accept it; None accepts all."""
         self._sweep_seconds = min(IDLE_SWEEP_SECONDS, options.idle_ms_max / 2000)
         self._shared = Shared(
             service=service,
@@ -99,11 +99,11 @@ class Listener:
         return self._shared.muted
 
     def hand_over(self, is_other: Callable[[memoryview], bool | None], make: Callable[[], asyncio.Protocol]) -> None:
-        """Give connections to another door if their first bytes say so; None asks for more bytes."""
+        """Hand connections over to another door by their first bytes; None asks for more bytes."""
         self._shared.others = (is_other, make)
 
     async def start(self, bound: NetworkServer) -> None:
-        """Accept connections at the address that `bind` took. OSError if somebody else was faster after all."""
+        """Accept connections at the bound address. OSError if it cannot be used after all."""
         loop = asyncio.get_running_loop()
         self._shared.endpoint = bound.endpoint
         await bound.serve(self._make)
@@ -111,7 +111,7 @@ class Listener:
         self._sweep = loop.call_later(self._sweep_seconds, self._close_idle)
 
     def stop_accepting(self) -> None:
-        """No new connections and no new requests; answers that are due still go out."""
+        """Take no new connections and no new requests; answers that are due still go out."""
         if self._sweep is not None:
             self._sweep.cancel()
         if self._server is not None:

@@ -1,7 +1,7 @@
 """The time for which a connection is not read, because its client is over a quota.
 
-A socket that is not read does not tell that its peer has gone. So somebody looks once a second; if it has, the time
-ends at once: what the client had sent is served, and then the end is seen.
+A socket that is not read does not report that its peer has gone. So it is checked once a second; if the peer has gone,
+the mute ends at once: the requests that were sent are served, and then the end of the stream is seen.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _GONE: Final = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
 
 
 class Mute:
-    """One connection's, from the first quota it exceeds until it may be read again."""
+    """The mute of one connection, from the first quota that it exceeds until it may be read again."""
 
     __slots__ = ("_descriptor", "_loop", "_on_end", "_timer", "_until")
 
@@ -29,7 +29,7 @@ class Mute:
         self._timer = self._next()
 
     def extend(self, seconds: float) -> None:
-        """Another quota was exceeded meanwhile; the later end counts."""
+        """Extend the mute, because another quota was exceeded meanwhile; the later end counts."""
         self._until = max(self._until, self._loop.time() + seconds)
 
     def cancel(self) -> None:

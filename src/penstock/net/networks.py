@@ -11,13 +11,13 @@ NETWORKS = {TCP: "penstock.net.tcp:TcpNetwork", "unix": "penstock.net.unix:UnixN
 
 
 def load_network(name: str, setting: str = "network.type") -> Network:
-    """UnknownImplementation if nobody has it."""
+    """The network of that name. UnknownImplementation if no package provides it."""
     network: Network = load_implementation("penstock.network", name, NETWORKS, setting)()
     return network
 
 
 def network_name(host: str, port: int) -> str:
-    """Which network an address belongs to: one without a port begins with the name of its network."""
+    """The name of the network of an address: an address without a port begins with it."""
     scheme, colon, _ = host.partition(":")
     return scheme if colon and not port else TCP
 

@@ -1,8 +1,8 @@
 """Connections with answers that became ready, so that each sends all of its answers at once.
 
 A flush round completes many answers, often several of one connection; a system call for each of them would cost more
-than everything else the broker does with a small request. Whoever completed them calls `send` when it is through;
-if nobody does, the loop does so on its next turn.
+than everything else the broker does with a small request. The code that completed them calls `send` at its end;
+otherwise the loop does so on its next turn.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Final, Protocol
 logger = logging.getLogger(__name__)
 
 _READERS_FIRST_MAX: Final = 8
-"""A round answers writers, then those who wait for what was written. Each send wakes a process, so where a few are
-ready the readers' go first: they hear of it sooner by what the others' would take."""
+"""A round answers writers first, then the readers that wait for their data. Each send wakes a process, so with at most
+this many senders the order is reversed: readers get their data without waiting for the sends to the writers."""
 
 
 class Sender(Protocol):
@@ -23,7 +23,7 @@ class Sender(Protocol):
 
 
 class Outbox:
-    """One for all connections of a node."""
+    """The outbox of all connections of a node."""
 
     __slots__ = ("_call_soon", "_ready")
 
@@ -32,7 +32,7 @@ class Outbox:
         self._ready: list[Sender] = []
 
     def put(self, sender: Sender) -> None:
-        """Once until the next `send`."""
+        """Add a sender, at most once before the next `send`."""
         if not self._ready:
             self._call_soon(self.send)
         self._ready.append(sender)
@@ -45,5 +45,5 @@ class Outbox:
             for sender in ready:
                 try:
                     sender.send_ready()
-                except Exception:  # one connection's trouble must not keep the others waiting
+                except Exception:  # a failure of one connection must not hold up the others
                     logger.exception("answers were not sent")

@@ -1,4 +1,4 @@
-"""Whether a connection is read from: only while there is room for what would arrive, and its client is not muted.
+"""The gate of a connection's reads: open while there is room for more bytes and the client is not muted.
 
 Bytes that are not read stay with the client: TCP carries the pressure back.
 """
@@ -45,7 +45,7 @@ class ReadingGate:
         return self._mute is not None
 
     def adjust(self) -> None:
-        """Read from the socket only while there is room for what would arrive."""
+        """Read from the socket only while there is room for more bytes."""
         if not self._is_open:
             return
         limits, flow = self._shared.limits, self._shared.flow
@@ -68,7 +68,7 @@ class ReadingGate:
             self._transport.resume_reading()
 
     def mute(self, seconds: float) -> None:
-        """Take no further request for a while; answers go out. Not while the node stops: it answers what it has."""
+        """Take no further request for a while; answers still go out. No effect while the node stops."""
         if self._mute is not None:
             self._mute.extend(seconds)
         else:
@@ -95,7 +95,7 @@ class ReadingGate:
             self._shared.muted -= 1
 
     def stop(self) -> None:
-        """The node stops: requests that were read are answered, no more are taken."""
+        """Read no more, because the node stops; requests that were read are answered."""
         if self._is_open and not self._paused:
             self._paused = True
             self._transport.pause_reading()
@@ -104,10 +104,10 @@ class ReadingGate:
             self._unmute()
 
     def close(self) -> None:
-        """The connection closes: the transport is not touched any more."""
+        """Leave the transport alone from now on, because the connection closes."""
         self._is_open = False
 
     def release(self) -> None:
-        """The connection has ended."""
+        """End a mute, because the connection has ended."""
         self._is_open = False
         self._end_mute()

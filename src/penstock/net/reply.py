@@ -4,7 +4,7 @@ Every handler's answer becomes a `Reply`, the only kind that a connection knows:
 
     Reply.now(buffers)    ready
     Reply.none()          nothing is sent (acks=0)
-    Reply.close()         nothing is sent, and the connection ends: all that a client with acks=0 can notice of an error
+    Reply.close()         nothing is sent, and the connection ends: the only sign of an error for a client with acks=0
     Reply()               completed later, by a flush or by data; further requests are served meanwhile
     Reply.when(work)      completed by a coroutine; the connection's next request waits until it has ended, as in Kafka
 
@@ -33,7 +33,7 @@ class Reply:
     __slots__ = ("_listener", "api_key", "body", "done", "header", "on_abandon", "started", "work")
 
     gathers: ClassVar[bool] = False
-    """Whether one that is ready waits for others of the same turn of the loop, to leave in one write with them."""
+    """Whether a reply that is ready waits for others of the same turn of the loop, to leave in one write with them."""
 
     def __init__(self, work: Work | None = None) -> None:
         self.done = False
@@ -76,7 +76,7 @@ class Reply:
         self._listener = listener
 
     async def wait(self) -> Buffers | None:
-        """The body, when it is there: for a coroutine that goes on from here instead of a connection."""
+        """Wait for the body: for a coroutine that listens in place of a connection."""
         if self.work is not None:
             return await self.work
         if not self.done:
@@ -86,7 +86,7 @@ class Reply:
         return self.body
 
     def abandon(self) -> None:
-        """Forget the listener: the client is gone, and what the reply waited for need not be waited for."""
+        """Forget the listener: the client has gone, and the reply need not wait any longer."""
         self._listener = None
         if self.on_abandon is not None and not self.done:
             self.on_abandon()

@@ -1,4 +1,4 @@
-"""Requests that have arrived whole and wait for an earlier one of their connection."""
+"""Queue of complete requests that wait for an earlier one of their connection."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OVERHEAD_BYTES: Final = 100
 
 
 class RequestQueue:
-    """Counts the memory of its requests, for the connection and for all of them together."""
+    """The queue of one connection. It counts the memory of requests, for the connection and for all together."""
 
     __slots__ = ("_flow", "_frames", "held_bytes")
 

@@ -1,4 +1,4 @@
-"""The buffer into which all connections of a listener receive: what is in it is gone after the call that serves it."""
+"""The buffer into which all connections of a listener receive; its content is gone after the call that serves it."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ SCRATCH_BYTES = 256 * 1024
 
 
 def kept(part: memoryview) -> memoryview:
-    """A part of a frame for use after the call that serves it. What is larger than the shared buffer is not in it."""
+    """A part of a frame for use after the call that serves it: copied, unless it is larger than the shared buffer."""
     return part if len(part) > SCRATCH_BYTES else memoryview(bytearray(part))

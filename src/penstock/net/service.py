@@ -29,7 +29,7 @@ class Channel(Protocol):
         ...
 
     def closed(self) -> None:
-        """Release what is kept for the client: the connection has ended."""
+        """Release everything that is kept for the client, because the connection has ended."""
         ...
 
 
@@ -37,7 +37,7 @@ class Service(Protocol):
     """Serves the requests of all connections of a listener."""
 
     def connected(self, stream: Stream) -> Channel | None:
-        """None if the client is not let in: the connection is closed."""
+        """The channel of a new connection; None if the client is refused: the connection is closed."""
         ...
 
     def answered(self, api_key: int, seconds: float) -> None: ...

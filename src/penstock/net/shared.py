@@ -1,4 +1,4 @@
-"""What the connections of one listener have in common, and the bounds of each."""
+"""State that the connections of one listener share, and the bounds of each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionLimits:
-    """Of each connection; those over all of them are in `flow`."""
+    """The bounds of each connection; those over all of them are in `flow`."""
 
     frame_bytes_max: int
     in_flight_max: int
@@ -40,8 +40,8 @@ class Shared:
     scratch: bytearray
     outbox: Outbox
     endpoint: Endpoint | None = None
-    """Where clients come in, if their connections do not say it themselves."""
+    """The local address of connections that do not report their own."""
     muted: int = 0
-    """How many are not read because their clients are over a quota."""
+    """Number of connections that are not read because their clients are over a quota."""
     others: tuple[Callable[[memoryview], bool | None], Callable[[], asyncio.Protocol]] | None = None
     """Whether a connection with these first bytes is for another door (None: more are needed), and its protocol."""

@@ -1,6 +1,6 @@
-"""The network `unix`: sockets in the file system, for clients on the same machine. Whoever may open the file comes in.
+"""The network `unix`: sockets in the file system, for clients on the same machine. Access is by file permissions.
 
-An address is `unix:/path`. A file that a killed process left behind is taken over, one at which somebody listens not.
+An address is `unix:/path`. A file that a killed process left behind is replaced, but not one with a listener.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class UnixServer:
             self._server.close()
         self._socket.close()
         try:
-            if self._path.stat().st_ino == self._inode:  # not one that somebody else has made since
+            if self._path.stat().st_ino == self._inode:  # another process may have made a new one since
                 self._path.unlink()
         except OSError:
             pass
@@ -78,12 +78,12 @@ class UnixClient:
 
 def path_of(address: str) -> Path:
     if not address.startswith(SCHEME) or len(address) == len(SCHEME):
-        raise ValueError(f"{address!r} is no address of the network unix; write unix:/path/of/the.socket")
+        raise ValueError(f"{address!r} is not an address of the network unix; write unix:/path/of/the.socket")
     return Path(address.removeprefix(SCHEME)).absolute()
 
 
 def _clear(path: Path) -> None:
-    """Remove what a process that is no more has left."""
+    """Remove the file that a dead process left behind."""
     if not path.is_socket():
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:

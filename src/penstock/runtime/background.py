@@ -1,4 +1,4 @@
-"""Work that is begun on the loop and not waited for."""
+"""Background tasks: work that is started on the loop and not awaited."""
 
 from __future__ import annotations
 

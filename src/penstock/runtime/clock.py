@@ -1,4 +1,4 @@
-"""Time as an argument: cores are given `now`, only drivers ask a clock."""
+"""The clock of drivers. Cores take the time as an argument."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Two clocks: one that names moments, one that measures spans."""
+    """Two clocks: wall-clock time for timestamps, monotonic time for durations."""
 
     def now_ms(self) -> int:
         """Wall clock, milliseconds since 1970."""
         ...
 
     def monotonic_ms(self) -> int:
-        """Never goes back; for timeouts."""
+        """Monotonic milliseconds, for timeouts."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The limit on open files: raised as far as the system lets us, and compared with what the settings may need.
+"""The limit on open files: raised as far as the system allows, and compared with the needs of the settings.
 
 Many systems start a process with a soft limit of 1,024 under a hard one that is far higher.
 """

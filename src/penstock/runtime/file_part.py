@@ -1,4 +1,4 @@
-"""A part of a file on its way to a socket: the kernel passes it from the page cache on, and no process copies it."""
+"""A part of a file on its way to a socket: the kernel sends it from the page cache, and no process copies it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 class FilePart:
-    """It has a descriptor of its own, closed with it: the file may be removed or forgotten meanwhile."""
+    """A part with a descriptor of its own, so that the file may be removed or closed by others meanwhile."""
 
     __slots__ = ("_fd", "_left", "_position")
 
@@ -19,7 +19,7 @@ class FilePart:
         return self._left
 
     def send(self, socket_fd: int) -> int:
-        """As much as the socket takes; BlockingIOError if that is nothing."""
+        """Send as much as the socket takes. BlockingIOError if that is nothing."""
         sent = os.sendfile(socket_fd, self._fd, self._position, self._left)
         if sent == 0:
             raise OSError("the file has become shorter")
@@ -28,7 +28,7 @@ class FilePart:
         return sent
 
     def read(self) -> bytes:
-        """Everything that was not sent yet. OSError if the file has become shorter."""
+        """Read everything that was not sent yet. OSError if the file has become shorter."""
         content = os.pread(self._fd, self._left, self._position)
         if len(content) < self._left:
             raise OSError("the file has become shorter")

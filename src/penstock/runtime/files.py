@@ -1,7 +1,7 @@
-"""The file system, behind an interface small enough to be replaced by one that fails, tears and forgets.
+"""The file system behind a small interface, so that tests can replace it by one that fails and loses writes.
 
-Storage calls nothing but this for durable bytes. `RealFiles` is the thin layer over `os`;
-`penstock.testing.faulty_files` holds the one that loses power. A `File` is one open descriptor.
+Storage uses only this interface for durable bytes. `RealFiles` is the thin layer over `os`;
+`penstock.testing.faulty_files` simulates a loss of power. A `File` is one open descriptor.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _IOVEC_COUNT_MAX = 1024  # Linux refuses more buffers in one call
 class Calls:
     """How often this process asked the operating system to read, write and sync files.
 
-    Plain numbers without a lock, from any thread: between the steps of such an addition CPython 3.11 does not change
-    threads, and a figure on a metrics page would be worth no lock if it did.
+    Plain numbers without a lock, from any thread: CPython 3.11 does not switch threads within such an addition, and a
+    figure on a metrics page would not justify a lock if it did.
     """
 
     __slots__ = ("read", "sync", "write")
@@ -57,16 +57,16 @@ class File(Protocol):
         ...
 
     def mapped(self, size: int, position: int) -> memoryview | None:
-        """The bytes as they lie in the page cache, not copied; None if some are not there, or if that cannot be told.
+        """The bytes in the page cache, not copied; None if some are not cached, or if that cannot be determined.
 
-        For bytes that are used at once: should they leave the cache meanwhile, touching them waits for the disk.
+        The bytes must be used at once: if they leave the cache meanwhile, an access waits for the disk.
         """
         ...
 
     def size(self) -> int: ...
     def truncate(self, size: int) -> None: ...
     def allocate(self, position: int, size: int) -> None:
-        """Make the file reach to `position + size`, the new bytes being zero and sure of their place on the disk."""
+        """Extend the file to `position + size` with zeros whose space on the disk is reserved."""
         ...
 
     def datasync(self) -> None: ...
@@ -91,7 +91,7 @@ class Files(Protocol):
 
     def list_names(self, directory: Path) -> list[str]: ...
     def make_directories(self, directory: Path, *, sync: bool = True) -> None:
-        """Create a directory and its parents, and sync every directory that got a new entry unless the caller will."""
+        """Create a directory and its parents, and sync each directory with a new entry unless the caller does it."""
         ...
 
     def rename(self, old: Path, new: Path) -> None: ...
@@ -137,7 +137,7 @@ class RealFile:
         return total
 
     def _write_rest(self, buffers: Sequence[Buffer], position: int, written: int) -> None:
-        """Rare: very many buffers, a signal, or a full disk; the next try tells which."""
+        """Write the rest after a short write, which is rare: very many buffers, a signal, or a full disk."""
         rest = memoryview(b"".join(buffers))
         while written < len(rest):
             CALLS.write += 1
@@ -160,7 +160,7 @@ class RealFile:
             except OSError as error:
                 if error.errno != errno.EOPNOTSUPP:
                     raise
-                self._knows_nowait = False  # tmpfs, FUSE, …: whether a read would wait cannot be told
+                self._knows_nowait = False  # tmpfs, FUSE, … do not support RWF_NOWAIT
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     def mapped(self, size: int, position: int) -> memoryview | None:

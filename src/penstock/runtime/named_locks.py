@@ -8,7 +8,7 @@ _KEPT = 1000
 
 
 class NamedLocks:
-    """Locks that are made when they are asked for. Unused ones are thrown away when there are many."""
+    """Locks that are made on demand. Unused ones are dropped when there are many."""
 
     __slots__ = ("_locks", "_most")
 

@@ -1,7 +1,7 @@
-"""Whether a part of a file is in memory, so that reading it waits for no disk.
+"""The check whether a part of a file is in the page cache, so that reading it does not wait for the disk.
 
-Linux tells since 6.5 (`cachestat`), in some two microseconds for 8 MiB. Where it does not, or a sandbox forbids the
-call, nothing counts as cached.
+Linux has a call for it since 6.5 (`cachestat`), which takes some two microseconds for 8 MiB. On older systems, or where
+a sandbox forbids the call, nothing counts as cached.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class _Pages(ctypes.Structure):
 
 
 def is_cached(fd: int, position: int, size: int) -> bool:
-    """Every page of [position, position + size)."""
+    """Whether every page of [position, position + size) is cached."""
     range_, pages = _Range(position, size), _Pages()
     if _libc.syscall(_CACHESTAT, fd, ctypes.byref(range_), ctypes.byref(pages), 0) != 0:
         return False

@@ -1,4 +1,4 @@
-"""A function called every so often on the event loop, until it is stopped. A failure is logged and tried again."""
+"""A function called periodically on the event loop, until it is stopped. A failure is logged and retried."""
 
 from __future__ import annotations
 

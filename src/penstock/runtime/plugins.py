@@ -1,4 +1,4 @@
-"""Implementations by name: those that come with Penstock, and those that other packages bring by entry points.
+"""Implementations by name: those built into Penstock, and those that other packages provide by entry points.
 
     penstock.storage    storage engines     (`storage.interface.OpenStorage`)
     penstock.network    networks            (`net.interface.Network`)

@@ -1,4 +1,4 @@
-"""A thread that brings one call onto the event loop every so often, for parts that know nothing of asyncio."""
+"""A thread that makes one call periodically, for parts that do not use asyncio."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Ticker:
         self._thread.start()
 
     def stop(self) -> None:
-        """No more ticks when this returns. Also right if it was never started."""
+        """Stop; no tick comes after the return. May be called if it was never started."""
         self._stopping.set()
         if self._thread.ident is not None:
             self._thread.join()

@@ -21,7 +21,7 @@ class Turns:
         self._started = time.perf_counter_ns()
 
     async def pause(self) -> None:
-        """Let others run if this turn has been long enough."""
+        """Let other tasks run if this turn has been long enough."""
         if time.perf_counter_ns() - self._started > TURN_NS:
             await asyncio.sleep(0)
             self._started = time.perf_counter_ns()

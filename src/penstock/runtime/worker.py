@@ -1,4 +1,4 @@
-"""A process beside the broker for Python that would stall the event loop: recovery, compaction, looking at records.
+"""A process beside the broker for Python work that would stall the event loop: recovery, compaction, decoding records.
 
     broker ── thread "penstock-worker" ── pipe: pickled (function, arguments) ──→ worker process, of lower priority
                                        ←── pipe: pickled (result, error) ───────
@@ -6,9 +6,9 @@
     message   count int32 | length int64 of each part | parts: the pickle, then the buffers it refers to
 
 Started on first use, one task at a time, in order. It ends with its parent even if that is killed (the kernel sends it
-SIGKILL), and is started again after a task that killed it. A plain `python -c` and not `multiprocessing`: nothing of
-the parent's main module is imported again. Tasks are functions that can be imported, with arguments that can be
-pickled; they know nothing of the parent's memory. A memoryview or bytearray, in arguments or results, arrives as a
+SIGKILL), and is started again after a task that killed it. It is a plain `python -c` and not `multiprocessing`, which
+would import the parent's main module again. Tasks are functions that can be imported, with arguments that can be
+pickled; they do not share the parent's memory. A memoryview or bytearray, in arguments or results, arrives as a
 bytearray and is not copied on its way to the pipe.
 """
 
@@ -34,14 +34,14 @@ logger = logging.getLogger(__name__)
 
 _COUNT = struct.Struct("<I")
 _LENGTH = struct.Struct("<Q")
-_PIPE_BYTES = 1024 * 1024  # fewer turns of the thread for a large message; what the system allows anybody
+_PIPE_BYTES = 1024 * 1024  # fewer turns of the thread for a large message; the limit for unprivileged users
 _PR_SET_PDEATHSIG = 1
 _PROGRAM = "from penstock.runtime.worker import serve_tasks; serve_tasks({niceness})"
 
 Message = list[bytes | bytearray | memoryview]
 
 Done = Callable[[Any, BaseException | None], None]
-"""Called with the result, or with what went wrong."""
+"""Called with the result, or with the error."""
 
 
 class WorkerDied(Exception):
@@ -50,11 +50,11 @@ class WorkerDied(Exception):
 
 class Worker(Protocol):
     def submit(self, done: Done, function: Callable[..., Any], *args: Any) -> None:
-        """Run `function(*args)` elsewhere; `done` is called in some thread."""
+        """Run `function(*args)` in the worker; `done` is called in any thread."""
         ...
 
     def close(self) -> None:
-        """Give up what is running and what waits; `done` of those is not called any more."""
+        """Give up running and waiting tasks; their `done` is not called any more."""
         ...
 
 
@@ -116,14 +116,14 @@ class ProcessWorker:
         return result, error
 
     def _running_process(self) -> subprocess.Popen[bytes]:
-        """In this thread and no other: the parent-death signal goes by the thread that made the child."""
+        """The process, started only in this thread: the parent-death signal is tied to the thread that starts it."""
         if self._process is None or self._process.poll() is not None:
             program = _PROGRAM.format(niceness=self._niceness)
             self._process = subprocess.Popen(
                 [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
             )
             for stream in (self._process.stdin, self._process.stdout):
-                with suppress(OSError):  # a system may give its users less
+                with suppress(OSError):  # the system may allow less
                     fcntl.fcntl(stream or -1, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         return self._process
 
@@ -138,7 +138,7 @@ class ProcessWorker:
 
 
 class ThreadWorker:
-    """One thread for calls that wait for the disk and release the interpreter while they do. No Python at length."""
+    """One thread for calls that wait for the disk and release the interpreter lock; not for long Python work."""
 
     def __init__(self, name: str) -> None:
         self._tasks: SimpleQueue[tuple[Done, Callable[..., Any], tuple[Any, ...]] | None] = SimpleQueue()
@@ -152,7 +152,7 @@ class ThreadWorker:
         self._tasks.put((done, function, args))
 
     def close(self) -> None:
-        """Waits for what was submitted: unlike a process, a thread cannot be ended from outside."""
+        """Wait for all submitted tasks: unlike a process, a thread cannot be ended from outside."""
         if self._thread is not None:
             self._tasks.put(None)
             self._thread.join()
@@ -175,10 +175,10 @@ class ThreadWorker:
 def serve_tasks(niceness: int) -> None:
     """The worker process: tasks from standard input, answers to standard output, until either is closed."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the broker, which ends us when it has stopped
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the broker, which ends the worker when it has stopped
     os.nice(niceness)
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a task prints must not mix with answers
+    os.dup2(2, 1)  # the output of a task must not mix with answers
     requests = os.fdopen(os.dup(0), "rb")
     while (message := _receive(requests)) is not None:
         _send(answers, _perform(message))
@@ -196,7 +196,7 @@ def _perform(message: Message) -> Message:
 
 
 class _Packer(pickle.Pickler):
-    """Not with PickleBuffer: over a memoryview in a cycle, it ends the process at the next garbage collection."""
+    """Pickler without PickleBuffer, which crashes at garbage collection if a memoryview is part of a cycle."""
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, protocol=5)

@@ -2,8 +2,8 @@
 
     DATA/topology.json   {"crc32c": …, "content": {"instanceId": …, "topology": {nodeId, role, …} or null}}
 
-The CRC covers the content as it is written. A file that is damaged, or of a node with another id, counts as none: the
-node registers as a new one. It is small and replaced as a whole.
+The CRC covers the content as it is written. A damaged file, or that of a node with another id, is ignored: the node
+registers as a new one. The file is small and replaced as a whole.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ NAME = "topology.json"
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """`instance_id` stays with this node for good: by it the registry tells two nodes with the same id apart."""
+    """The content of the file. `instance_id` is permanent: by it the registry distinguishes nodes with the same id."""
 
     instance_id: str
     topology: Topology | None = None
 
 
 class TopologyCache:
-    """`directory` None: nothing is kept (the memory engine)."""
+    """The file in the data directory. Without a `directory` nothing is kept (the memory engine)."""
 
     def __init__(self, files: Files, directory: Path | None) -> None:
         self._files = files

@@ -23,7 +23,7 @@ class Topology:
     version: int
     role: Role
     parent_url: str | None = None
-    """None for a ROOT, and for a node that has no parent as yet."""
+    """None for a ROOT, and for a node that has no parent yet."""
     fallbacks: tuple[str, ...] = ()
     """Other parents, to be tried in this order when the parent does not answer."""
 
@@ -44,5 +44,5 @@ class TopologySource(Protocol):
     def current(self) -> Topology | None: ...
 
     def on_change(self, changed: Change) -> Callable[[], None]:
-        """Have `changed` called with every new topology; the result ends that. Not called for the current one."""
+        """Call `changed` with every new topology, not with the current one. The result is a function that ends this."""
         ...

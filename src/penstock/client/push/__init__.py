@@ -1,11 +1,11 @@
 """The push client: publish and subscribe without a Kafka client.
 
-    message, errors   what users see
-    publications      the core: messages under way, their sequences, at most five of a partition unanswered
-    memberships       the core: subscriptions that are held, and the acknowledgements that are owed
+    message, errors   the types that users see
+    publications      the core: messages in flight, their sequences, at most five of a partition unanswered
+    memberships       the core: subscriptions of the client, and their pending acknowledgements
     core              the core: requests, answers, heartbeats, reconnecting, over the two above
     client            BrokerClient: a thread receives, another calls the handlers
     async_client      AsyncBrokerClient: the same on asyncio
 
-The cores do no I/O and know no clock; `penstock.BrokerClient` and `penstock.AsyncBrokerClient` are the way in.
+The cores do no I/O and have no clock; programs use `penstock.BrokerClient` and `penstock.AsyncBrokerClient`.
 """

@@ -7,7 +7,7 @@ from penstock.protocol.push.data import AckRange, Verdict
 
 
 class Acknowledgements:
-    """Of one subscription, since the last ACK. Runs of a partition are joined while they grow."""
+    """The handled messages of one subscription since the last ACK; adjacent offsets are joined into ranges."""
 
     __slots__ = ("_closed", "_open", "count", "generation")
 

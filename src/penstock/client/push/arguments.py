@@ -1,4 +1,4 @@
-"""Arguments of callers, checked and in the form of the wire."""
+"""Arguments of callers, checked and converted to their form on the wire."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def key_bytes(key: Text | None) -> bytes | None:
 
 
 def property_pairs(properties: PropertiesArgument) -> Properties:
-    """Numbers are written as text; None is a null value."""
+    """Properties as pairs of bytes. Numbers are written as text; None is a null value."""
     if properties is None:
         return ()
     pairs = properties.items() if isinstance(properties, Mapping) else properties

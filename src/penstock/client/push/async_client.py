@@ -43,7 +43,7 @@ A_MOMENT_S = 0.001  # so that a timer is not a little early
 
 
 class AsyncBrokerClient(PushEndpoint):
-    """Publishes, and calls handlers for what is pushed. Many `publish` may wait at the same time.
+    """Publishes messages, and calls handlers for those that are pushed. Many `publish` may wait at the same time.
 
     After `connect` it stays connected by itself, as BrokerClient does.
     """
@@ -66,7 +66,7 @@ class AsyncBrokerClient(PushEndpoint):
     # --- the connection --------------------------------------------------------------------------------------------
 
     async def connect(self) -> None:
-        """Raises NotConnected if there is no broker. A client that is connected stays as it is."""
+        """Connect to the broker, unless connected already. Raises NotConnected if there is no broker."""
         if self._core is not None:
             return
         core = self._core = ClientCore(
@@ -80,7 +80,7 @@ class AsyncBrokerClient(PushEndpoint):
         self._connection_task = asyncio.create_task(self._keep(core), name="push-connection")
 
     async def disconnect(self) -> None:
-        """Let handlers finish what they have in hand, acknowledge it, and leave. A second time nothing happens."""
+        """Let handlers finish their current messages, acknowledge those, and leave. A second call has no effect."""
         core, task = self._core, self._connection_task
         if core is None:
             return
@@ -111,13 +111,13 @@ class AsyncBrokerClient(PushEndpoint):
     # --- topics and messages ---------------------------------------------------------------------------------------
 
     async def create_topic(self, name: str, partitions: int = 1) -> bool:
-        """Whether it was created; False if it was there, with as many partitions. With others: TopicExists."""
+        """Create a topic; False if it exists with as many partitions. TopicExists if it has another number of them."""
         if partitions < 1:
             raise ValueError(f"partitions is {partitions}: a topic has at least one")
         return bool((await self._request(wire.CreateTopic(name, partitions))).created)
 
     async def partition_count(self, topic: str) -> int:
-        """Raises UnknownTopic."""
+        """The number of partitions of a topic. Raises UnknownTopic."""
         known = self._running().partition_counts.get(topic)
         return known or int((await self._request(wire.CreateTopic(topic, 0))).partitions)
 
@@ -131,7 +131,10 @@ class AsyncBrokerClient(PushEndpoint):
         partition: int | None = None,
         timestamp: int | None = None,
     ) -> Published:
-        """Returns when the message is on the broker's disk. The partition is the key's, or they take turns."""
+        """Publish a message; it is on the broker's disk at return.
+
+        The partition is that of the key, or the next in turn.
+        """
         key_as_bytes = key_bytes(key)
         data, pairs = body_bytes(body), property_pairs(properties)
         if partition is None:
@@ -144,7 +147,7 @@ class AsyncBrokerClient(PushEndpoint):
         return published
 
     async def publish_text(self, topic: str, text: str, **properties: PropertyValue) -> Published:
-        """As `publish`, with the text as UTF-8 and keywords as properties."""
+        """Publish a text as UTF-8, with keyword arguments as properties."""
         return await self.publish(topic, text.encode(), properties=properties)
 
     # --- subscriptions ---------------------------------------------------------------------------------------------
@@ -152,12 +155,15 @@ class AsyncBrokerClient(PushEndpoint):
     async def create_subscription(
         self, name: str, topic: str, start_offset: int | str | float = 0, *, delivery: str = "message"
     ) -> bool:
-        """Whether it was created; False if the topic has it already. For another topic: SubscriptionConflict."""
+        """Create a subscription; False if the topic has it already. SubscriptionConflict if another topic has it."""
         value = wire.CreateSubscription(name, topic, start_of(start_offset), delivery_of(delivery))
         return bool((await self._request(value)).created)
 
     async def delete_subscription(self, name: str) -> None:
-        """With its position; its members are disconnected. UnknownSubscription if there is none."""
+        """Delete a subscription and its position; its members are disconnected.
+
+        UnknownSubscription if there is none.
+        """
         await self._request(wire.DeleteSubscription(name))
 
     async def subscribe_to_subscription(
@@ -169,7 +175,7 @@ class AsyncBrokerClient(PushEndpoint):
         messages_per_frame: int = 0,
         on_reset: AsyncResetHandler | None = None,
     ) -> None:
-        """Call `handler` for each message. When it returns the message is acknowledged; when it raises the broker gives
+        """Call `handler` for each message. When it returns the message is acknowledged; when it raises the broker sends
         the message again. `credit` messages may be unacknowledged (0: the broker's default)."""
         membership = Membership(target=None, name=name, credit=credit, messages_per_frame=messages_per_frame)
         await self._join_with_handler(membership, handler, on_reset)
@@ -186,7 +192,7 @@ class AsyncBrokerClient(PushEndpoint):
         messages_per_frame: int = 0,
         on_reset: AsyncResetHandler | None = None,
     ) -> str:
-        """The same by topic: the group's subscription is created if it is missing. Returns its name."""
+        """Subscribe by topic and group: the subscription is created if it is missing. Returns its name."""
         membership = self._membership_of_topic(topic, group, start_offset, delivery, credit, messages_per_frame)
         return await self._join_with_handler(membership, handler, on_reset)
 
@@ -203,11 +209,11 @@ class AsyncBrokerClient(PushEndpoint):
         await self._request(wire.CommitOffset(name, partition, offset))
 
     async def ready(self, name: str, refresh_id: int) -> None:
-        """Answer a reset: everything up to its ends is durably here."""
+        """Answer a reset: everything up to its ends is durably stored by this client."""
         await self._request(wire.Ready(name, refresh_id))
 
     async def ask_refresh(self, name: str) -> None:
-        """Have the broker send everything of a subscription once more: a RESET comes to each of its members."""
+        """Ask the broker to send everything of a subscription again: each of its members gets a RESET."""
         await self._request(wire.Reset(name, wire.ASKED_REFRESH, ()))
 
     async def join(self, membership: Membership) -> str:
@@ -222,7 +228,7 @@ class AsyncBrokerClient(PushEndpoint):
         return membership.name
 
     def acknowledge(self, name: str, acknowledgements: Acknowledgements) -> None:
-        """For the same: what was done since the last time."""
+        """Acknowledge messages of a subscription that was joined with `join`."""
         core = self._core
         if core is not None:
             core.acknowledge(name, acknowledgements)
@@ -230,7 +236,7 @@ class AsyncBrokerClient(PushEndpoint):
 
     @property
     def generation(self) -> int:
-        """Of the connection; what came on an earlier one need not be acknowledged."""
+        """The generation of the connection; messages of an earlier one need not be acknowledged."""
         return 0 if self._core is None else self._core.generation
 
     async def _join_with_handler(
@@ -305,7 +311,7 @@ class AsyncBrokerClient(PushEndpoint):
         except OSError as error:  # a timeout is one
             raise unreachable(self.host, self.port, error) from error
         self._transport = transport
-        if core.is_connected:  # the one before ended before it was in use
+        if core.is_connected:  # the previous connection ended before it was used
             core.disconnected()
         core.connected(time.monotonic())
         self._flush(core)
@@ -319,7 +325,7 @@ class AsyncBrokerClient(PushEndpoint):
         return (await loop.create_connection(make, sock=stream))[0]
 
     def _flush_soon(self, core: ClientCore) -> None:
-        """Once for everything that is asked for in this turn of the loop."""
+        """Schedule one flush for all requests of this turn of the loop."""
         if not self._is_flushing:
             self._is_flushing = True
             asyncio.get_running_loop().call_soon(self._flush, core)
@@ -356,7 +362,7 @@ class AsyncBrokerClient(PushEndpoint):
             self._transport.abort()
 
     async def _keep(self, core: ClientCore) -> None:
-        """Heartbeats while there is a connection, attempts while there is none."""
+        """Send heartbeats while there is a connection, and try to connect while there is none."""
         backoff = Backoff()
         while True:
             try:
@@ -366,7 +372,7 @@ class AsyncBrokerClient(PushEndpoint):
                 if core.tick(time.monotonic()):
                     self._flush(core)
                     continue
-                logger.warning("the broker is silent for %.0f s", 3 * self.heartbeat_interval)
+                logger.warning("the broker has been silent for %.0f s", 3 * self.heartbeat_interval)
                 self._abort()
                 await self._gone.wait()
             logger.warning("connection to %s:%d lost; connecting again", self.host, self.port)
@@ -384,7 +390,7 @@ class AsyncBrokerClient(PushEndpoint):
 
 
 class _Wire(asyncio.Protocol):
-    """Passes messages on to a queue."""
+    """The protocol object that asyncio drives; it passes received bytes on to a queue."""
 
     def __init__(self, client: AsyncBrokerClient, core: ClientCore, gone: asyncio.Event) -> None:
         self._client = client

@@ -1,4 +1,4 @@
-"""How long to wait before the next attempt to connect."""
+"""Backoff between attempts to connect."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ FIRST_S, LONGEST_S = 0.05, 5.0
 
 
 class Backoff:
-    """Twice as long each time, up to five seconds; a little by chance, so that many clients do not come at once."""
+    """Pauses that double up to five seconds, with a little jitter so that many clients do not come at once."""
 
     def __init__(self) -> None:
         self._pause_s = FIRST_S

@@ -1,4 +1,4 @@
-"""A request that waits for its answer. The caller is notified when the answer has come, and decides how to wait."""
+"""A request that waits for its answer. Its caller is notified of the answer, and decides how to wait."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Call:
-    """`finished` is called once, on whatever thread reads from the connection."""
+    """One request. `finished` is called once, on the thread that reads from the connection."""
 
     __slots__ = ("done", "error", "finished", "value")
 
@@ -29,7 +29,7 @@ class Call:
             self.finished()
 
     def result(self) -> Any:
-        """Of one that is done. Raises its error."""
+        """The result of a call that is done. Raises its error."""
         assert self.done
         if self.error is not None:
             raise self.error

@@ -41,10 +41,10 @@ LEAVE_S = 5.0
 
 
 class BrokerClient(PushEndpoint):
-    """Publishes, and calls handlers for what is pushed. All methods may be called from any thread, handlers included.
+    """Publishes messages, and calls handlers for those that are pushed. All methods are thread-safe, also in handlers.
 
     After `connect` it stays connected by itself: a broken connection is replaced, subscriptions are joined again,
-    and what was being published is sent again without being stored twice.
+    and messages that were being published are sent again without being stored twice.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class BrokerClient(PushEndpoint):
     # --- the connection --------------------------------------------------------------------------------------------
 
     def connect(self) -> None:
-        """Raises NotConnected if there is no broker. A client that is connected stays as it is."""
+        """Connect to the broker, unless connected already. Raises NotConnected if there is no broker."""
         with self._lifecycle:
             if self._core is not None:
                 return
@@ -76,7 +76,7 @@ class BrokerClient(PushEndpoint):
             self._receiver.start()
 
     def disconnect(self) -> None:
-        """Let handlers finish what they have in hand, acknowledge it, and leave. A second time nothing happens."""
+        """Let handlers finish their current messages, acknowledge those, and leave. A second call has no effect."""
         with self._lifecycle:
             core, wire, receiver = self._core, self._wire, self._receiver
             if core is None or wire is None:
@@ -101,13 +101,13 @@ class BrokerClient(PushEndpoint):
     # --- topics and messages ---------------------------------------------------------------------------------------
 
     def create_topic(self, name: str, partitions: int = 1) -> bool:
-        """Whether it was created; False if it was there, with as many partitions. With others: TopicExists."""
+        """Create a topic; False if it exists with as many partitions. TopicExists if it has another number of them."""
         if partitions < 1:
             raise ValueError(f"partitions is {partitions}: a topic has at least one")
         return bool(self._request(messages.CreateTopic(name, partitions)).created)
 
     def partition_count(self, topic: str) -> int:
-        """Raises UnknownTopic."""
+        """The number of partitions of a topic. Raises UnknownTopic."""
         wire = self._running_wire()
         with wire.lock:
             known = wire.core.partition_counts.get(topic)
@@ -123,7 +123,10 @@ class BrokerClient(PushEndpoint):
         partition: int | None = None,
         timestamp: int | None = None,
     ) -> Published:
-        """Returns when the message is on the broker's disk. The partition is the key's, or they take turns."""
+        """Publish a message; it is on the broker's disk at return.
+
+        The partition is that of the key, or the next in turn.
+        """
         key_as_bytes = key_bytes(key)
         data, pairs = body_bytes(body), property_pairs(properties)
         if partition is None:
@@ -139,7 +142,7 @@ class BrokerClient(PushEndpoint):
         return published
 
     def publish_text(self, topic: str, text: str, **properties: PropertyValue) -> Published:
-        """As `publish`, with the text as UTF-8 and keywords as properties."""
+        """Publish a text as UTF-8, with keyword arguments as properties."""
         return self.publish(topic, text.encode(), properties=properties)
 
     # --- subscriptions ---------------------------------------------------------------------------------------------
@@ -147,16 +150,19 @@ class BrokerClient(PushEndpoint):
     def create_subscription(
         self, name: str, topic: str, start_offset: int | str | float = 0, *, delivery: str = "message"
     ) -> bool:
-        """Whether it was created; False if the topic has it already. For another topic: SubscriptionConflict.
+        """Create a subscription; False if the topic has it already. SubscriptionConflict if another topic has it.
 
-        It begins at an offset, 'earliest', 'latest', or a time (seconds since 1970, a float). With `delivery` 'key' a
-        key stays with one member.
+        It begins at an offset, 'earliest', 'latest', or a time (seconds since 1970, a float). With `delivery` 'key' all
+        messages of a key go to the same member.
         """
         value = messages.CreateSubscription(name, topic, start_of(start_offset), delivery_of(delivery))
         return bool(self._request(value).created)
 
     def delete_subscription(self, name: str) -> None:
-        """With its position; its members are disconnected. UnknownSubscription if there is none."""
+        """Delete a subscription and its position; its members are disconnected.
+
+        UnknownSubscription if there is none.
+        """
         self._request(messages.DeleteSubscription(name))
 
     def subscribe_to_subscription(
@@ -169,7 +175,7 @@ class BrokerClient(PushEndpoint):
         on_reset: ResetHandler | None = None,
     ) -> None:
         """Call `handler` for each message, on a thread of its own. When it returns the message is acknowledged; when it
-        raises the broker gives the message again. `credit` messages may be unacknowledged (0: the broker's default)."""
+        raises the broker sends the message again. `credit` messages may be unacknowledged (0: the broker's default)."""
         membership = Membership(target=None, name=name, credit=credit, messages_per_frame=messages_per_frame)
         self._join(membership, handler, on_reset)
 
@@ -185,12 +191,12 @@ class BrokerClient(PushEndpoint):
         messages_per_frame: int = 0,
         on_reset: ResetHandler | None = None,
     ) -> str:
-        """The same by topic: the group's subscription is created if it is missing. Returns its name."""
+        """Subscribe by topic and group: the subscription is created if it is missing. Returns its name."""
         membership = self._membership_of_topic(topic, group, start_offset, delivery, credit, messages_per_frame)
         return self._join(membership, handler, on_reset)
 
     def unsubscribe_from_subscription(self, name: str) -> None:
-        """Let the handler finish the message in hand, and leave; the broker gives the rest to others."""
+        """Let the handler finish its current message, and leave; the broker sends the rest to others."""
         wire = self._running_wire()
         with wire.lock:
             membership = wire.core.memberships.get(name)
@@ -204,11 +210,11 @@ class BrokerClient(PushEndpoint):
         self._request(messages.CommitOffset(name, partition, offset))
 
     def ready(self, name: str, refresh_id: int) -> None:
-        """Answer a reset: everything up to its ends is durably here."""
+        """Answer a reset: everything up to its ends is durably stored by this client."""
         self._request(messages.Ready(name, refresh_id))
 
     def ask_refresh(self, name: str) -> None:
-        """Have the broker send everything of a subscription once more: a RESET comes to each of its members."""
+        """Ask the broker to send everything of a subscription again: each of its members gets a RESET."""
         self._request(messages.Reset(name, messages.ASKED_REFRESH, ()))
 
     def _join(self, membership: Membership, handler: Handler, on_reset: ResetHandler | None) -> str:
@@ -271,7 +277,7 @@ class BrokerClient(PushEndpoint):
 
 
 class _Waiter:
-    """A thread that waits for a call: a lock is the cheapest event there is."""
+    """A thread that waits for a call. A lock is the cheapest event that Python has."""
 
     __slots__ = ("_lock", "call")
 

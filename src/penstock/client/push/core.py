@@ -1,10 +1,10 @@
-"""The client's side of a connection that comes and goes: requests, answers, deliveries, heartbeats. No I/O, no clock.
+"""The core of a push client, over all of its connections: requests, answers, deliveries, heartbeats. No I/O, no clock.
 
-The driver says `connected`, `received`, `disconnected` and `tick`, each with the time, and sends what `data_to_send`
-returns. Requests outlive a connection: what was not answered is sent again on the next one, and subscriptions are
-joined again. A Call notifies the caller that waits for its answer.
+The driver calls `connected`, `received`, `disconnected` and `tick`, each with the time, and sends the bytes that
+`data_to_send` returns. Requests outlive a connection: those without an answer are sent again on the next one, and
+subscriptions are joined again. A Call notifies the caller that waits for its answer.
 
-`generation` counts connections; what was delivered on one can be acknowledged only there.
+`generation` counts connections; messages that were delivered on one can be acknowledged only there.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CONFLICT = ErrorCode.INVALID_REQUEST
 """The broker's answer to CREATE_SUBSCRIPTION where the subscription is of another topic."""
 DEAD_AFTER_INTERVALS = 3
 FRAME_BYTES_MAX = 1 << 30
-"""The broker has a limit of its own; this one only catches bytes of another protocol."""
+"""A limit that only catches bytes of another protocol; the broker has a limit of its own."""
 
 
 class Delivered(NamedTuple):
@@ -69,7 +69,7 @@ Event = Delivered | Refreshed | Lost
 
 
 def dispatch(event: Event) -> None:
-    """To the target of its subscription."""
+    """Pass an event to the target of its subscription."""
     target: Target = event.membership.target
     match event:
         case Delivered(messages=messages):
@@ -81,7 +81,7 @@ def dispatch(event: Event) -> None:
 
 
 class Pending(NamedTuple):
-    """A request without its answer: what it was, to send it again, and what to do with the answer."""
+    """A request without its answer: its value, to be sent again, and the handling of the answer."""
 
     value: Any
     answered: Callable[[Any], None]
@@ -90,14 +90,14 @@ class Pending(NamedTuple):
 
 
 class ClientCore:
-    """One client's life from `connect` to `disconnect`. One caller at a time: a driver with threads has the lock."""
+    """One client's state from `connect` to `disconnect`. Not thread-safe: a driver with threads holds a lock."""
 
     def __init__(self, *, client_id: str, epoch: int, heartbeat_interval_s: float) -> None:
         self.client_id = client_id
         self.generation = 0
         self.is_connected = False
         self.has_heard = False
-        """Whether the broker has said anything on this connection, or the last one."""
+        """Whether the broker has sent anything on this connection, or on the last one."""
         self.memberships: dict[str, Membership] = {}
         self.partition_counts: dict[str, int] = {}
         self._heartbeat_interval_s = heartbeat_interval_s
@@ -117,7 +117,7 @@ class ClientCore:
     # --- the connection --------------------------------------------------------------------------------------------
 
     def connected(self, now: float) -> None:
-        """Join again, ask again, publish again, in this order."""
+        """Join subscriptions, send requests and publish again, in this order."""
         self.is_connected = True
         self.has_heard = False
         self.generation += 1
@@ -139,14 +139,14 @@ class ClientCore:
         self._published.clear()
         self._publications.disconnected()
         for message_id, pending in list(self._pending.items()):
-            if isinstance(pending.value, wire.Unsubscribe):  # leaving is done with the connection
+            if isinstance(pending.value, wire.Unsubscribe):  # the end of the connection ends the membership
                 del self._pending[message_id]
                 pending.answered(None)
             elif pending.call is None:  # our own topic, created again
                 del self._pending[message_id]
 
     def received(self, data: bytes, now: float) -> list[Event]:
-        """Raises ProtocolError: the connection is of no more use."""
+        """Take bytes from the broker. Raises ProtocolError if the connection cannot be used any more."""
         self._last_received = now
         self.has_heard = True
         try:
@@ -161,7 +161,7 @@ class ClientCore:
         return events
 
     def tick(self, now: float) -> bool:
-        """Heartbeats. False when the broker is silent for too long: the connection is dead."""
+        """Send heartbeats. False if the broker has been silent for too long: the connection is dead."""
         if now - self._last_received >= DEAD_AFTER_INTERVALS * self._heartbeat_interval_s:
             return False
         rejoining, self._to_rejoin = self._to_rejoin, []
@@ -181,7 +181,7 @@ class ClientCore:
 
     @property
     def has_errands(self) -> bool:
-        """Whether the next `tick` has more to do than to look at the clock."""
+        """Whether the next `tick` has more to do than checking the time."""
         return bool(self._to_rejoin or self._to_be_ready)
 
     def data_to_send(self, now: float) -> bytes:
@@ -204,7 +204,10 @@ class ClientCore:
         self.memberships.clear()
 
     def failed(self, error: ProtocolError, epoch: int) -> None:
-        """The broker does not want what it got: it is not sent again. With what is uncertain the numbers end, too."""
+        """Give up requests in flight after the broker closed the connection over one of them: they are not sent again.
+
+        Publications whose outcome is unknown leave gaps, so sequences start again.
+        """
         self._give_up(error)
         self._publications = Publications(self.client_id, epoch)
 
@@ -220,7 +223,7 @@ class ClientCore:
     # --- requests --------------------------------------------------------------------------------------------------
 
     def request(self, value: Any, call: Call) -> None:
-        """Anything that is answered by ACK or ERROR, but PUBLISH and SUBSCRIBE."""
+        """Send any request that is answered by ACK or ERROR, except PUBLISH and SUBSCRIBE."""
 
         def answered(answer: Any) -> None:
             if isinstance(value, wire.CreateTopic):
@@ -232,7 +235,7 @@ class ClientCore:
         generation = self.generation
 
         def refused(error: Exception) -> None:
-            # The first attempt may have done it, before its connection broke.
+            # The first attempt may have taken effect before its connection broke.
             if isinstance(error, UnknownSubscription) and self.generation > generation and is_deletion:
                 answered(None)
             elif (
@@ -262,26 +265,26 @@ class ClientCore:
             self._post_waiting(publication)
 
     def choose_partition(self, topic: str, key: bytes | None) -> int:
-        """As Kafka's clients do: by the key, else in turn. The number of partitions must be known."""
+        """Choose as Kafka's clients do: by the key, else in turn. The number of partitions must be known."""
         count = self.partition_counts[topic]
         if key is not None:
             return partition_of(key, count)
         if topic not in self._turns:
-            # Not all at partition 0, or that would get everything from programs that publish one message and end.
+            # Not from partition 0 on: it would get every message of programs that publish one message and end.
             self._turns[topic] = itertools.count(self._first_turn)
         return next(self._turns[topic]) % count
 
     def acknowledge(self, name: str, acknowledgements: Acknowledgements) -> None:
-        """Messages of an earlier connection are dropped: they come again."""
+        """Send acknowledgements; those of an earlier connection are dropped, because its messages come again."""
         ranges = acknowledgements.take()
         if acknowledgements.generation != self.generation or not self.is_connected or name not in self.memberships:
             return
         for at in range(0, len(ranges), RANGES_PER_ACK):
-            # With an id, though nothing answers it: a refusal of it must not look like the end of the connection.
+            # With an id, though it has no answer: a refusal must not look like the end of the connection.
             self._out.append(wire.encode(AckData(name, ranges[at : at + RANGES_PER_ACK]), next(self._ids)))
 
     def withdraw(self, call: Call, publication: Publication | None = None) -> bool:
-        """Give up on a call. True if nothing was or will be done for certain."""
+        """Give up on a call. True if it certainly had and will have no effect."""
         call.done = True
         if publication is not None:
             return self._publications.withdraw(publication)
@@ -322,7 +325,10 @@ class ClientCore:
         self._send(Pending(membership.request(self.client_id), _nothing, refused))
 
     def _say_ready(self, membership: Membership) -> None:
-        """The broker refuses it while something below the ends is not acknowledged: then again at the next tick."""
+        """Send READY.
+
+        While something below the ends is not acknowledged the broker refuses it: the next tick retries.
+        """
         refresh_id = membership.refresh_id
         if refresh_id is None:
             return
@@ -339,7 +345,7 @@ class ClientCore:
         name, topic, items = decode_data(frame.payload)
         membership = self.memberships.get(name)
         if membership is None:
-            return  # left meanwhile: the broker takes back what was not acknowledged
+            return  # the client left meanwhile: the broker takes back unacknowledged messages
         generation = self.generation
         found = [Message(name, topic, generation, *item) for item in items]
         last = self._events[-1] if self._events else None
@@ -383,7 +389,7 @@ class ClientCore:
             pending = self._pending.pop(message_id, None)
             if pending is not None:
                 pending.refused(refusal(error.code, error.message))
-            else:  # an acknowledgement that came too late, or an answer whose caller has given up
+            else:  # the refusal of a late acknowledgement, or an answer whose caller has given up
                 logger.debug("refused: %s", error.message)
             return
         for_its_place = error.code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER

@@ -23,7 +23,7 @@ class PushEndpoint:
         request_timeout: float = 30,
         heartbeat_interval: float = 30,
     ) -> None:
-        """Without a `client_id` it gets one of its own. Times are in seconds."""
+        """Without a `client_id` the client gets a random one. Times are in seconds."""
         self.host = host
         self.port = port
         self.client_id = client_id or new_client_id()
@@ -39,7 +39,7 @@ class PushEndpoint:
         return core is not None and core.is_connected
 
     def is_subscribed(self, name: str) -> bool:
-        """Whether this client is a member; no more after it has left, or the subscription was deleted."""
+        """Whether this client is a member; False after it has left, or the subscription was deleted."""
         core = self._core
         return core is not None and name in core.memberships
 
@@ -60,7 +60,7 @@ class PushEndpoint:
         credit: int,
         messages_per_frame: int,
     ) -> Membership:
-        """By topic and group; without a group, by one of this client's own."""
+        """A membership by topic and group; without a group, this client gets one of its own."""
         return Membership(
             target=None,
             topic=topic,
@@ -82,7 +82,7 @@ class PushEndpoint:
         timestamp: int | None,
         call: Call,
     ) -> Publication:
-        """Without a partition, the number of partitions has been asked for."""
+        """A publication. Without a partition, the number of partitions must be known."""
         return Publication(
             topic=topic,
             partition=core.choose_partition(topic, key) if partition is None else partition,

@@ -10,7 +10,7 @@ class BrokerClientError(Exception):
 
 
 class NotDone(Exception):
-    """For handlers to raise: the message goes back to the broker, and nothing is wrong that a log should tell."""
+    """Raised by handlers: the message goes back to the broker, without an error in the log."""
 
 
 class NotConnected(BrokerClientError):
@@ -26,7 +26,7 @@ class RequestTimeout(BrokerClientError, TimeoutError):
 
 
 class ProtocolError(BrokerClientError):
-    """The other side does not speak the push protocol, or says that this one does not."""
+    """The broker does not speak the push protocol, or reports that this client does not."""
 
 
 class BrokerRefused(BrokerClientError):

@@ -22,7 +22,7 @@ ACKNOWLEDGE_AFTER_S = 0.005
 
 
 class HandlerTask:
-    """A target. `acknowledge` sends what it is given; `is_current` tells whether a connection is still the one."""
+    """A target. `acknowledge` sends acknowledgements; `is_current` says whether a connection is still in use."""
 
     def __init__(
         self,
@@ -54,12 +54,12 @@ class HandlerTask:
         self.stop()
 
     def stop(self) -> None:
-        """The message in hand is the last one."""
+        """End after the current message."""
         self._is_stopping = True
         self._wake.set()
 
     async def join(self, timeout_s: float) -> None:
-        """From the handler itself it cannot be waited for; one that does not end in time is cancelled."""
+        """Wait for the task, except from the handler itself; it is cancelled if it does not end in time."""
         if asyncio.current_task() is not self._task:
             await asyncio.wait([self._task], timeout=timeout_s)
             self._task.cancel()
@@ -98,7 +98,9 @@ class HandlerTask:
             except NotDone:
                 acknowledgements.not_done(message)
             except Exception:
-                logger.exception("the handler of %s failed for %r: it comes again", message.subscription, message)
+                logger.exception(
+                    "the handler of %s failed for %r: the broker sends it again", message.subscription, message
+                )
                 acknowledgements.not_done(message)
             else:
                 acknowledgements.done(message)

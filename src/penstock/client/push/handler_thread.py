@@ -1,4 +1,4 @@
-"""The thread that calls the handler of one subscription: never the one that receives, so that a handler may publish."""
+"""The thread that calls the handler of one subscription: not the receiving one, so that a handler may publish."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ logger = logging.getLogger(__name__)
 Handler = Callable[[Message], object]
 ResetHandler = Callable[[Reset], object]
 ACKNOWLEDGE_AFTER_S = 0.005
-"""A slow handler's messages are acknowledged after this time, a quick one's many at a time."""
+"""Acknowledgements wait at most this long: a slow handler's go one by one, those of a quick one in batches."""
 
 
 class HandlerThread:
-    """A target. `acknowledge` sends what it is given; `is_current` tells whether a connection is still the one."""
+    """A target. `acknowledge` sends acknowledgements; `is_current` says whether a connection is still in use."""
 
     def __init__(
         self,
@@ -52,12 +52,12 @@ class HandlerThread:
         self.stop()
 
     def stop(self) -> None:
-        """The message in hand is the last one. From the handler itself it cannot be waited for."""
+        """End after the current message. The handler itself cannot wait for that."""
         self._is_stopping = True
         self._batches.put(None)
 
     def join(self, timeout_s: float) -> bool:
-        """Whether it has ended."""
+        """Wait for the thread. Returns whether it has ended."""
         if threading.current_thread() is not self._thread:
             self._thread.join(timeout_s)
         return not self._thread.is_alive()
@@ -74,7 +74,7 @@ class HandlerThread:
                 self._handle(batch, acknowledgements)
 
     def _handle_reset(self, reset: Reset) -> None:
-        """Between the messages before it and those after it."""
+        """Handle a reset, between the messages before it and those after it."""
         if self._on_reset is None:
             return  # the core answers it
         try:
@@ -90,9 +90,9 @@ class HandlerThread:
                 handler(message)
             except NotDone:
                 acknowledgements.not_done(message)
-            except BaseException:  # sys.exit(), too: the thread is not the handler's to end
+            except BaseException:  # sys.exit(), too: a handler must not end the thread
                 logger.exception(
-                    "the handler of %s failed for %r: the broker gives it again", message.subscription, message
+                    "the handler of %s failed for %r: the broker sends it again", message.subscription, message
                 )
                 acknowledgements.not_done(message)
             else:

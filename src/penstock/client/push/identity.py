@@ -1,4 +1,4 @@
-"""A client's identity: its id, and an epoch that sets this process apart from earlier ones with the same id."""
+"""A client's identity: its id, and an epoch that distinguishes this process from earlier ones with the same id."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def new_client_id() -> str:
 
 
 def new_epoch() -> int:
-    """Larger than any before, also in this process: nanoseconds since 1970."""
+    """An epoch larger than any before, also in this process: nanoseconds since 1970."""
     global _last_epoch
     with _lock:
         _last_epoch = max(_last_epoch + 1, time.time_ns())

@@ -13,9 +13,9 @@ EARLIEST = Start(StartKind.EARLIEST)
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Membership:
-    """`target` is whatever the driver delivers to; the core only hands it back.
+    """One membership. `target` is opaque to the core, which only returns it to the driver.
 
-    By `name`, or with an empty one by `topic` and `group`: then the broker says the name.
+    It is joined by `name`, or with an empty one by `topic` and `group`: then the broker returns the name.
     """
 
     target: Any
@@ -27,9 +27,9 @@ class Membership:
     start: Start = EARLIEST
     delivery: Delivery = Delivery.MESSAGE
     is_ready_by_itself: bool = False
-    """READY is sent by the core when everything below the ends of a RESET is acknowledged."""
+    """Whether the core sends READY when everything below the ends of a RESET is acknowledged."""
     refresh_id: int | None = None
-    """Of a RESET that the core has to answer."""
+    """The refresh id of a RESET that the core has to answer."""
 
     def request(self, client_id: str) -> Subscribe:
         name = "" if self.group else self.name
@@ -46,8 +46,8 @@ class Membership:
 
 
 def start_of(where: int | str | float) -> Start:
-    """`start_offset` as callers write it: an offset (0 is the earliest), earliest, latest, or a time in seconds as a
-    float. ValueError for anything else."""
+    """The start that a `start_offset` means: an offset (0 is the earliest), earliest, latest, or a time in seconds as
+    a float. ValueError for anything else."""
     if isinstance(where, bool):
         raise ValueError(f"start_offset is {where}: give an offset, 'earliest' or 'latest'")
     if isinstance(where, float):

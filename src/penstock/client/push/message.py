@@ -1,4 +1,4 @@
-"""A message as a handler sees it, and what its publisher gets back."""
+"""A message as a handler sees it, and the receipt of its publisher."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Message:
 
     subscription: str
     topic: str
-    generation: int  # of the connection it came on, which alone can acknowledge it
+    generation: int  # of the connection on which it came: it can be acknowledged only there
     partition: int
     delivery_count: int
     key: bytes | None
@@ -32,12 +32,12 @@ class Message:
 
     @property
     def headers(self) -> tuple[tuple[bytes, bytes | None], ...]:
-        """The properties as bytes, in their order, names that come twice included."""
+        """The properties as bytes, in their order, including repeated names."""
         return decode_properties(self.raw_properties) if self.raw_properties else ()
 
     @property
     def properties(self) -> dict[str, str | None]:
-        """By name, as text; bytes that are not UTF-8 as surrogates. Of a name that comes twice, the last."""
+        """The properties by name, as text; of a repeated name the last. Bytes that are not UTF-8 become surrogates."""
         return {
             name.decode("utf-8", "surrogateescape"): (
                 None if value is None else value.decode("utf-8", "surrogateescape")
@@ -55,7 +55,7 @@ class Message:
 
 
 class Published(NamedTuple):
-    """Where a message was stored."""
+    """The place where a message was stored."""
 
     topic: str
     partition: int

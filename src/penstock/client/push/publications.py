@@ -1,15 +1,15 @@
-"""Messages under way to the broker: numbered per partition, at most five unanswered, sent again as they were. No I/O.
+"""Messages in flight to the broker: numbered per partition, at most five unanswered, retried unchanged. No I/O.
 
-A message is named for good by client id, epoch and sequence. The sequence is given when it is first sent, and stays
-whatever happens to the connection, so that the broker recognises it. Four rules keep the numbers without gaps:
+Client id, epoch and sequence identify a message permanently. The sequence is given when it is first sent, and stays
+whatever happens to the connection, so that the broker recognises it. Four rules keep the sequences without gaps:
 
 - A message that was sent is kept until it is answered, even if its publisher has stopped waiting for it.
-- A refused message leaves a gap, for which the broker refuses those behind it, too. When all of them are answered they
-  are numbered again from the gap on: they cannot have been stored.
-- Until the first answer in a partition only one message is under way: a broker that knows nothing of a publisher
-  takes any first sequence, so the one behind a refused first message might be stored.
-- A number that is refused without such a reason means that the broker has forgotten this publisher. When nothing is
-  under way any more, a larger epoch begins, in which all numbers begin at 0.
+- A refused message leaves a gap, because of which the broker refuses those behind it, too. When all of them are
+  answered they are numbered again from the gap on: they cannot have been stored.
+- Until the first answer in a partition only one message is in flight: a broker that does not know a publisher accepts
+  any first sequence, so the message behind a refused first one might be stored.
+- A sequence that is refused without such a reason means that the broker has forgotten this publisher. When nothing is
+  in flight any more, a larger epoch begins, in which all sequences begin at 0.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ UNNUMBERED = -1
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Publication:
-    """One message, and who waits for it."""
+    """One message, and the call that waits for it."""
 
     topic: str
     partition: int
@@ -38,7 +38,7 @@ class Publication:
     timestamp: int = BROKER_TIME
     call: Call
     sequence: int = UNNUMBERED
-    is_answered: bool = False  # refused for its place behind a gap
+    is_answered: bool = False  # refused because it is behind a gap
 
 
 class Track:
@@ -52,13 +52,13 @@ class Track:
         self.begin()
 
     def begin(self) -> None:
-        """A new epoch. Nothing is under way."""
+        """Begin a new epoch; nothing may be in flight."""
         self._next = 0
         self._is_known = False
         self._gap: int | None = None
 
     def to_send(self) -> Iterator[Publication]:
-        """Those that may leave now; each gets its sequence."""
+        """The publications that may be sent now; each gets its sequence."""
         if self._gap is not None:
             return
         limit = UNANSWERED_MAX if self._is_known else 1
@@ -74,7 +74,10 @@ class Track:
         self.under_way.remove(publication)
 
     def refused(self, publication: Publication, *, for_its_place: bool) -> bool:
-        """Whether that is final. If not, it was refused only because one before it was, and will be sent again."""
+        """Note a refusal.
+
+        Returns whether it is final; if not, the message is only behind a gap and will be sent again.
+        """
         if for_its_place and self._gap is not None and publication.sequence > self._gap:
             publication.is_answered = True
             self._close_gap()
@@ -86,7 +89,7 @@ class Track:
         return True
 
     def disconnected(self) -> None:
-        """No more answers will come. Behind a gap none is needed, since nothing was stored there."""
+        """Note that no more answers will come. Messages behind a gap need none, since they were not stored."""
         if self._gap is not None:
             for publication in self.under_way:
                 publication.is_answered = publication.sequence > self._gap
@@ -130,12 +133,12 @@ class Publications:
         self._tracks[place].waiting.append(publication)
 
     def to_send(self, topic: str, partition: int) -> Iterator[Publication]:
-        """Of one partition, after something has changed there."""
+        """The publications of one partition that may be sent, after something has changed there."""
         if not self._is_forgotten:
             yield from self._tracks[topic, partition].to_send()
 
     def all_to_send(self) -> Iterator[Publication]:
-        """On a new connection: what was under way, as it was and in its order; then what may follow."""
+        """The publications for a new connection: those in flight before, unchanged and in order, then the next ones."""
         for track in self._tracks.values():
             yield from track.under_way
             if not self._is_forgotten:
@@ -158,7 +161,7 @@ class Publications:
         self._tracks[publication.topic, publication.partition].stored(publication)
 
     def refused(self, publication: Publication, *, for_its_place: bool) -> bool:
-        """Whether that is final."""
+        """Note a refusal. Returns whether it is final."""
         is_final = self._tracks[publication.topic, publication.partition].refused(
             publication, for_its_place=for_its_place
         )
@@ -167,7 +170,10 @@ class Publications:
         return is_final
 
     def renewed(self) -> bool:
-        """Whether a new epoch began just now: nothing is under way any more under the one that was forgotten."""
+        """Begin a new epoch if the broker has forgotten the old one and nothing is in flight.
+
+        Returns whether it began.
+        """
         if not self._is_forgotten or any(track.under_way for track in self._tracks.values()):
             return False
         self._is_forgotten = False
@@ -184,7 +190,7 @@ class Publications:
         return self._tracks[publication.topic, publication.partition].withdraw(publication)
 
     def clear(self) -> Iterator[Publication]:
-        """Everything that is not answered, at the end of the client's life."""
+        """Remove and return everything that is not answered, when the client ends."""
         for track in self._tracks.values():
             yield from track.under_way
             yield from track.waiting

@@ -1,4 +1,4 @@
-"""Receivers of a subscription's messages. The core hands back the one that a membership was made with."""
+"""Receivers of a subscription's messages. The core returns the one that a membership was made with."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from penstock.protocol.push.messages import Reset
 
 
 class Target(Protocol):
-    """Called by the driver as things arrive: it must not block."""
+    """A receiver. The driver calls it as messages arrive: it must not block."""
 
     def deliver(self, messages: list[Message]) -> None: ...
 
     def reset(self, reset: Reset) -> None: ...
 
     def lost(self, error: Exception) -> None:
-        """The subscription could not be joined again: nothing more will come."""
+        """Called when the subscription could not be joined again: no more messages will come."""

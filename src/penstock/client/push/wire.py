@@ -1,7 +1,6 @@
 """A client's core and its socket, shared by threads: any thread sends, one at a time receives.
 
-The core comes first, then the socket, so the order of the locks is `_sending` before `lock`, and nothing is called back
-while `lock` is held but the end of a wait.
+The order of the locks is `_sending` before `lock`. While `lock` is held, the only callback is the one that ends a wait.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from penstock.client.push.wire_socket import READ_BYTES
 logger = logging.getLogger(__name__)
 
 GOODBYE_S = 1.0
-"""How long a client that leaves waits for the broker to close, too."""
+"""How long a client that leaves waits for the broker to close its side."""
 
 
 class Wire:
-    """From `connect` to `disconnect`, over as many connections as that takes. `lock` guards the core."""
+    """The wire of a client from `connect` to `disconnect`, over any number of connections. `lock` guards the core."""
 
     def __init__(
         self, core: ClientCore, where: str, opened: socket.socket, open_again: Callable[[], socket.socket]
@@ -41,7 +40,7 @@ class Wire:
         self._backoff = Backoff()
 
     def flush(self) -> None:
-        """The holder of the lock sends everything that is ready, so that it leaves in order."""
+        """Send everything that is ready; only the holder of the lock sends, so that frames leave in order."""
         with self._sending:
             with self.lock:
                 data = self.core.data_to_send(time.monotonic())
@@ -53,7 +52,7 @@ class Wire:
                     _shut(opened, socket.SHUT_RDWR)  # the receiving thread notices
 
     def leave(self, reason: str) -> None:
-        """Say goodbye; `receive_all` ends soon after."""
+        """Send DISCONNECT; `receive_all` ends soon after."""
         self._closing.set()
         with self.lock:
             self.core.close(reason)
@@ -64,12 +63,12 @@ class Wire:
             _shut(opened, socket.SHUT_WR)
 
     def receive_all(self) -> None:
-        """In a thread of its own, until `leave`."""
+        """Receive until `leave`, in a thread of its own."""
         while self._receive():
             pass
 
     def _receive(self) -> bool:
-        """One read, or one attempt to connect again; what came has been dispatched. False once it is over."""
+        """Do one read and dispatch its messages, or make one attempt to reconnect. False after `leave`."""
         opened = self._socket
         if opened is None:
             return self._connect_again()
@@ -85,7 +84,7 @@ class Wire:
         return True
 
     def _receive_from(self, opened: socket.socket) -> str | None:
-        """Why the connection is over, if it is."""
+        """Read once. Returns the reason if the connection has ended."""
         try:
             data: bytes | None = opened.recv(READ_BYTES)
         except BlockingIOError:

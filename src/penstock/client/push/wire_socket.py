@@ -1,4 +1,4 @@
-"""A blocking socket whose reads and writes each end after a time of their own."""
+"""A blocking socket with separate timeouts for reads and writes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _TIMEVAL = struct.Struct("ll")
 
 
 def open_socket(host: str, port: int, *, connect_timeout_s: float, read_s: float, write_s: float) -> socket.socket:
-    """Raises NotConnected with what to do about it."""
+    """Open a socket. Raises NotConnected, with a remedy in its text."""
     try:
         opened = connected(host, port, connect_timeout_s)
     except OSError as error:
         raise unreachable(host, port, error) from error
-    # Not Python's own timeouts: they cost a system call for each read, and are the same for reads and writes.
+    # Not Python's own timeouts: they cost a system call for each read, and reads and writes share one.
     opened.settimeout(None)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(read_s))
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(write_s))
@@ -25,7 +25,7 @@ def open_socket(host: str, port: int, *, connect_timeout_s: float, read_s: float
 
 
 def connected(host: str, port: int, timeout_s: float) -> socket.socket:
-    """A host without a port names its network: unix:/path. OSError if nothing listens there."""
+    """A connected socket. A host without a port names its network: unix:/path. OSError if nothing listens there."""
     if not port and ":" in host:
         from penstock.net.endpoint import Endpoint
         from penstock.net.networks import network_of

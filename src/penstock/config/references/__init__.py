@@ -1,4 +1,4 @@
-"""The names that other systems use for settings: a table for each, and what becomes of a value under one of them."""
+"""The names that other systems use for settings: a table for each system, and the translation of their values."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ VARIABLES: Mapping[str, str] = {**message_broker.VARIABLES, **provider.VARIABLES
 
 
 def canonical(name: str) -> str:
-    """Dashes and underscores are the same."""
+    """The canonical form of a name: dashes and underscores are the same."""
     return name.replace("-", "_")
 
 
 NAMES: Mapping[str, str] = {canonical(name): name for table in TABLES.values() for name in table}
-"""As their own systems write them, by the form in which they are looked up."""
+"""The names as their own systems write them, by their canonical form."""
 ENTRIES: Mapping[str, Entry] = {canonical(name): each for table in TABLES.values() for name, each in table.items()}
 
 
 class Ignored(NamedTuple):
-    """A value that changes nothing, and why; unless it is `expected` to, that is worth a warning."""
+    """A value without effect, and the reason; it is worth a warning unless that is `expected`."""
 
     name: str
     value: object
@@ -43,7 +43,7 @@ class Ignored(NamedTuple):
 
 
 def resolved(given: Iterable[Given], problems: Problems, ignored: list[Ignored]) -> Iterator[Given]:
-    """The same with names of settings only; what is wrong or without effect goes into the two lists."""
+    """The values under names of our settings; problems and values without effect go into the two lists."""
     for item in given:
         entry = ENTRIES.get(item.key)
         if entry is None:
@@ -60,7 +60,7 @@ def resolved(given: Iterable[Given], problems: Problems, ignored: list[Ignored])
 
 
 def _without_effect(item: Given, entry: NoEffect | Refused) -> Ignored:
-    """A setting that declines protection, or asks for the usual behaviour, needs no warning."""
+    """A value without effect. If it declines protection, or asks for the usual behaviour, it needs no warning."""
     usual = False if isinstance(entry, Refused) else entry.usual
     expected = usual is not None and (item.value == usual or truth(item.value) is usual)
     return Ignored(NAMES[item.key], item.value, item.origin, entry.reason, expected)

@@ -1,6 +1,6 @@
 """The names of a cluster whose coordinator starts brokers and services: its config.yaml.
 
-A node is one broker of it, the first. What belongs to the coordinator and to the services has no effect yet.
+A node is the first broker of such a cluster. Settings of the coordinator and of the services have no effect yet.
 """
 
 from __future__ import annotations

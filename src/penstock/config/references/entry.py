@@ -1,7 +1,7 @@
 """The meaning of another system's name here: a setting, nothing, or a reason not to start.
 
-A name without effect is checked all the same, since it will have one some day, and the user is warned. Where
-a setting asks for protection that does not exist, nothing starts.
+A name without effect is still checked, since it may have one later, and the user is warned. A node does not start if a
+setting asks for protection that does not exist.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ class Values(NamedTuple):
 
 
 def truth(value: object) -> bool | None:
-    """Whether it says yes or no; None if neither."""
+    """The value as a boolean; None if it is neither yes nor no."""
     meanings = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
     return meanings.get(str(value).strip().lower())
 
 
 def _number(value: object) -> int:
-    """-1 for anything but a whole number; text comes out of ${NAME}."""
+    """The value as a number, -1 for anything but a whole number. A value of ${NAME} is text."""
     if isinstance(value, str) and value.strip().isdecimal():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else -1
@@ -46,7 +46,7 @@ ADDRESS = Values("host:port", _is_address)
 
 @dataclass(frozen=True, slots=True)
 class Becomes:
-    """A setting, or several; `value` writes the value as theirs. `note` is for the documentation."""
+    """One or several settings that get the value; `value` converts it. `note` is for the documentation."""
 
     settings: tuple[str, ...]
     value: Callable[[object], object] = lambda value: value
@@ -55,7 +55,7 @@ class Becomes:
 
 @dataclass(frozen=True, slots=True)
 class NoEffect:
-    """No effect; `reason` says what happens instead. The value `usual` asks for the behaviour there is."""
+    """No effect; `reason` says what happens instead. The value `usual` asks for the existing behaviour."""
 
     values: Values
     reason: str
@@ -64,7 +64,7 @@ class NoEffect:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A reason not to start, unless it says no."""
+    """A reason not to start, unless the value is no."""
 
     values: Values
     reason: str

@@ -1,7 +1,7 @@
 """The names of a small message broker whose users come here: its keys and its QB_ variables.
 
-Its times are seconds, and whether it syncs is yes or no. Everything is translated into settings of the tree, so that
-bounds, defaults and origins are those of the settings.
+Its times are in seconds, and syncing is a boolean. Everything is translated into settings of the tree, so that bounds,
+defaults and origins are those of the settings.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from penstock.config.references.entry import Becomes, Entry, truth
 
 
 def _milliseconds(value: object) -> object:
-    """Anything but a number is left for the type check to refuse."""
+    """Seconds as milliseconds. The type check refuses anything but a number."""
     try:
         return round(float(value) * 1000)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
@@ -20,7 +20,7 @@ def _milliseconds(value: object) -> object:
 
 
 def _flush(value: object) -> object:
-    """True and false, also as text; anything else is left for the type check to refuse."""
+    """The flush mode for true and false, also as text. The type check refuses anything else."""
     meaning = truth(value)
     return value if meaning is None else "always" if meaning else "os"
 

@@ -1,7 +1,7 @@
 """The names of a broker that is set up by flags: --port, --metrics-port, --enable-tls … on `penstock serve`.
 
-In a file they stand at the top, with underscores. A user who asks for TLS or ACLs has a reason: a node that cannot give
-them does not start, and never falls back to plain text or to open doors.
+In a file they are top-level names with underscores. A user who asks for TLS or ACLs has a reason: a node that cannot
+provide them does not start, and never falls back to plain text or to open access.
 """
 
 from __future__ import annotations

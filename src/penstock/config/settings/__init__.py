@@ -1,7 +1,7 @@
 """The settings of a node: one tree of frozen values, each with its default, bounds and a line of explanation.
 
-The files here say what may be set, a file for each group of sections; the text below a setting is what
-`config.explanations` shows. Where values come from (flags, environment, file) and who wins is `config.loading`; the
+There is a file for each group of sections; `config.explanations` shows the text below a setting. The sources of values
+(flags, environment, file) and their precedence are in `config.loading`; the
 names are those of the YAML file, of `PENSTOCK_SECTION__NAME` in the environment and of `penstock config show`. Topic
 configs (`retention.ms` …) are Kafka's own and live in `config.topic_configs`; `topics.defaults` holds the node's
 defaults for them.

@@ -1,4 +1,4 @@
-"""Consumers in the broker's process, and what the clients of the command line use."""
+"""Settings of consumers in the broker's process, and of the clients of the command line."""
 
 from __future__ import annotations
 

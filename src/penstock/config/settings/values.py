@@ -1,6 +1,6 @@
 """The types of settings: sizes, ports, times, levels, and how their texts are read.
 
-Text comes from the environment and from the command line, so every type takes what a person would write there.
+Text comes from the environment and from the command line, so every type accepts the notations that people use there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ INT32_MAX = (1 << 31) - 1
 
 
 def parse_bytes(value: object) -> object:
-    """'16 MiB' as well as 16777216; anything else is left for the type check to refuse."""
+    """Parse '16 MiB' as well as 16777216. The type check refuses anything else."""
     if isinstance(value, str) and (match := _SIZE.fullmatch(value.strip())):
         unit = _UNITS.get(match[2].lower())
         if unit is not None:
@@ -26,7 +26,7 @@ def parse_bytes(value: object) -> object:
 
 
 def parse_pairs(value: object) -> object:
-    """'a=1,b=2' as well as a mapping, so that the environment can set a mapping."""
+    """Parse 'a=1,b=2' as well as a mapping, so that the environment can set a mapping."""
     if not isinstance(value, str):
         return value
     pairs = [item.partition("=") for item in value.split(",") if item.strip()]
@@ -36,7 +36,7 @@ def parse_pairs(value: object) -> object:
 
 
 def _texts(value: object) -> object:
-    """Kafka's config values are strings; YAML turns some of them into numbers and booleans."""
+    """Config values as text: Kafka's are strings, but YAML turns some of them into numbers and booleans."""
     value = parse_pairs(value)
     if not isinstance(value, dict):
         return value
@@ -52,7 +52,7 @@ Texts = Annotated[dict[str, str], BeforeValidator(_texts)]
 
 
 class Section(BaseModel):
-    """A branch of the tree: nothing changes after loading, nothing unknown is let in."""
+    """A branch of the tree: immutable after loading, without unknown names."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -69,5 +69,5 @@ Url = Annotated[str, Field(pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$", max_len
 
 
 def split_list(value: object) -> object:
-    """'a,b' as well as a list, so that the environment can set a list."""
+    """Split 'a,b' as well as a list, so that the environment can set a list."""
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""An HTTP application's OpenAPI as a page to read: whole in itself, without scripts and without a network."""
+"""An HTTP application's OpenAPI document as a page: self-contained, without scripts and without a network."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pre { background: #8882; padding: .6rem; border-radius: 6px; overflow-x: auto; }
 
 
 def page(document: Schema, prefix: str = "") -> str:
-    """`prefix` is what comes before the paths of the document, as whoever reads it has to write them."""
+    """The page of an OpenAPI document. `prefix` is put before its paths, so that readers can copy them."""
     info = document["info"]
     title = escape(info["title"])
     schemas = document.get("components", {}).get("schemas", {})
@@ -101,7 +101,7 @@ def _type(schema: Schema, schemas: Schema) -> str:
 
 
 def _example(schema: Schema, schemas: Schema, depth: int = 5) -> Any:
-    """What the schema says, or something of its form."""
+    """The example of a schema, or a value that fits it."""
     schema = _resolved(schema, schemas)
     if schema.get("examples"):
         return schema["examples"][0]

@@ -13,7 +13,7 @@ NAME_LENGTH_SHOWN = 100
 
 
 def unknown_parameter(request: Request) -> str | None:
-    """What to say about the first unknown query parameter of a request; None if the path knows them all."""
+    """A message about the first unknown query parameter of a request; None if the path knows all of them."""
     known = [each.alias for each in request.scope["route"].dependant.query_params]
     name = next((name for name in request.query_params if name not in known), None)
     if name is None:

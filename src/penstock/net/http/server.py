@@ -1,4 +1,4 @@
-"""What every HTTP application of Penstock does the same way: problem+json (RFC 9457), a limit on bodies, and a page.
+"""The base of every HTTP application of Penstock: problem+json (RFC 9457), a limit on bodies, and a page.
 
 Imports the web stack: for modules that are loaded when an application is built, in a thread.
 """
@@ -22,7 +22,7 @@ PROBLEM_TYPE = "application/problem+json"
 FINDINGS_MAX = 20
 NOT_JSON = "the body is not JSON"
 _SEND_JSON = "send JSON in UTF-8"
-_UNREADABLE = "There was an error parsing the body"  # what FastAPI says of bytes that are no text
+_UNREADABLE = "There was an error parsing the body"  # FastAPI's message for bytes that are not text
 
 
 class WebApplication(FastAPI):
@@ -33,7 +33,7 @@ class WebApplication(FastAPI):
         self.add_route("/docs", self._page, include_in_schema=False)
 
     def _page(self, request: Request) -> Response:
-        """In a thread: making it takes as long as many requests."""
+        """Make the page in a thread: it takes as long as many requests."""
         return HTMLResponse(page(self.openapi(), prefix=request.scope.get("root_path", "")))
 
 
@@ -43,7 +43,7 @@ def problem(status: HTTPStatus, detail: str, path: str, kind: str = "about:blank
 
 
 def documented(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
-    """For the `responses` of a route."""
+    """An entry for the `responses` of a route."""
     text = {"type": "string"}
     fields = {"type": text, "title": text, "status": {"type": "integer"}, "detail": text, "instance": text}
     schema = {"schema": {"title": "Problem", "type": "object", "properties": fields}}
@@ -65,14 +65,14 @@ def add_problems(
     wrong_fields: HTTPStatus = HTTPStatus.BAD_REQUEST,
     more: More = _nothing,
 ) -> None:
-    """Requests that are not understood, and paths that do not exist; `what_there_is` helps whoever asked for those.
+    """Answer malformed requests and unknown paths as problems; `what_there_is` names the existing paths to the user.
 
-    `wrong_fields` is the status for JSON that has another shape than it should; `more` gives the fields that the
-    application's problems have besides the usual ones.
+    `wrong_fields` is the status for JSON of the wrong shape; `more` returns the fields that the application's problems
+    have besides the standard ones.
     """
 
     async def invalid(request: Request, error: Exception) -> Response:
-        """Every mistake at once, each with its place; what was sent is not sent back."""
+        """Report every mistake at once, each with its place; the values that were sent are not repeated."""
         assert isinstance(error, RequestValidationError)
         findings = error.errors()
         wrong = next((finding for finding in findings if finding["type"] == "json_invalid"), None)
@@ -108,7 +108,7 @@ def _told(finding: Any) -> str:
 
 
 class BodyLimit:
-    """A body above the limit is answered with 413 and not kept, whether its length was announced or not."""
+    """Middleware that answers a body above the limit with 413, whether its length was announced or not."""
 
     def __init__(self, app: ASGIApp, bytes_max: int, more: More = _nothing) -> None:
         self._app = app

@@ -1,7 +1,7 @@
 """The gate of every HTTP port: a session for each request, before any route sees it.
 
 Routes authorize what they do with the session (`session_of`), or declare what they need as a dependency (`on_cluster`).
-A request that is not let in is answered with 401, one that has not the right with 403, both as problem+json.
+A request that is not authenticated is answered with 401, one without the right with 403, both as problem+json.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def on_cluster(access: Access, operation: Operation) -> Callable[[Request], Awai
 
 
 async def denied(request: Request, error: Exception) -> Response:
-    """The answer to a KafkaError that a check of access has raised. For applications whose routes raise no other."""
+    """The answer to a KafkaError of an access check, for applications whose routes raise no other KafkaErrors."""
     from starlette.responses import Response
 
     assert isinstance(error, KafkaError)

@@ -1,10 +1,10 @@
-"""The core of a child: requests to its parent, and the steps that follow from an answer. No I/O, no clock.
+"""The core of a child: requests to its parent, and the steps that each answer leads to. No I/O, no clock.
 
     request    the partitions that are followed, each from the end of the child's log on
-    digest     every batch is checked (length, CRC-32C, offsets in a row); returns what has to be done, in order
+    digest     every batch is checked (length, CRC-32C, contiguous offsets); returns the steps to take, in order
 
-The position of a partition is the end of its log and is kept nowhere else: a child that dies begins with a new
-follower and what its logs say. A driver that cannot carry out the steps of `digest` drops the follower, too.
+The position of a partition is the end of its log and is kept nowhere else: a child that restarts begins with a new
+follower at the ends of its logs. A driver that cannot carry out the steps of `digest` drops the follower, too.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ class Batch(NamedTuple):
 
 
 class Store(NamedTuple):
-    """Append these, in order."""
+    """Append these batches, in order."""
 
     place: Place
     batches: Sequence[Batch]
 
 
 class Restart(NamedTuple):
-    """Drop the stored records and go on at `offset`. Records from `missing_from` on are lost; -1: none are.
+    """Drop the stored records and continue at `offset`. Records from `missing_from` on are lost; -1: none are.
 
-    An empty log that begins later than 0 has missed nothing.
+    An empty log that begins after 0 has missed nothing.
     """
 
     place: Place
@@ -74,7 +74,7 @@ Step = Store | Restart | Trim | Diverge | Lose
 
 @dataclass(slots=True)
 class Followed:
-    """One partition. `last` is sent until the parent has said that it has the same."""
+    """One partition. `last` is sent until the parent has confirmed that it has the same batch."""
 
     place: Place
     offset: int
@@ -83,7 +83,7 @@ class Followed:
     last: LastBatch | None = None
     high_watermark: int = -1
     behind_since_ms: int = -1
-    ask_again_ms: int = 0  # not before: the parent cannot answer for it just now
+    ask_again_ms: int = 0  # the partition is not requested before this time: the parent could not answer for it
     trouble: str = ""
 
     @property
@@ -148,7 +148,7 @@ class PipeFollower:
         elif status in (Status.UNAVAILABLE, Status.BEHIND):
             one.ask_again_ms = now_ms + self._pause_ms
             if status is Status.UNAVAILABLE and one.behind_since_ms < 0:
-                one.behind_since_ms = now_ms  # perhaps it has more: that cannot be known until it answers for it
+                one.behind_since_ms = now_ms  # the parent may have more; that is unknown until it answers
             return
         elif status is Status.BELOW_START:
             yield self._restart(one, pulled.log_start)

@@ -1,8 +1,8 @@
-"""How well a child follows its parent, with hysteresis: quick to doubt, slow to trust again.
+"""The health of a pipe, with hysteresis: it degrades quickly and recovers slowly.
 
     DEGRADED    after `degraded_failures` in a row, or a lag above `degraded_lag_ms`
     UNHEALTHY   after `unhealthy_failures` in a row, or a lag above `unhealthy_lag_ms`
-    better      after `healthy_successes` in a row, as far as the lag allows
+    better      after `healthy_successes` in a row, if the lag allows it
 
 No clock and no I/O: events and times come as arguments.
 """
@@ -27,7 +27,7 @@ class PipeHealth:
         self._successes = 0
         self.state = PipeState.HEALTHY
         self.failures = 0
-        """In a row."""
+        """Failures in a row."""
 
     def failed(self) -> None:
         self.failures += 1
@@ -40,12 +40,12 @@ class PipeHealth:
         self._update()
 
     def lags(self, lag_ms: int) -> None:
-        """For how long the child has not had everything that its parent has."""
+        """Note for how long the child has been behind its parent."""
         self._lag_ms = lag_ms
         self._update()
 
     def another_parent(self) -> None:
-        """Failures of the last one do not count against it."""
+        """Forget the failures of the previous parent."""
         self.failures = 0
 
     def _update(self) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import aiohttp
 
 READ_BUFFER_BYTES = 1 << 20
-BATCH_BYTES_MAX = 256 << 20  # no log has larger ones
+BATCH_BYTES_MAX = 256 << 20  # no log has larger batches
 
 
 class HttpPipeConnector:
@@ -78,7 +78,7 @@ class HttpPipeConnector:
         return bytes(content)
 
     async def _open(self) -> aiohttp.ClientSession:
-        await asyncio.to_thread(__import__, "aiohttp")  # it takes a while, and most nodes have no parent
+        await asyncio.to_thread(__import__, "aiohttp")  # the import is slow, and most nodes have no parent
         import aiohttp
 
         self._session = aiohttp.ClientSession(

@@ -23,7 +23,7 @@ class ParentUnavailable(Exception):
 class ParentTopic:
     """A topic of the parent. `configs` are those that were set for it, by Kafka's names.
 
-    `ends` are the high watermarks of its partitions, as far as they are known: -1, or fewer of them, if not.
+    `ends` are the high watermarks of its partitions; unknown ones are -1 or missing.
     """
 
     name: str
@@ -42,14 +42,14 @@ class ParentTopics:
 
 
 class PipeConnector(Protocol):
-    """One parent. Every method raises ParentUnavailable, and may be called again after that; one call at a time."""
+    """One parent. Every method may raise ParentUnavailable, and may be called again after that; one call at a time."""
 
     async def topics(self) -> ParentTopics: ...
 
     async def pull(self, request: PullRequest) -> PullAnswer:
         """Records from the wanted offsets on, as soon as there are any; `docs/formats/pipe.md` describes the answer.
 
-        A partition that names its last batch is answered at once, with whether its history is the same.
+        A partition that names its last batch is answered at once; the answer says whether its history is the same.
         """
         ...
 

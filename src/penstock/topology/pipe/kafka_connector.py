@@ -1,9 +1,8 @@
 """Connector to a parent that speaks Kafka's protocol: any broker of version 4.0 or newer, Apache Kafka or Penstock.
 
-Topics are asked for by id, so a topic that was created again under its name is never taken for the old one. Whether
-the history is the same is Kafka's own check (KIP-595: the epoch of the last record), and the last batch, compared. The
-client is a blocking one, so it lives in a thread of its own. Several leaders are asked one after the other, with a
-short timeout for each.
+Topics are requested by id, so a topic that was deleted and created again is never mistaken for the old one. Histories
+are compared by Kafka's own check (KIP-595: the epoch of the last record), and by the last batch. The client blocks, so
+it runs in a thread of its own. Several leaders are asked one after the other, with a short timeout for each.
 """
 
 from __future__ import annotations
@@ -169,7 +168,7 @@ class KafkaPipeConnector:
         ]
 
     def _judge(self, connection: Connection, wanted: Wanted, answer: Entity, batches_left: int) -> Pulled | None:
-        """None if there is nothing to say of it."""
+        """The answer for one partition; None if there is no news."""
         code = ErrorCode(answer.error_code)
         diverging = answer.diverging_epoch.end_offset
         if code is ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -244,7 +243,7 @@ def _explicit_configs(connection: Connection, names: Sequence[str]) -> dict[str,
 
 
 def _whole_batches(records: Buffer) -> Buffer:
-    """The whole batches, without one that a limit has cut off."""
+    """The complete batches, without one that a limit has cut off."""
     end = 0
     for position, header in iter_headers(records):
         end = position + header.size_bytes

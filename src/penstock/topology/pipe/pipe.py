@@ -1,10 +1,10 @@
-"""Following a parent: ask, store, ask again; after an error pause, after many try the next parent.
+"""The driver of a child: it asks its parent, stores, and asks again; after failures it tries the next parent.
 
     session    connect → list of topics → mirrors arranged → pulls until something goes wrong or changes
     pause      `poll_interval_ms`, cut short when the registry names another parent
 
 The next pull is sent as soon as an answer is in the logs, before it is on disk: the position is the end of the log,
-so a child that dies meanwhile asks for it again. Built by the node, one for each.
+so a child that dies meanwhile asks for it again. A node has one pipe.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from penstock.topology.pipe.wire import PullAnswer, PullRequest
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-RETRY_MS = 250  # where mirrors could not be arranged for a reason that passes
-REFUSED_RETRY_MS = 5_000  # where they are refused: there may be room by then
+RETRY_MS = 250  # after a transient failure to create or alter mirrors
+REFUSED_RETRY_MS = 5_000  # after mirrors were refused: there may be room by then
 
 
 class Interrupted(Exception):
-    """Another parent, or a mirror is gone: the session starts over. Not a failure."""
+    """The parent changed, or a mirror was dropped: the session starts over. Not a failure."""
 
 
 class Pipe:
@@ -61,7 +61,7 @@ class Pipe:
         self.health = PipeHealth(self._settings)
         self.follower = self._new_follower()
         self.refreshes = refreshes
-        self._dropping: set[str] = set()  # mirrors that are complete and about to go
+        self._dropping: set[str] = set()  # mirrors that are about to be dropped
         self.failure_count = 0
         self.last_failure = ""
         self._away_since_ms: int | None = self._clock.monotonic_ms()  # time since when the parent has not answered
@@ -166,7 +166,7 @@ class Pipe:
         return follower.request(self._clock.monotonic_ms(), wait_ms_max=None if is_complete else RETRY_MS)
 
     async def _unless_changed(self, work: Awaitable[T]) -> T:
-        """Await `work`; Interrupted as soon as another parent is to be used."""
+        """Await `work`. Interrupted as soon as the parent changes or a mirror is dropped."""
         working: asyncio.Future[T] = asyncio.ensure_future(work)
         changing = asyncio.ensure_future(self._changed.wait())
         try:
@@ -223,7 +223,7 @@ class Pipe:
 
     @property
     def lag_ms(self) -> int:
-        """For how long this node has not had everything that its parent has, as far as that can be known."""
+        """For how long this node has been behind its parent, as far as that can be known."""
         if self.parent_url is None:
             return 0
         since = [each for each in (self._away_since_ms, self.follower.behind_since()) if each is not None]

@@ -1,4 +1,4 @@
-"""Reading a parent's logs for one request of a child, and comparing the child's history with them.
+"""Reader of a parent's logs for one request of a child, and the comparison of their histories.
 
 Any thread: partitions were looked up on the loop. Nothing is decoded; batches are counted by their headers.
 """
@@ -16,7 +16,7 @@ SEGMENTS_PER_ANSWER = 64
 
 
 class PullReader:
-    """The limits of one answer; a single larger batch is read all the same, if it is the first."""
+    """Reads within the limits of one answer; a single larger batch is read if it is the first."""
 
     def __init__(self, bytes_max: int, batches_max: int) -> None:
         self._bytes_max = bytes_max

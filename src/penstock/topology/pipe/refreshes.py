@@ -27,11 +27,11 @@ class Refreshes:
         return self._configs.configured(SCOPE)
 
     async def begin(self, name: str) -> None:
-        """Durable before the mirror goes."""
+        """Store that a mirror is being reset; durable before the mirror is dropped."""
         await self._configs.alter(SCOPE, name, lambda _: {KEY: "true"})
 
     async def tell(self, complete: Iterable[str]) -> None:
-        """Those of the pending ones whose mirrors are complete."""
+        """Notify the readers of pending mirrors that are complete."""
         names = sorted(set(self.pending).intersection(complete))
         if not names:
             return
@@ -44,7 +44,7 @@ class Refreshes:
 def is_complete(follower: PipeFollower, topic_id: bytes, *, nothing_came: bool) -> bool:
     """Whether a mirror has everything that the parent had at its last answer.
 
-    Where the parent has not reported its ends, an answer without records says so.
+    Where the parent has not reported its ends, an answer without records means that it is complete.
     """
     followed = [one for place, one in follower.partitions.items() if place.topic == topic_id]
     return bool(followed) and all(

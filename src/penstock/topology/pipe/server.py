@@ -1,8 +1,8 @@
 """The parent's side of the pipe: the list of topics, and their record batches from offsets on, as they are on disk.
 
-Records go up to the high watermark, transactions that are open included: the child's log then shows by itself how far
-readers of committed records may go. A pull that finds nothing waits, and the flush that raises a high watermark wakes
-it, as it wakes a parked fetch; so does a change of the topics. Bytes come from the page cache, or in a thread.
+Records are sent up to the high watermark, including those of open transactions: the child computes the last stable
+offset from its own log. A pull that finds nothing waits, and the flush that raises a high watermark wakes it, as it
+wakes a parked fetch; so does a change of the topics. Bytes come from the page cache, or are read in a thread.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class PipeServer:
     # --- records -----------------------------------------------------------------------------------------------------
 
     async def pull(self, session: Session, request: PullRequest) -> PullAnswer:
-        """Answer a pull, waiting for news. TooManyPulls if it would be one too many."""
+        """Answer a pull, waiting for news. TooManyPulls if too many are waiting."""
         if self.pull_count >= self._settings.pulls_max:
             raise TooManyPulls(f"{self.pull_count} pulls are waiting, the limit")
         self.pull_count += 1
@@ -191,7 +191,7 @@ class _Pull:
             return await asyncio.to_thread(self._reader.read, targets, wait=True)
 
     def _find(self, wanted: Wanted) -> Partition | Status:
-        """The partition, or the status that says why there is none."""
+        """The partition, or the status of the answer if there is none."""
         try:
             partition = self._partitions.find(wanted.topic, wanted.partition)
             self._access.check_topic(self._session, Operation.READ, partition.topic)

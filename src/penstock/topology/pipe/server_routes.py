@@ -32,7 +32,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 
 def pipe_routes(server: PipeServer, pipe: Pipe, access: Access) -> Callable[[], Iterable[BaseRoute]]:
-    """For `HttpServer(parts=…)`: called where the web stack may be loaded."""
+    """A part for `HttpServer(parts=…)`, which calls it where the web stack may be loaded."""
 
     def build() -> Iterable[BaseRoute]:
         from starlette.routing import Route

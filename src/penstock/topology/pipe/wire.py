@@ -31,7 +31,7 @@ class WireError(ValueError):
 
 
 class LastBatch(NamedTuple):
-    """The last batch of a child's log, by which a parent sees whether it has the same."""
+    """The last batch of a child's log, for comparison with the parent's."""
 
     base_offset: int
     crc: int
@@ -50,7 +50,7 @@ class Wanted(NamedTuple):
 
 
 class PullRequest(NamedTuple):
-    """Answered at once if a partition names its last batch; otherwise when there is news, or after `wait_ms`."""
+    """A request, answered at once if a partition names its last batch; else when there is news, or after `wait_ms`."""
 
     topics_version: int
     wait_ms: int
@@ -62,7 +62,7 @@ class PullRequest(NamedTuple):
 class Status(IntEnum):
     OK = 0
     UNKNOWN = 1
-    """No such topic id, or not so many partitions."""
+    """There is no such topic id, or no such partition."""
     BELOW_START = 2
     """The records from the wanted offset up to `log_start` are gone for good; a batch begins there."""
     DIVERGED = 3
@@ -100,7 +100,7 @@ def encode_request(request: PullRequest) -> bytes:
 
 
 def decode_request(body: Buffer) -> PullRequest:
-    """WireError for anything that is not exactly one request within bounds."""
+    """Decode a request. WireError for anything that is not exactly one request within bounds."""
     if len(body) < _REQUEST.size:
         raise WireError(f"{len(body)} bytes are not a request")
     magic, version, kind, _, topics_version, wait_ms, bytes_max, batches_max, count = _REQUEST.unpack_from(body)
@@ -130,7 +130,7 @@ def encode_answer(answer: PullAnswer) -> list[Buffer]:
 
 
 def decode_answer(body: Buffer) -> PullAnswer:
-    """Records are views into `body`. WireError for anything that is not exactly one answer."""
+    """Decode an answer; records are views into `body`. WireError for anything that is not exactly one answer."""
     view = memoryview(body)
     size = len(view)
     if size < _ANSWER.size:

@@ -1,1 +1,1 @@
-"""The registry of nodes: which are live, and the parent of each. `hierarchy` decides, the rest serves and stores it."""
+"""The registry of nodes: which are live, and the parent of each. `hierarchy` decides, the rest serves and stores."""

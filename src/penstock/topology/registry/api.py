@@ -4,10 +4,10 @@
     GET    /registry/nodes/{nodeId}/topology   a node polls; 304 while If-None-Match still fits
     GET    /registry/nodes                     all nodes
     GET    /registry/nodes/{nodeId}            one of them
-    PUT    /registry/nodes/{nodeId}/parent     a parent by hand, or null: by the rules again
-    DELETE /registry/nodes/{nodeId}            forget it
+    PUT    /registry/nodes/{nodeId}/parent     set a parent by hand, or null to return to the rules
+    DELETE /registry/nodes/{nodeId}            forget a node
 
-An ETag names the registry's database and the version, so that one that lost its database is noticed.
+An ETag names the registry's database and the version, so that nodes notice a registry that lost its database.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "As it was
 
 
 def registry_app(service: RegistryService, access: Access) -> FastAPI:
-    """To be mounted at PREFIX."""
+    """The application of the registry, to be mounted at PREFIX."""
     app = WebApplication(
         title="Penstock registry",
         version=__version__,

@@ -1,8 +1,8 @@
 """Candidates for parents by role and site, each group in the order of a ring; rebuilt when a node comes or goes.
 
-A group has all nodes whose site begins with the same parts; the one of no parts has every node. On a ring each child
-begins at a place of its own, so that the children of one parent have different ones to fall back on, and always the
-same.
+A group has all nodes whose site begins with the same parts; the group of no parts has every node. On a ring each child
+begins at a place of its own, so that the children of one parent fall back on different parents, and each of them always
+on the same ones.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Refusals of the registry, with messages for the user; the HTTP side gives each its status."""
+"""Refusals of the registry, with messages for the user; `problems` gives each its HTTP status."""
 
 from __future__ import annotations
 

@@ -1,19 +1,19 @@
-"""The choice of every node's parent. A core without I/O: it takes `now_ms` and every message, and keeps the result.
+"""The choice of every node's parent: a core without I/O, which takes messages and the time as arguments.
 
 Rules, for a node without a parent set by hand:
 
 1. Candidates are live nodes with an HTTP port, of a role above, that are not below the node itself; `member_table` has
    the order among them.
 2. A node keeps its parent. Reasons for another one: the parent has missed `missed_polls` polls, was removed or is
-   not a candidate any more; or a nearer role above has a candidate, as when an L3 starts below an L2.
+   no longer a candidate; or a nearer role above has a candidate, as when an L3 starts below an L2.
 3. A node that was away keeps its role, id and version. It gets children that have a parent only after it has polled
-   for a while (`Member.settled`), so that one that comes and goes does not take others along.
+   for a while (`Member.settled`), so that an unstable node does not disturb others.
 
 A parent set by hand wins while it is live; while it is not, the rules apply. The parents in force and those set by hand
 together never form a cycle.
 
-Versions come from one counter and are given out when an answer differs from the last one to that node. `changes` has
-the changes to store; nothing may be answered before they are stored.
+Versions come from one counter; a node gets a new one when its answer differs from the last. `changes` has the changes
+to store; nothing may be answered before they are stored.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Hierarchy:
         self._table = MemberTable()
         self._missed_polls = missed_polls
         self._nodes_max = nodes_max
-        self._changes = [0] * len(Role)  # by level: rises with whatever may change an answer to a node of that level
+        self._changes = [0] * len(Role)  # by level: rises with every change that may affect answers to that level
         self._restless = True  # something has changed since `advance` last checked all parents
         self._dirty: set[str] = set()
         self._removed: set[str] = set()
@@ -64,7 +64,7 @@ class Hierarchy:
         return self._table.find(node_id)
 
     def children(self, node_id: str) -> int:
-        """Live ones."""
+        """The number of live children."""
         return self._table.children(node_id)
 
     def load(self, members: Iterable[Member], version: int, now_ms: int) -> None:
@@ -141,7 +141,7 @@ class Hierarchy:
         return member.told
 
     def _topology(self, member: Member) -> Topology:
-        """With the version of the last answer: what differs then is the rest."""
+        """The topology of a node with the version of its last answer, so that a comparison shows other changes only."""
         parent = self._table.get(member.parent)
         return Topology(
             node_id=member.node_id,
@@ -158,11 +158,11 @@ class Hierarchy:
         stopped_ms = now_ms - (self._advanced_ms if self._advanced_ms is not None else now_ms)
         self._advanced_ms = now_ms
         for member in self.members.values():
-            # A registry that was stopped for a while, with its machine perhaps, has missed the polls, not the nodes.
+            # If the registry was suspended for a while, perhaps with its machine, it missed the polls itself.
             if stopped_ms > member.poll_interval_ms:
                 member.last_poll_ms = min(now_ms, member.last_poll_ms + stopped_ms)
             self._lapse_if_silent(member, now_ms)
-        for _ in Role:  # a new parent here may be a reason for one further down
+        for _ in Role:  # a new parent on one level may be a reason for another one further down
             if not self._restless:
                 break
             self._restless = False
@@ -246,7 +246,7 @@ class Hierarchy:
     # ----------------------------------------------------------------------------------------------------- parents
 
     def _review_parent(self, member: Member) -> None:
-        """Give a live node the parent it should have; without a reason it keeps the one it has."""
+        """Give a live node the parent that it should have; without a reason it keeps the current one."""
         if member.role is Role.ROOT:
             return
         current = self._table.get(member.parent)
@@ -258,7 +258,7 @@ class Hierarchy:
             self._attach(member, next(self._table.candidates(member), None))
         elif not has_live_one:
             other = next(self._table.candidates(member), None)
-            # Without another one it stays where it is: perhaps only the registry misses the parent's polls.
+            # Without another candidate the node keeps its parent: perhaps only the registry misses the parent's polls.
             self._attach(member, other or (current if current.url is not None else None))
         elif current is not pinned and self._table.has_nearer(member, current):
             self._attach(member, next(self._table.candidates(member, settled_only=True)))

@@ -13,10 +13,10 @@ from penstock.model.role import Role
 from penstock.topology.model import Topology
 
 SETTLING_POLLS = 3
-"""Polls in a row after which a node that was away is trusted again; twice as many after every further time."""
+"""Polls in a row after which a node that was away is trusted again; the number doubles with every further absence."""
 SETTLING_DOUBLINGS_MAX = 5
 FORGIVEN_POLLS = 200
-"""Polls in a row after which the times it was away are forgotten."""
+"""Polls in a row after which earlier absences are forgotten."""
 LATE = 0.25
 """A poll counts as missed when it is late by this part of the interval: polls are not sent to the millisecond."""
 
@@ -42,14 +42,14 @@ class Member:
     site: str | None = None
     poll_interval_ms: int = 30_000
     parent: str | None = None
-    """Id of its parent in force."""
+    """Id of the parent in force."""
     pinned: str | None = None
     """Id of the parent that was set by hand; `parent` is another one only while that one is away."""
     live: bool = True
     lapses: int = 0
-    """Number of times it went away since those were last forgotten."""
+    """Number of absences since they were last forgotten."""
     polls: int = 0
-    """Polls in a row since it came, or came back."""
+    """Polls in a row since the node came, or came back."""
     last_poll_ms: int = 0
     told: Topology | None = None
     """The last answer, which has the version."""
@@ -70,7 +70,7 @@ class Member:
 
     @property
     def settled(self) -> bool:
-        """Whether it may be given children that have another parent: not while it comes and goes."""
+        """Whether the node may be given children of other parents: not while it is unstable."""
         if not self.lapses:
             return True
         return self.polls >= SETTLING_POLLS << min(self.lapses - 1, SETTLING_DOUBLINGS_MAX)
@@ -84,7 +84,7 @@ class Member:
 
 
 def role_by_name(node_id: str) -> Role:
-    """local-001 is LOCAL, l2_berlin is L2; a name that begins with no role is LOCAL."""
+    """The role in the name of a node: local-001 is LOCAL, l2_berlin is L2; a name without a role is LOCAL."""
     first = re.split(r"[-_.]", node_id, maxsplit=1)[0].upper()
     bare = re.sub(r"\d+$", "", first)
     for name in (first, bare):

@@ -1,7 +1,7 @@
-"""The hierarchy with its clock and its disk: one question at a time, and no answer before it is stored.
+"""The hierarchy with its clock and its disk: one request at a time, and no answer before its changes are stored.
 
-If storing fails, the client is told to try again later, and the changes are stored with the next ones: no request
-is answered before.
+If storing fails, the client gets an error and tries again later, and the changes are stored with the next ones: no
+request is answered before.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class NotStored(Exception):
 
 
 class RegistryService:
-    """Owner of the hierarchy, which others may read. `requests` counts by kind and outcome."""
+    """Owner of the hierarchy, which other parts may read. `requests` counts by kind and outcome."""
 
     def __init__(
         self, store: RegistryStore, clock: Clock, *, missed_polls: int = MISSED_POLLS, nodes_max: int = NODES_MAX
@@ -39,7 +39,7 @@ class RegistryService:
         self.registry_id = store.registry_id
         self.requests: Counter[tuple[str, str]] = Counter()
         self.problem: str | None = None
-        """Reason why the last change was not stored, while it is not."""
+        """The reason why the last change is not stored; None if it is."""
         self._store = store
         self._clock = clock
         self.hierarchy = Hierarchy(missed_polls=missed_polls, nodes_max=nodes_max)
@@ -59,7 +59,7 @@ class RegistryService:
             self._disk.shutdown()
 
     def silent_ms(self, member: Member) -> int:
-        """How long a node has not asked, as far as this process knows."""
+        """Time since a node's last request, as far as this process knows."""
         return max(0, self._clock.monotonic_ms() - member.last_poll_ms)
 
     async def register(self, registration: Registration) -> Topology:
@@ -102,7 +102,7 @@ class RegistryService:
         if changes is None:
             return
         saving = asyncio.get_running_loop().run_in_executor(self._disk, self._store.save, changes)
-        await asyncio.wait([saving])  # even if the client disconnects: the turn ends when the disk has answered
+        await asyncio.wait([saving])  # even if the client disconnects: the next request waits for the disk
         error = saving.exception()
         self.problem = str(error) if error is not None else None
         if error is not None:

@@ -1,4 +1,4 @@
-"""The registry's port when nothing else is on it: /registry, /health and /metrics."""
+"""The port of a registry that runs on its own: /registry, /health and /metrics."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ _COLUMNS = "node_id, role, instance_id, url, site, poll_interval_ms, parent, pin
 
 
 class RegistryStore:
-    """The one owner of registry.db. A problem with the directory is a DataDirectoryError that names the remedy."""
+    """The only owner of registry.db. A problem with the directory is a DataDirectoryError that names the remedy."""
 
     def __init__(self, directory: Path) -> None:
         files = RealFiles()
@@ -103,7 +103,7 @@ class RegistryStore:
         return [_member(row) for row in self._database.execute(f"SELECT {_COLUMNS} FROM members ORDER BY node_id")]
 
     def save(self, changes: Changes) -> None:
-        """All of it or none, on disk at return."""
+        """Store all changes or none; they are on disk at return."""
         with self._writing() as database:
             database.executemany("DELETE FROM members WHERE node_id = ?", [(node_id,) for node_id in changes.removed])
             database.executemany(
