@@ -17,8 +17,8 @@ from collections import Counter
 from typing import Any, Final
 
 from penstock.broker.push.connection import UNSENT_BYTES_MAX
-from penstock.broker.push.server import PushDoor
 from penstock.net.outbox import Outbox
+from penstock.node.push_door import build_push_door
 from penstock.protocol.push import messages as m
 from penstock.protocol.push.data import AckData, AckRange, Data, Verdict, data_frame, data_head, encode_item
 from penstock.protocol.push.frames import HEADER_BYTES, Frame, FrameSplitter, FrameType, MalformedFrame, encode_frame
@@ -57,7 +57,7 @@ def run(data: bytes) -> None:
 async def converse(world: World, data: bytes) -> PushTransport:
     """One client, from its first byte until it has gone."""
     loop = asyncio.get_running_loop()
-    door = PushDoor(world.broker, world.engine.metadata, Outbox(loop.call_soon))
+    door = build_push_door(world.broker, world.engine.metadata, Outbox(loop.call_soon))
     door.subscriptions.load()
     connection = door.make()
     transport = PushTransport(connection, reads_late=bool(data[1] & READS_LATE))

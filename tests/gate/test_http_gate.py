@@ -91,7 +91,7 @@ async def check_node(data_dir: Path) -> None:
         await node._push.subscriptions.create(SUBSCRIPTION, TOPIC, Start(), by_key=False)
         app = node._http._application()
         assert sorted(routes(app)) == sorted(NODE)
-        topic = node._push._broker.topics.get(TOPIC)
+        topic = node.pipe.pipe.backend.topics.get(TOPIC)
         assert topic is not None
         bodies = BODIES | {"POST /pipe/records": pull(topic.topic_id.bytes)}
         assert await wrong(app, recorder, NODE, bodies) == {}

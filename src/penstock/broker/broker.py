@@ -1,6 +1,7 @@
-"""What handlers work with: the parts of a broker side by side. It has no behaviour of its own beyond addresses.
+"""The parts of a broker side by side, for Kafka handlers. It has no behaviour of its own beyond addresses.
 
-Built by the node, in order; see `penstock.node`.
+The node builds it, in order, and hands single parts to everything else: other doors, use cases, probes and the pipe
+never see the whole (`tests/unit/house/test_wiring.py`).
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ from penstock.node.probes import (
     connect_transaction_probes,
     log_samples,
 )
-from penstock.node.push_door import PushHttp, connect_push_probes, take_push_port
+from penstock.node.push_door import PushHttp, build_push_door, connect_push_probes, take_push_port
 from penstock.node.rest.part import admin_api
 from penstock.node.storage import Storage, open_storage
 from penstock.node.test_endpoints.part import wanted_endpoints
@@ -285,7 +285,7 @@ class Node:
     def _push_door(self, broker: Broker, storage: Storage, outbox: Outbox) -> PushDoor | None:
         if not self.settings.push.enabled:
             return None
-        self._push = PushDoor(broker, storage.metadata, outbox)
+        self._push = build_push_door(broker, storage.metadata, outbox)
         connect_push_probes(self._push, self.metrics)
         return self._push
 

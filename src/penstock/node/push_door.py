@@ -1,4 +1,4 @@
-"""The push door in the node: its port, its metrics, and its HTTP routes.
+"""The push door in the node: its parts, its port, its metrics, and its HTTP routes.
 
 GET  /push/subscriptions               every subscription, with its members and whether a refresh is under way
 POST /push/subscriptions/{name}/reset  begin a refresh: 202 with its id and the ends
@@ -6,6 +6,7 @@ POST /push/subscriptions/{name}/reset  begin a refresh: 202 with its id and the 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from collections.abc import Iterable, Iterator
@@ -14,16 +15,23 @@ from typing import TYPE_CHECKING, Any
 
 from prometheus_client.core import Metric
 
+from penstock.broker.broker import Broker
+from penstock.broker.delivery.context import DeliveryContext
 from penstock.broker.delivery.subscriptions import Subscriptions
+from penstock.broker.push.producers import PushProducers
+from penstock.broker.push.publishing import Publisher
+from penstock.broker.push.requests import Requests
 from penstock.broker.push.server import PushDoor, bind
 from penstock.config.settings import Settings
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.net.http.session_gate import session_of
+from penstock.net.outbox import Outbox
 from penstock.node.errors import StartError
 from penstock.observability.metrics import BrokerMetrics
 from penstock.observability.timings import histogram
 from penstock.security.access import Access
 from penstock.security.resources import Operation
+from penstock.storage.metadata.store import MetadataStore
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -48,6 +56,50 @@ def take_push_port(settings: Settings) -> socket.socket:
             f"cannot listen on {host}:{port} for push clients ({error.strerror}); stop what uses the port, choose"
             " another with --push-port (0 takes a free one), or set push.enabled to false"
         ) from error
+
+
+def build_push_door(broker: Broker, store: MetadataStore, outbox: Outbox) -> PushDoor:
+    """The push door, with its parts. Needs a running event loop."""
+    settings, clock, access = broker.settings, broker.clock, broker.access
+    topics, partitions = broker.topics, broker.partitions
+    context = DeliveryContext(
+        settings=settings.push,
+        clock=clock,
+        definitions=store.subscriptions,
+        topics=topics,
+        partitions=partitions,
+        groups=broker.groups,
+        worker=broker.record_worker,
+        frontend=broker.controller.topics,
+        appender=broker.appender,
+    )
+    subscriptions = Subscriptions(context, outbox)
+    publisher = Publisher(
+        topics=topics,
+        partitions=partitions,
+        access=access,
+        appender=broker.appender,
+        clock=clock,
+        call_soon=asyncio.get_running_loop().call_soon,
+    )
+    requests = Requests(
+        subscriptions=subscriptions,
+        topics=broker.operations.topics,
+        table=topics,
+        partitions=partitions,
+        access=access,
+        settings=settings.push,
+    )
+    return PushDoor(
+        settings,
+        subscriptions=subscriptions,
+        producers=PushProducers(store.push_producers, broker.producer_ids, clock),
+        publisher=publisher,
+        requests=requests,
+        access=access,
+        flow=broker.flow,
+        outbox=outbox,
+    )
 
 
 def connect_push_probes(door: PushDoor, metrics: BrokerMetrics) -> None:

@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 
-from penstock.broker.broker import Broker
 from penstock.broker.delivery.commits import Commits
+from penstock.broker.delivery.context import DeliveryContext
 from penstock.broker.delivery.core.counters import DeliveryCounters
 from penstock.broker.delivery.core.member import Member
 from penstock.broker.delivery.core.refresh import Refresh
@@ -31,39 +31,39 @@ from penstock.net.outbox import Outbox
 from penstock.observability.timings import Timings
 from penstock.protocol.push.values import Start
 from penstock.runtime.named_locks import NamedLocks
-from penstock.storage.metadata.store import MetadataStore
 from penstock.storage.metadata.subscriptions import SubscriptionRow
 
 
 class Subscriptions:
     """The use cases of the push door, and the composition of their parts. Between `load` and `stop`."""
 
-    def __init__(self, broker: Broker, store: MetadataStore, outbox: Outbox) -> None:
-        settings = broker.settings.push
-        self._groups = broker.groups
-        self._topics = broker.topics
+    def __init__(self, context: DeliveryContext, outbox: Outbox) -> None:
+        settings, clock = context.settings, context.clock
+        groups, topics, partitions = context.groups, context.topics, context.partitions
+        self._groups = groups
+        self._topics = topics
         self.counters = DeliveryCounters()
         self.latency = Timings()
         self._locks = NamedLocks()
-        self._definitions = Definitions(store.subscriptions, broker.topics, settings.subscriptions_max)
+        self._definitions = Definitions(context.definitions, topics, settings.subscriptions_max)
         self._commits = Commits(
-            groups=broker.groups,
-            topics=broker.topics,
-            clock=broker.clock,
+            groups=groups,
+            topics=topics,
+            clock=clock,
             interval_ms=settings.commit_interval_ms,
             refresh_id=self._definitions.refresh_id,
         )
-        self._starts = StartPositions(broker.groups, broker.partitions, broker.record_worker, self._commits)
-        self._refreshes = RefreshService(self._definitions, broker.partitions, self._commits, self._locks)
+        self._starts = StartPositions(groups, partitions, context.worker, self._commits)
+        self._refreshes = RefreshService(self._definitions, partitions, self._commits, self._locks)
         self._scheduler = Scheduler(asyncio.get_running_loop().call_soon, outbox.send)
         self.end_round = self._scheduler.end_round
         """Push the messages that a flush round has committed, and send all answers that are ready."""
         self._dead_letter_topics = DeadLetterTopics(
-            topics=broker.topics,
-            partitions=broker.partitions,
-            frontend=broker.controller.topics,
-            appender=broker.appender,
-            clock=broker.clock,
+            topics=topics,
+            partitions=partitions,
+            frontend=context.frontend,
+            appender=context.appender,
+            clock=clock,
         )
         rules = Rules(
             ack_timeout_ms=settings.ack_timeout_ms,
@@ -72,14 +72,14 @@ class Subscriptions:
         )
         self._live = LiveSubscriptions(
             definitions=self._definitions,
-            partitions=broker.partitions,
-            groups=broker.groups,
+            partitions=partitions,
+            groups=groups,
             commits=self._commits,
             locks=self._locks,
             loader=SubscriptionLoader(rules, self.counters),
             make_live=partial(
                 LiveSubscription,
-                clock=broker.clock,
+                clock=clock,
                 latency=self.latency,
                 scheduler=self._scheduler,
                 commits=self._commits,

@@ -10,13 +10,17 @@ import itertools
 from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
-from penstock.broker.broker import Broker
+from penstock.broker.records.appender import RecordAppender
 from penstock.broker.records.batcher import Batcher, Gatherer
 from penstock.cluster.partition import Partition
+from penstock.cluster.partitions import PartitionTable
+from penstock.cluster.topics import TopicTable
 from penstock.model.batch_builder import NewRecord, record_bytes_max
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.murmur2 import partition_of
 from penstock.protocol.push.messages import NO_PARTITION, NO_SEQUENCE, Publish, PublishAck, encode
+from penstock.runtime.clock import Clock
+from penstock.security.access import Access
 from penstock.security.resources import Operation
 from penstock.security.session import Session
 
@@ -43,8 +47,21 @@ class _Stored(NamedTuple):
 class Publisher:
     """The publisher, shared by all connections."""
 
-    def __init__(self, broker: Broker, call_soon: Callable[[Callable[[], None]], object]) -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        *,
+        topics: TopicTable,
+        partitions: PartitionTable,
+        access: Access,
+        appender: RecordAppender,
+        clock: Clock,
+        call_soon: Callable[[Callable[[], None]], object],
+    ) -> None:
+        self._topics = topics
+        self._partitions = partitions
+        self._access = access
+        self._appender = appender
+        self._clock = clock
         self._call_soon = call_soon
         self._gatherers: dict[Partition, Gatherer] = {}
         self._turns = itertools.count()
@@ -70,27 +87,27 @@ class Publisher:
             run.append()
 
     def _writable(self, session: Session, topic: str, index: int) -> Partition:
-        self._broker.access.check_topic(session, WRITE, topic)
-        if topic not in self._broker.topics:
+        self._access.check_topic(session, WRITE, topic)
+        if topic not in self._topics:
             text = f"there is no topic {topic!r}; create it, for instance with `penstock push create-topic {topic}`"
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
         try:
-            partition = self._broker.partitions.get(topic, index)
+            partition = self._partitions.get(topic, index)
         except KafkaError as error:
             if error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 raise KafkaError(error.code, f"topic {topic!r} has no partition {index}") from None
             raise
-        self._broker.appender.check_writable(partition)
+        self._appender.check_writable(partition)
         return partition
 
     def batcher(self, partition: Partition) -> Batcher:
-        return Batcher(partition, self._broker.appender, self._broker.clock)
+        return Batcher(partition, self._appender, self._clock)
 
     def _publish_any(self, message_id: int, message: Publish, session: Session, answers: Answers) -> None:
         """Publish a message without a sequence, batched with those of other connections in this turn of the loop."""
         index = message.partition
         if index == NO_PARTITION:
-            topic = self._broker.topics.get(message.topic)
+            topic = self._topics.get(message.topic)
             count = 1 if topic is None else topic.partition_count
             index = next(self._turns) % count if message.key is None else partition_of(message.key, count)
         partition = self._writable(session, message.topic, index)
@@ -113,7 +130,7 @@ class Publisher:
 
     def record(self, message: Publish) -> tuple[NewRecord, int]:
         headers = tuple([(name.decode("utf-8", "surrogateescape"), value) for name, value in message.properties])
-        timestamp = self._broker.clock.now_ms() if message.timestamp < 0 else message.timestamp
+        timestamp = self._clock.now_ms() if message.timestamp < 0 else message.timestamp
         return NewRecord(message.key, message.body, headers, timestamp), timestamp
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.broker.broker import Broker
 from penstock.broker.delivery.core.member import Member
 from penstock.broker.delivery.subscriptions import Subscriptions
+from penstock.broker.operations.topics import TopicOperations
 from penstock.cluster.controller.new_topic import NewTopic
-from penstock.cluster.topics import Topic
+from penstock.cluster.partitions import PartitionTable
+from penstock.cluster.topics import Topic, TopicTable
 from penstock.config.settings import PushSettings
 from penstock.model.counted import counted
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.push import messages as m
 from penstock.protocol.push.frames import FrameType
+from penstock.security.access import Access
 from penstock.security.resources import Operation
 from penstock.security.session import Session
 
@@ -24,14 +26,26 @@ if TYPE_CHECKING:
 class Requests:
     """The requests of all connections."""
 
-    def __init__(self, broker: Broker, subscriptions: Subscriptions, settings: PushSettings) -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        *,
+        subscriptions: Subscriptions,
+        topics: TopicOperations,
+        table: TopicTable,
+        partitions: PartitionTable,
+        access: Access,
+        settings: PushSettings,
+    ) -> None:
         self._subscriptions = subscriptions
+        self._topics = topics
+        self._table = table
+        self._partitions = partitions
+        self._access = access
         self._settings = settings
 
     async def serve(self, connection: PushConnection, message_id: int, request: m.Payload) -> None:
         """Serve one request. KafkaError refuses it, and nothing has changed."""
-        access, session = self._broker.access, connection.session
+        access, session = self._access, connection.session
         if isinstance(request, m.Subscribe):
             await self._subscribe(connection, message_id, request)
             return
@@ -76,28 +90,27 @@ class Requests:
 
     def _check_read(self, connection: PushConnection, group: str, topic: str) -> None:
         """Check the rights to a subscription: it is a group that reads a topic, and needs the rights of one."""
-        self._broker.access.check_group(connection.session, Operation.READ, group)
-        self._broker.access.check_topic(connection.session, Operation.READ, topic)
+        self._access.check_group(connection.session, Operation.READ, group)
+        self._access.check_topic(connection.session, Operation.READ, topic)
 
     def _topic_of(self, subscription: str) -> str:
         return self._subscriptions.find(subscription).topic
 
     async def _create_topic(self, session: Session, request: m.CreateTopic) -> m.CreateTopicAck:
         """Create a topic; with 0 partitions, only look up an existing one."""
-        operations = self._broker.operations.topics
-        known = self._broker.topics.get(request.topic)
+        known = self._table.get(request.topic)
         if known is not None or request.partitions == 0:
-            known = operations.find(session, request.topic)
+            known = self._topics.find(session, request.topic)
         if known is None and request.partitions > 0:
             configs = self._subscriptions.configs_of_dead_letters(request.topic)
-            (made,) = await operations.create(
+            (made,) = await self._topics.create(
                 session, [NewTopic(name=request.topic, partition_count=request.partitions, configs=configs)]
             )
             if isinstance(made, Topic):
                 return m.CreateTopicAck(made.partition_count, True)
             if made.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
                 raise made
-            known = self._broker.topics.get(request.topic)
+            known = self._table.get(request.topic)
             if known is None:
                 raise made  # its name collides with that of another topic
         if known is None:
@@ -155,7 +168,7 @@ class Requests:
         if membership is None:
             raise _not_in(request.subscription)
         live, _ = membership
-        partition = self._broker.partitions.get(live.topic, request.partition)
+        partition = self._partitions.get(live.topic, request.partition)
         if not 0 <= request.offset <= partition.high_watermark or not live.watches(request.partition):
             raise KafkaError(
                 ErrorCode.OFFSET_OUT_OF_RANGE,

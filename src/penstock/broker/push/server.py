@@ -12,16 +12,17 @@ import socket
 from collections.abc import Callable
 from typing import Final
 
-from penstock.broker.broker import Broker
 from penstock.broker.delivery.subscriptions import Subscriptions
 from penstock.broker.push.connection import PushConnection
 from penstock.broker.push.producers import PushProducers
 from penstock.broker.push.publishing import Publisher
 from penstock.broker.push.requests import Requests
+from penstock.config.settings import Settings
 from penstock.model.errors import ErrorCode
 from penstock.model.limits import FRAME_STALL_MS_MAX
+from penstock.net.flow_control import FlowControl
 from penstock.net.outbox import Outbox
-from penstock.storage.metadata.store import MetadataStore
+from penstock.security.access import Access
 
 logger = logging.getLogger(__name__)
 
@@ -33,19 +34,31 @@ SWEPT_AT_ONCE: Final = 500
 class PushDoor:
     """The server for push clients; it accepts connections between `start` and `stop`."""
 
-    def __init__(self, broker: Broker, store: MetadataStore, outbox: Outbox) -> None:
-        loop = asyncio.get_running_loop()
-        self.settings = broker.settings.push
-        self.subscriptions = Subscriptions(broker, store, outbox)
-        self.producers = PushProducers(store.push_producers, broker.producer_ids, broker.clock)
-        self.publisher = Publisher(broker, loop.call_soon)
-        self.requests = Requests(broker, self.subscriptions, self.settings)
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        subscriptions: Subscriptions,
+        producers: PushProducers,
+        publisher: Publisher,
+        requests: Requests,
+        access: Access,
+        flow: FlowControl,
+        outbox: Outbox,
+    ) -> None:
+        self.settings = settings.push
+        self.subscriptions = subscriptions
+        self.producers = producers
+        self.publisher = publisher
+        self.requests = requests
+        self.access = access
         self.outbox = outbox
-        self.access = broker.access
-        self.now: Callable[[], float] = loop.time
+        self.now: Callable[[], float] = asyncio.get_running_loop().time
         self.linger_seconds = 5.0
         """How long a client may take to read the reason why its connection is closed."""
-        self._broker = broker
+        self._flow = flow
+        self._backlog = settings.kafka.backlog
+        self._connections_max = settings.limits.connections_max
         self._connections: set[PushConnection] = set()
         self._next_id = 0
         self._server: asyncio.Server | None = None
@@ -66,9 +79,7 @@ class PushDoor:
     async def start(self, bound: socket.socket) -> None:
         """Accept connections at a bound address."""
         self.subscriptions.load()
-        self._server = await asyncio.get_running_loop().create_server(
-            self.make, sock=bound, backlog=self._broker.settings.kafka.backlog
-        )
+        self._server = await asyncio.get_running_loop().create_server(self.make, sock=bound, backlog=self._backlog)
         self._sweeping = asyncio.create_task(self._sweep_connections(), name="push: heartbeats")
         logger.info("listening", extra={"host": bound.getsockname()[0], "port": self.port})
 
@@ -97,7 +108,7 @@ class PushDoor:
         """Register a connection. Returns the reason if it is refused."""
         self._connections.add(connection)
         self.opened_total += 1
-        most = self._broker.settings.limits.connections_max
+        most = self._connections_max
         if len(self._connections) > most:
             return f"{most} connections are open, which is the most (limits.connections_max)"
         return None
@@ -114,11 +125,11 @@ class PushDoor:
     def hold(self, delta: int) -> None:
         """Account for bytes of incomplete frames, over all doors."""
         if delta:
-            self._broker.flow.change(delta)
+            self._flow.change(delta)
 
     @property
     def is_exhausted(self) -> bool:
-        return self._broker.flow.exhausted
+        return self._flow.exhausted
 
     # --- heartbeats --------------------------------------------------------------------------------------------------
 
