@@ -131,10 +131,10 @@ class Conversation:
 
     def _waiting(self) -> tuple[int, int]:
         """Requests to be served, and to be answered: one that was served late may wait as long as those before it."""
-        return len(self.connection._queue), len(self.connection._answers)
+        return len(self.connection._queue.frames), len(self.connection._answers.replies)
 
     def _check_waiting(self) -> None:
-        slots = self.connection._answers._replies
+        slots = self.connection._answers.replies
         if not self.connection.muted and (not slots or slots[0].api_key not in MAY_WAIT):
             raise Finding(f"no answer after {PATIENCE_SECONDS} s: {[slot.api_key for slot in slots]}")
 

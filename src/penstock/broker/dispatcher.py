@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from types import CoroutineType
 from typing import Any
 
 from penstock.broker.broker import Broker
@@ -71,11 +71,11 @@ class Dispatcher:
         if handler is None:
             handler = self._handlers[request.api.key] = load_handler(request.api).handle
         result = handler(self._broker, request)
-        if inspect.isawaitable(result):
+        if isinstance(result, CoroutineType):
             return Reply.when(self._encode_later(request.api, result))
         return result if isinstance(result, Reply) else Reply.now(self._encoded(request.api, result))
 
-    async def _encode_later(self, api: Api, result: Awaitable[Any]) -> Buffers | None:
+    async def _encode_later(self, api: Api, result: Coroutine[Any, Any, Any]) -> Buffers | None:
         return self._encoded(api, await result)
 
     def _encoded(self, api: Api, result: Entity | bytes) -> Buffers:

@@ -14,7 +14,7 @@ A KafkaError raised out of a handler is our bug: every API has its own place for
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from penstock.net.reply import Reply
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Body = TypeVar("Body")
 Replies = TypeVar("Replies")
 Answer = Entity | bytes | Reply
-HandlerResult = Answer | Awaitable[Answer]
+HandlerResult = Answer | Coroutine[Any, Any, Answer]
 
 
 class Request(Generic[Body, Replies]):

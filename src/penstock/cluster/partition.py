@@ -42,7 +42,9 @@ from penstock.storage.segment.time_search import scan_here
 
 DataWaiter = Callable[[], None]
 TAIL_BYTES_MAX: Final = 1024
-_NONE: Final = ErrorCode.NONE  # looked up once: every produce passes here
+# Looked up once: every produce and fetch passes here.
+_NONE: Final = ErrorCode.NONE
+_OFFLINE: Final = LogState.OFFLINE
 
 
 class OffsetSpec(enum.Enum):
@@ -66,8 +68,8 @@ class Partition:
 
     __slots__ = (
         "_data_waiters", "_last_stable", "_log", "_refusal", "_stored_end", "_stored_waits", "_takes_appends",
-        "_visibility", "_visible_waits", "deleted", "high_watermark", "id", "index", "internal", "role", "tail",
-        "topic",
+        "_visibility", "_visible_waits", "deleted", "high_watermark", "id", "index", "internal", "mirror", "role",
+        "tail", "topic",
     )  # fmt: skip
 
     def __init__(
@@ -91,6 +93,8 @@ class Partition:
         self._visibility = visibility
         self._takes_appends = role.takes_appends
         self._refusal = role.refusal
+        self.mirror = isinstance(role, Mirror)
+        """Whether it is a copy of a parent's partition."""
         self._stored_waits = OffsetWaits()
         self._visible_waits = OffsetWaits()
         self._data_waiters: set[DataWaiter] = set()
@@ -106,11 +110,6 @@ class Partition:
     @property
     def leader_epoch(self) -> int:
         return self.role.epoch
-
-    @property
-    def mirror(self) -> bool:
-        """Whether it is a copy of a parent's partition."""
-        return isinstance(self.role, Mirror)
 
     @property
     def config(self) -> LogConfig:
@@ -132,14 +131,14 @@ class Partition:
     @property
     def failed(self) -> bool:
         """Whether clients are refused whatever they ask; `failure` says why."""
-        return self.deleted or self._log.state is LogState.OFFLINE or self._refusal is not _NONE
+        return self.deleted or self._log.state is _OFFLINE or self._refusal is not _NONE
 
     @property
     def failure(self) -> ErrorCode:
         """The answer to a request that waits here, or comes now; NONE if it can be served."""
         if self.deleted:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return ErrorCode.KAFKA_STORAGE_ERROR if self._log.state is LogState.OFFLINE else self._refusal
+        return ErrorCode.KAFKA_STORAGE_ERROR if self._log.state is _OFFLINE else self._refusal
 
     # --- offsets -----------------------------------------------------------------------------------------------------
 
@@ -160,6 +159,11 @@ class Partition:
         """
         stable, start = self._last_stable, self._log.log_start
         return stable if stable > start else start
+
+    def bounds(self) -> tuple[int, int, int]:
+        """Log start, last stable offset and high watermark: all that the answer to a reader says of the partition."""
+        stable, start = self._last_stable, self._log.log_start
+        return start, (stable if stable > start else start), self.high_watermark
 
     def visible_end(self, *, committed_only: bool) -> int:
         """The offset where readers of an isolation level stop."""
@@ -318,6 +322,7 @@ class Partition:
         if role.epoch < self.role.epoch:
             raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH, f"epoch {role.epoch} after {self.role.epoch}")
         self.role = role
+        self.mirror = isinstance(role, Mirror)
         self._takes_appends = role.takes_appends
         self._refusal = role.refusal
 
@@ -331,7 +336,7 @@ class Partition:
         """
         if self._stored_end > last_offset:
             done(_NONE)
-        elif self.deleted or self._log.state is LogState.OFFLINE:
+        elif self.deleted or self._log.state is _OFFLINE:
             done(self.failure)
         else:
             self._stored_waits.add(last_offset, done)
@@ -343,7 +348,7 @@ class Partition:
         """
         if self.high_watermark > last_offset:
             done(_NONE)
-        elif self.deleted or self._refusal is not _NONE or self._log.state is LogState.OFFLINE:
+        elif self.deleted or self._refusal is not _NONE or self._log.state is _OFFLINE:
             done(self.failure)
         else:
             self._visible_waits.add(last_offset, done)
@@ -367,19 +372,19 @@ class Partition:
     def log_advanced(self) -> None:
         """Raise the marks and tell waiters: the log was written or flushed further, or it has failed."""
         log, visibility = self._log, self._visibility
-        if self.deleted or log.state is LogState.OFFLINE:
+        if self.deleted or log.state is _OFFLINE:
             self._end_waits(self.failure)
             return
         is_higher = False
+        stored = self._stored_end = visibility.stored(log)
         if self._refusal is _NONE:  # the leader tells a follower its high watermark
-            end = visibility.high_watermark(log)
+            end = visibility.high_watermark(log, stored)
             if end > self.high_watermark:
                 is_higher = True
                 self.high_watermark = end
                 self._last_stable = log.stable_end(end)
-        self._stored_end = visibility.stored(log)
         if self._stored_waits.waiting:
-            self._stored_waits.release(self._stored_end)
+            self._stored_waits.release(stored)
         if is_higher:
             self._visible_waits.release(self.high_watermark)
             for waiter in tuple(self._data_waiters):
@@ -388,7 +393,7 @@ class Partition:
     def restarted(self) -> None:
         """Take the marks from a log that was just opened, or that begins again at another offset."""
         self._stored_end = self._visibility.stored(self._log)
-        self.high_watermark = self._visibility.high_watermark(self._log)
+        self.high_watermark = self._visibility.high_watermark(self._log, self._stored_end)
         self._last_stable = self._log.stable_end(self.high_watermark)
 
     def mark_deleted(self) -> None:

@@ -22,8 +22,8 @@ class Visibility(Protocol):
         """End of the records that this node has stored, as durably as `storage.flush` promises."""
         ...
 
-    def high_watermark(self, log: Log) -> int:
-        """End of the records that readers may see."""
+    def high_watermark(self, log: Log, stored: int) -> int:
+        """End of the records that readers may see, of a log that has stored its records up to `stored`."""
         ...
 
 
@@ -33,8 +33,8 @@ class OnDisk:
     def stored(self, log: Log) -> int:
         return log.flushed
 
-    def high_watermark(self, log: Log) -> int:
-        return log.flushed
+    def high_watermark(self, log: Log, stored: int) -> int:
+        return stored
 
 
 class Written:
@@ -43,8 +43,8 @@ class Written:
     def stored(self, log: Log) -> int:
         return log.log_end
 
-    def high_watermark(self, log: Log) -> int:
-        return log.log_end
+    def high_watermark(self, log: Log, stored: int) -> int:
+        return stored
 
 
 ON_DISK: Final = OnDisk()

@@ -40,14 +40,16 @@ class AnswerOwner(Protocol):
 class AnswerLine:
     """The line of replies; implements `net.outbox.Sender`."""
 
-    __slots__ = ("_is_open", "_last_answer_bytes", "_owner", "_ready", "_replies", "_sender", "_shared", "_transport",
-                 "_unread_held", "last_read", "unread_bytes")  # fmt: skip
+    __slots__ = ("_is_open", "_last_answer_bytes", "_on_completed", "_owner", "_ready", "_sender", "_shared",
+                 "_transport", "_unread_held", "last_read", "replies", "unread_bytes")  # fmt: skip
 
     def __init__(self, transport: asyncio.Transport, shared: Shared, owner: AnswerOwner) -> None:
         self._transport = transport
         self._shared = shared
         self._owner = owner
-        self._replies: deque[Reply] = deque()  # not sent yet, oldest first
+        self._on_completed = self._completed
+        self.replies: deque[Reply] = deque()
+        """Not sent yet, oldest first. Changed here only."""
         self._sender: FileSender | None = None  # replies wait behind what it sends
         self._ready = False  # in the outbox
         self._is_open = True
@@ -57,33 +59,27 @@ class AnswerLine:
         self.last_read = 0.0
         """When the client last read some bytes of its answers."""
 
-    def __len__(self) -> int:
-        """Replies that are not sent yet."""
-        return len(self._replies)
-
-    def takes_at_once(self, reply: Reply) -> bool:
-        """Whether a reply that is ready leaves now: nothing is before it, and nothing is to be gathered with it."""
-        if reply.body is SILENCE:
-            return True
-        return not (self._replies or self._sender is not None or reply.gathers or reply.body is None)
-
-    def send(self, reply: Reply) -> None:
-        """Send a reply that leaves at once."""
+    def send_at_once(self, reply: Reply) -> bool:
+        """Send a reply that is ready; False if it has to wait for those before it or for some to leave with it."""
         header, body = reply.header, reply.body
-        if body is not None and body is not SILENCE:
-            self._write([INT32.pack(len(header) + sum(map(len, body))) + header, *body])
+        if body is SILENCE:
+            return True
+        if body is None or self.replies or self._sender is not None or reply.gathers:
+            return False
+        self._write([INT32.pack(len(header) + sum(map(len, body))) + header, *body])
+        return True
 
     def put(self, reply: Reply) -> None:
         """Send a reply when it is ready and those before it have left."""
-        self._replies.append(reply)
+        self.replies.append(reply)
         if reply.done:
             self._completed()
         else:
-            reply.listen(self._completed)
+            reply.listener = self._on_completed
 
     def _completed(self) -> None:
         """Queue a reply that is ready, to leave with those that are completed in the same turn."""
-        if not self._ready and self._replies and self._replies[0].done:
+        if not self._ready and self.replies and self.replies[0].done:
             self._ready = True
             self._shared.outbox.put(self)
 
@@ -92,7 +88,7 @@ class AnswerLine:
         self._ready = False
         if self._sender is not None:
             return  # `_sent_some` continues with them
-        replies = self._replies
+        replies = self.replies
         service = self._shared.service
         now = self._shared.clock()
         parts: list[Part] = []
@@ -187,9 +183,9 @@ class AnswerLine:
     def release(self) -> None:
         """Abandon all replies and give their memory back: the client has gone."""
         self.close()
-        for reply in self._replies:
+        for reply in self.replies:
             reply.abandon()
-        self._replies.clear()
+        self.replies.clear()
         held, self._unread_held = self._unread_held, 0
         self.unread_bytes = 0
         self._shared.flow.change(-held)

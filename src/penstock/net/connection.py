@@ -156,7 +156,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _accept(self, frame: memoryview, more: bool) -> bool:
         """Serve a frame, or queue it; False if the connection closes. `more`: there are bytes behind it."""
-        if self._queue or self._blocked:
+        if self._queue.frames or self._blocked:
             self._queue.put(frame)
             self._gate.adjust()
         else:
@@ -179,8 +179,7 @@ class Connection(asyncio.BufferedProtocol):
             logger.exception("connection %s: a request failed", self.peer.host)
             self.close("internal error")
             return
-        if reply.done and self._answers.takes_at_once(reply):
-            self._answers.send(reply)
+        if reply.done and self._answers.send_at_once(reply):
             self._shared.service.answered(reply.api_key, self._shared.clock() - started)
             return
         reply.started = started
@@ -212,7 +211,7 @@ class Connection(asyncio.BufferedProtocol):
             return  # the answer was complete at once: the loop below continues with the queue
         self._working_off = True
         turn_end = time.perf_counter_ns() + TURN_NS
-        while self._queue and not self._closing and not self._blocked:
+        while self._queue.frames and not self._closing and not self._blocked:
             self._serve(self._queue.take())
             if time.perf_counter_ns() > turn_end:
                 self._rest()
@@ -235,7 +234,7 @@ class Connection(asyncio.BufferedProtocol):
         return (
             self._busy
             or self._resting
-            or len(answers) >= limits.in_flight_max
+            or len(answers.replies) >= limits.in_flight_max
             or unread > limits.unread_bytes_max
             or self._gate.muted
             or (unread > 0 and self._shared.flow.exhausted)
@@ -244,7 +243,7 @@ class Connection(asyncio.BufferedProtocol):
     # --- callbacks of the answer line ------------------------------------------------------------------------------
 
     def answers_sent(self) -> None:
-        if self._queue and not self._busy:
+        if self._queue.frames and not self._busy:
             self._work_off()
 
     def answers_read(self) -> None:
@@ -263,7 +262,7 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def answered(self) -> bool:
         """Whether every complete request is answered, though the client may not have read the answer."""
-        return not (len(self._answers) or self._queue or self._busy)
+        return not (self._answers.replies or self._queue.frames or self._busy)
 
     @property
     def unread(self) -> bool:

@@ -60,15 +60,13 @@ class FrameSplitter:
     def received(self, nbytes: int, accept: Accept) -> None:
         """Pass on the frames that are complete now. MalformedRequest for an impossible size."""
         incoming = self._incoming
-        if incoming is None:
-            self._split(len(self._head) + nbytes, accept)
-        elif incoming.received(nbytes):
-            self._incoming = None
-            accept(incoming.end(), False)
-
-    def _split(self, end: int, accept: Accept) -> None:
+        if incoming is not None:
+            if incoming.received(nbytes):
+                self._incoming = None
+                accept(incoming.end(), False)
+            return
         scratch, largest = self._scratch, self._frame_bytes_max
-        position = 0
+        position, end = 0, len(self._head) + nbytes
         self._head = b""
         while end - position >= 4:
             (size,) = INT32.unpack_from(scratch, position)

@@ -19,7 +19,7 @@ class ReadingGate:
     """Pauses and resumes a transport. `on_unmuted` is called when the client may be served again."""
 
     __slots__ = ("_answers", "_is_open", "_mute", "_on_unmuted", "_paused", "_queue", "_shared", "_splitter",
-                 "_transport")  # fmt: skip
+                 "_transport", "muted")  # fmt: skip
 
     def __init__(
         self,
@@ -37,12 +37,9 @@ class ReadingGate:
         self._answers = answers
         self._on_unmuted = on_unmuted
         self._mute: Mute | None = None
+        self.muted = False
         self._paused = False
         self._is_open = True  # until the connection closes or the node stops
-
-    @property
-    def muted(self) -> bool:
-        return self._mute is not None
 
     def adjust(self) -> None:
         """Read from the socket only while there is room for more bytes."""
@@ -51,13 +48,13 @@ class ReadingGate:
         limits, flow = self._shared.limits, self._shared.flow
         queue, unread = self._queue, self._answers.unread_bytes
         full = (
-            self._mute is not None
+            self.muted
             or queue.held_bytes > limits.queued_bytes_max
-            or len(queue) >= limits.in_flight_max
+            or len(queue.frames) >= limits.in_flight_max
             or unread > limits.unread_bytes_max
             or self._splitter.waits_for_room
         )
-        if not full and flow.exhausted and (queue or unread):
+        if not full and flow.exhausted and (queue.frames or unread):
             full = True
             flow.wait_for_room(self.adjust)
         if full and not self._paused:
@@ -81,6 +78,7 @@ class ReadingGate:
     def _begin_mute(self, seconds: float, on_end: Callable[[], None]) -> None:
         if self._is_open:
             self._mute = Mute(self._transport, seconds, on_end)
+            self.muted = True
             self._shared.muted += 1
             self.adjust()
 
@@ -92,6 +90,7 @@ class ReadingGate:
         if self._mute is not None:
             self._mute.cancel()
             self._mute = None
+            self.muted = False
             self._shared.muted -= 1
 
     def stop(self) -> None:

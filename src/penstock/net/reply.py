@@ -30,27 +30,25 @@ SILENCE: Buffers = []
 class Reply:
     """A response, completed once. A body of None closes the connection without an answer."""
 
-    __slots__ = ("_listener", "api_key", "body", "done", "header", "on_abandon", "started", "work")
+    __slots__ = ("api_key", "body", "done", "header", "listener", "on_abandon", "started", "work")
 
     gathers: ClassVar[bool] = False
     """Whether a reply that is ready waits for others of the same turn of the loop, to leave in one write with them."""
 
-    def __init__(self, work: Work | None = None) -> None:
-        self.done = False
-        self.body: Buffers | None = None
+    def __init__(self, work: Work | None = None, body: Buffers | None = None, *, done: bool = False) -> None:
+        self.done = done
+        self.body = body
         self.header = b""  # the response header and the API: set by the dispatcher
         self.api_key = -1
         self.started = 0.0
         self.work = work
         self.on_abandon: Callable[[], None] | None = None
-        self._listener: Callable[[], None] | None = None
+        self.listener: Callable[[], None] | None = None
+        """Called when it is completed; the connection, as a rule."""
 
     @classmethod
     def now(cls, body: Buffers | None) -> Self:
-        reply = cls()
-        reply.body = body
-        reply.done = True
-        return reply
+        return cls(None, body, done=True)
 
     @classmethod
     def none(cls) -> Self:
@@ -69,11 +67,8 @@ class Reply:
         self.done = True
         self.body = body
         self.on_abandon = None
-        if self._listener is not None:
-            self._listener()
-
-    def listen(self, listener: Callable[[], None]) -> None:
-        self._listener = listener
+        if self.listener is not None:
+            self.listener()
 
     async def wait(self) -> Buffers | None:
         """Wait for the body: for a coroutine that listens in place of a connection."""
@@ -81,12 +76,12 @@ class Reply:
             return await self.work
         if not self.done:
             completed = asyncio.Event()
-            self.listen(completed.set)
+            self.listener = completed.set
             await completed.wait()
         return self.body
 
     def abandon(self) -> None:
         """Forget the listener: the client has gone, and the reply need not wait any longer."""
-        self._listener = None
+        self.listener = None
         if self.on_abandon is not None and not self.done:
             self.on_abandon()

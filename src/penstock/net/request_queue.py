@@ -14,28 +14,26 @@ OVERHEAD_BYTES: Final = 100
 class RequestQueue:
     """The queue of one connection. It counts the memory of requests, for the connection and for all together."""
 
-    __slots__ = ("_flow", "_frames", "held_bytes")
+    __slots__ = ("_flow", "frames", "held_bytes")
 
     def __init__(self, flow: FlowControl) -> None:
         self._flow = flow
-        self._frames: deque[bytearray] = deque()
+        self.frames: deque[bytearray] = deque()
+        """Oldest first. Changed here only; the connection asks it for every request whether something waits."""
         self.held_bytes = 0
-
-    def __len__(self) -> int:
-        return len(self._frames)
 
     def put(self, frame: memoryview) -> None:
         """Keep a copy: the memory of the frame is reused."""
-        self._frames.append(bytearray(frame))
+        self.frames.append(bytearray(frame))
         self._change(len(frame) + OVERHEAD_BYTES)
 
     def take(self) -> memoryview:
-        frame = self._frames.popleft()
+        frame = self.frames.popleft()
         self._change(-len(frame) - OVERHEAD_BYTES)
         return memoryview(frame)
 
     def clear(self) -> None:
-        self._frames.clear()
+        self.frames.clear()
         self._change(-self.held_bytes)
 
     def _change(self, delta: int) -> None:

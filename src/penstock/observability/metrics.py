@@ -51,11 +51,13 @@ class BrokerMetrics:
 
     # --- traffic -------------------------------------------------------------------------------------------
 
-    def produced(self, messages: int, size_bytes: int) -> None:
-        """A produce appended this much (a duplicate does not count)."""
-        traffic = self.traffic
+    def produced(self, messages: int, size_bytes: int, seconds: float) -> None:
+        """A producer's batch was appended (a duplicate does not count)."""
+        traffic, storage = self.traffic, self.storage
         traffic.messages_in += messages
         traffic.bytes_in += size_bytes
+        storage.bytes_appended += size_bytes
+        storage.append.observe(seconds)
 
     def fetched(self, size_bytes: int, messages: int = 0) -> None:
         """A fetch was answered with this much. Messages are the caller's count, from offsets, not by decoding."""
@@ -78,10 +80,6 @@ class BrokerMetrics:
         self.connections.broken(reason)
 
     # --- storage -------------------------------------------------------------------------------------------
-
-    def appended(self, seconds: float, size_bytes: int = 0) -> None:
-        self.storage.append.observe(seconds)
-        self.storage.bytes_appended += size_bytes
 
     def read(self, seconds: float, size_bytes: int = 0) -> None:
         self.storage.read.observe(seconds)

@@ -25,12 +25,13 @@ _TRANSACTIONAL_ID = ResourceType.TRANSACTIONAL_ID
 class Access:
     """One for all doors of a node."""
 
-    __slots__ = ("_allows", "_authenticator", "_authorizer")
+    __slots__ = ("_allows", "_authenticator", "authorizer")
 
     def __init__(self, authenticator: Authenticator | None = None, authorizer: Authorizer | None = None) -> None:
         self._authenticator: Authenticator = authenticator or Anonymous()
-        self._authorizer: Authorizer = authorizer or AllowAll()
-        self._allows = self._authorizer.allows
+        self.authorizer: Authorizer = authorizer or AllowAll()
+        """Asked by its `version` whether decisions that were remembered still hold."""
+        self._allows = self.authorizer.allows
 
     def authenticate(self, session: Session, credentials: Credentials = NO_CREDENTIALS) -> Session:
         return self._authenticator.authenticate(session, credentials)
@@ -39,11 +40,6 @@ class Access:
         """Raises AuthenticationFailed if the session has to log in before it asks for this."""
         if not session.authenticated:
             self._authenticator.admit(session, request)
-
-    @property
-    def version(self) -> int:
-        """Changes with the rules: decisions that were remembered under another version are void."""
-        return self._authorizer.version
 
     def allows_topic(self, session: Session, operation: Operation, name: str) -> bool:
         return self._allows(session, operation, _TOPIC, name)

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 Found = tuple[FetchedPartition, int, bool]
 """The answer, its number of messages, counted by offsets, and whether there is more that need not be waited for."""
 
-READ = Operation.READ  # looked up once: members of an enum are slow to find
+# Looked up once: members of an enum are slow to find.
+READ = Operation.READ
+_NONE = ErrorCode.NONE
 
 
 class FetchTarget(NamedTuple):
@@ -76,13 +78,14 @@ class FetchTarget(NamedTuple):
         if found:
             messages = piece.next_offset - max(item.fetch_offset, found[0].first_offset)
             has_more = piece.has_next
+        log_start, last_stable, high_watermark = partition.bounds()
         answer = FetchedPartition(
             item.topic,
             item.partition,
-            ErrorCode.NONE,
-            partition.high_watermark,
-            partition.last_stable,
-            partition.log_start,
+            _NONE,
+            high_watermark,
+            last_stable,
+            log_start,
             records,
             size,
             aborted,
@@ -123,30 +126,35 @@ class FetchTargets:
 
         Rights are checked each time: a right that is taken away ends a session's reading with its next look.
         """
-        targets = [self._find(item) for item in items]
-        if any(target.missing for target in targets):
-            targets.sort(key=lambda target: target.missing)
-        return targets
+        find = self._find
+        targets: list[FetchTarget] = []
+        missing: list[FetchTarget] = []
+        for item in items:
+            target = find(item)
+            (missing if target.missing else targets).append(target)
+        return targets + missing if missing else targets
 
     def _find(self, item: FetchPartition) -> FetchTarget:
-        access, by_name = self._broker.access, isinstance(item.topic, str)
-        if isinstance(item.topic, str) and not access.allows_topic(self._session, READ, item.topic):
+        broker, topic = self._broker, item.topic
+        name = topic if isinstance(topic, str) else None
+        if name is not None and not broker.access.allows_topic(self._session, READ, name):
             return FetchTarget(item, None, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         try:
-            partition = self._broker.partitions.find(item.topic, item.partition)
+            partition = broker.partitions.find(topic, item.partition)
         except KafkaError as error:
             return self._not_found(item, error.code)
         if self._names is not None:
-            self._names[item.topic] = partition.topic
+            self._names[topic] = partition.topic
         try:
-            if not by_name:
-                access.check_topic(self._session, READ, partition.topic)
+            if name is None:
+                broker.access.check_topic(self._session, READ, partition.topic)
             if self._request.replica_id >= 0:
                 raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)  # no other node has a replica
             if partition.failed:
                 raise KafkaError(partition.failure)
-            partition.check_epoch(max(item.leader_epoch, NO_EPOCH))  # any negative one, as in Kafka
-            return FetchTarget(item, partition, ErrorCode.NONE, _divergence(partition, item))
+            if item.leader_epoch > NO_EPOCH:  # a negative one is none, as in Kafka
+                partition.check_epoch(item.leader_epoch)
+            return FetchTarget(item, partition, _NONE, _divergence(partition, item))
         except KafkaError as error:
             return FetchTarget(item, None, error.code)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.broker.produce.refusal import named_records, refuse
-from penstock.broker.produce.timeouts import ProduceTimeouts
+from penstock.broker.produce.timeouts import LEAST_MS, Waiting
 from penstock.broker.produce.transactional import is_unknown_start
 from penstock.broker.records.checks import LoopBudget
 from penstock.broker.transactions.transaction import ProducerIdentity
@@ -39,13 +39,14 @@ if TYPE_CHECKING:
     from penstock.broker.broker import Broker
 
 ZSTD_VERSION = 7
+_NONE = ErrorCode.NONE  # looked up once: members of an enum are slow to find
 
 
 class RepeatPath:
     """The parsed form of the last Produce request of a channel, until a different one comes."""
 
     __slots__ = (
-        "_access_version", "_broker", "_config", "_partition", "_repeated", "_session", "_timeout_ms",
+        "_allowed_ms", "_authorizer", "_broker", "_config", "_partition", "_repeated", "_rules_version", "_session",
         "_transactional_id", "_wait",
     )  # fmt: skip
 
@@ -59,9 +60,10 @@ class RepeatPath:
     ) -> None:
         self._broker = broker
         self._transactional_id = body.transactional_id
-        self._timeout_ms = body.timeout_ms
+        self._allowed_ms = body.timeout_ms if body.timeout_ms > LEAST_MS else LEAST_MS
         self._session = session
-        self._access_version = broker.access.version
+        self._authorizer = broker.access.authorizer
+        self._rules_version = self._authorizer.version
         self._partition = partition
         self._config = partition.config
         self._wait = partition.when_stored if body.acks == 1 else partition.when_visible
@@ -74,7 +76,7 @@ class RepeatPath:
         broker = self._broker
         if batch is None or partition.deleted or partition.config is not self._config:
             return None
-        if broker.access.version != self._access_version:  # the right to write may be gone
+        if self._authorizer.version != self._rules_version:  # the right to write may be gone
             return None
         try:
             header = check_batch(batch)
@@ -95,11 +97,12 @@ class RepeatPath:
             refusal = Reply.now([encode_response([result], self._repeated.version)])
             refusal.header, refusal.api_key = self._repeated.response_header(frame), PRODUCE
             return refusal
-        reply = _AcknowledgedReply(self._repeated, partition, appended, broker.produce_timeouts)
+        timeouts = broker.produce_timeouts
+        reply = _AcknowledgedReply(self._repeated, partition, appended, timeouts.deadlines_ms)
         reply.header, reply.api_key = self._repeated.response_header(frame), PRODUCE
         self._wait(appended.last_offset, reply.acknowledged)
         if not reply.done:
-            broker.produce_timeouts.begin(reply, self._timeout_ms)
+            timeouts.deadlines_ms[reply] = timeouts.now_ms() + self._allowed_ms
         return reply
 
     def _is_settled(self, header: BatchHeader) -> bool:
@@ -114,29 +117,22 @@ class RepeatPath:
 class _AcknowledgedReply(Reply):
     """Completed when the batch is stored or visible, as its producer wants it."""
 
-    __slots__ = ("_appended", "_partition", "_repeated", "_timeouts")
+    __slots__ = ("_appended", "_deadlines_ms", "_partition", "_repeated")
 
     gathers = True
 
     def __init__(
-        self, repeated: RepeatedProduce, partition: Partition, appended: Appended, timeouts: ProduceTimeouts
+        self, repeated: RepeatedProduce, partition: Partition, appended: Appended, deadlines_ms: dict[Waiting, int]
     ) -> None:
-        super().__init__()
-        self._timeouts = timeouts
+        Reply.__init__(self)  # quicker than `super`
+        self._deadlines_ms = deadlines_ms
         self._repeated = repeated
         self._partition = partition
         self._appended = appended
 
     def acknowledged(self, code: ErrorCode) -> None:
-        self._timeouts.end(self)
-        self._answer(code)
-
-    def time_out(self) -> None:
-        self._partition.stop_waiting(self._appended.last_offset, self.acknowledged)
-        self._answer(ErrorCode.REQUEST_TIMED_OUT)
-
-    def _answer(self, code: ErrorCode) -> None:
-        if code is ErrorCode.NONE:
+        self._deadlines_ms.pop(self, None)
+        if code is _NONE:
             appended = self._appended
             body = self._repeated.response(
                 code, appended.base_offset, appended.append_time_ms, self._partition.log_start
@@ -144,3 +140,7 @@ class _AcknowledgedReply(Reply):
         else:
             body = self._repeated.response(code, -1, -1, -1)
         self.complete([body])
+
+    def time_out(self) -> None:
+        self._partition.stop_waiting(self._appended.last_offset, self.acknowledged)
+        self.complete([self._repeated.response(ErrorCode.REQUEST_TIMED_OUT, -1, -1, -1)])

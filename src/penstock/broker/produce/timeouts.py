@@ -28,29 +28,22 @@ class Waiting(Protocol):
 class ProduceTimeouts:
     """Everything happens on the event loop."""
 
-    __slots__ = ("_clock", "_deadlines_ms")
+    __slots__ = ("deadlines_ms", "now_ms")
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._deadlines_ms: dict[Waiting, int] = {}
+        self.now_ms = clock.monotonic_ms
+        self.deadlines_ms: dict[Waiting, int] = {}
+        """A request puts itself in when it begins to wait, with LEAST_MS at least, and takes itself out when it is
+        answered. There is no method for either: a call costs more than the entry."""
 
     def __len__(self) -> int:
-        return len(self._deadlines_ms)
-
-    def begin(self, waiting: Waiting, timeout_ms: int) -> None:
-        """Note a request that waits from now on."""
-        allowed = timeout_ms if timeout_ms > LEAST_MS else LEAST_MS
-        self._deadlines_ms[waiting] = self._clock.monotonic_ms() + allowed
-
-    def end(self, waiting: Waiting) -> None:
-        """Forget a request that is answered."""
-        self._deadlines_ms.pop(waiting, None)
+        return len(self.deadlines_ms)
 
     async def sweep(self) -> None:
         """Answer the requests whose time is over."""
-        if not self._deadlines_ms:
+        if not self.deadlines_ms:
             return
-        now_ms = self._clock.monotonic_ms()
-        for waiting in [each for each, deadline_ms in self._deadlines_ms.items() if deadline_ms <= now_ms]:
-            del self._deadlines_ms[waiting]
+        now_ms = self.now_ms()
+        for waiting in [each for each, deadline_ms in self.deadlines_ms.items() if deadline_ms <= now_ms]:
+            del self.deadlines_ms[waiting]
             waiting.time_out()

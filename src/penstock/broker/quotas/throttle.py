@@ -80,5 +80,5 @@ def _stamped(meter: MeteredRequest, inner: Reply) -> Reply:
     if inner.done:
         complete()
     else:
-        inner.listen(complete)
+        inner.listener = complete
     return outer

@@ -29,7 +29,8 @@ class RecordAppender:
 
     def check_writable(self, partition: Partition) -> None:
         """KafkaError if no client may write to this partition, whatever its rights."""
-        self.check_topic(partition.topic, internal=partition.internal, mirror=partition.mirror)
+        if partition.internal or partition.mirror:
+            self.check_topic(partition.topic, internal=partition.internal, mirror=partition.mirror)
 
     def check_topic(self, name: str, *, internal: bool, mirror: bool) -> None:
         """The same for a topic, which may not exist yet."""
@@ -44,10 +45,7 @@ class RecordAppender:
         started = perf_counter()
         appended = partition.append(batch, header, now_ms)
         if not appended.duplicate:
-            size = len(batch)
-            metrics = self._metrics
-            metrics.appended(perf_counter() - started, size)
-            metrics.produced(header.record_count, size)
+            self._metrics.produced(header.record_count, len(batch), perf_counter() - started)
         return appended
 
 

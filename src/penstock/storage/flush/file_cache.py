@@ -71,8 +71,10 @@ class LruFileCache:
                     self._drop(entry, closing)
                 else:
                     self._idle[id(file)] = entry
-                    self._shrink(closing)
-        _close(closing)
+                    if len(self._by_file) > self._open_files_max:
+                        self._shrink(closing)
+        if closing:
+            _close(closing)
 
     def forget(self, path: Path) -> None:
         """The path was removed or now names another file."""

@@ -175,7 +175,10 @@ class GroupCommit:
 
     def _has_one_file(self) -> bool:
         """More files may mean a syncfs, which also waits for what other processes have written to the file system."""
-        return len(self._dirty) == 1 and all(len(log.flush_targets()[1]) == 1 for log in self._dirty)
+        if len(self._dirty) != 1:
+            return False
+        (log,) = self._dirty
+        return len(log.flush_targets()[1]) == 1
 
     def _look_once_more(self) -> None:
         """Loop thread: begin the round when a look at the sockets brought nothing more, or it has become large."""
@@ -278,12 +281,10 @@ class GroupCommit:
         return True
 
     def _count(self, finished: _Round) -> None:
-        self._observer.flush_round(
-            finished.seconds,
-            len(finished.waiting),
-            sum(len(item.files) for item in finished.waiting),
-            any(finished.errors),
-        )
+        file_count = 0
+        for item in finished.waiting:
+            file_count += len(item.files)
+        self._observer.flush_round(finished.seconds, len(finished.waiting), file_count, any(finished.errors))
         while self._when_done and self._when_done[0][0] <= self._rounds_done:
             self._when_done.popleft()[1]()
 
@@ -304,7 +305,9 @@ class GroupCommit:
                     return  # the loop is closed; `stop` finishes the round
 
     def _sync(self, waiting: Sequence[_Waiting]) -> list[OSError | None]:
-        count = sum(len(item.files) for item in waiting)
+        count = 0
+        for item in waiting:
+            count += len(item.files)
         if self._cost.prefers_all(count):
             started = time.perf_counter()
             try:

@@ -88,6 +88,8 @@ class UnflushedFiles:
         active = self.active  # before `_older`: `seal` moves it there
         older = self._older
         files: list[File] = [] if active is None else [active]
+        if not older:
+            return files
         files += [file for file, _, pinned in older if pinned and file is not active]
         files += [file for file, _, pinned in older if not pinned]
         return files

@@ -78,16 +78,24 @@ class Window:
 
     def find(self, start: int, offset: int) -> int:
         """Position of the first batch from `start` on that ends at or above `offset`; -1 if there is none."""
-        position = start
-        while position + HEADER_BYTES <= self.limit:
-            base_offset, length, delta = self.peek(position)
+        position, limit = start, self.limit
+        buffer, origin = self._buffer, self.start
+        last = len(buffer) - _PEEK_BYTES
+        while position + HEADER_BYTES <= limit:
+            at = position - origin
+            if 0 <= at <= last:
+                base_offset, length, delta = _peek(buffer, at)
+            else:
+                base_offset, length, delta = self.peek(position)
+                buffer, origin = self._buffer, self.start
+                last = len(buffer) - _PEEK_BYTES
             if base_offset + delta >= offset:
                 return position
             if length < HEADER_BYTES - LOG_OVERHEAD_BYTES:
                 raise CorruptBatch(position, base_offset, f"batch length {length}")
             position += length + LOG_OVERHEAD_BYTES
-        if position != self.limit:
-            raise CorruptBatch(position, self._base_offset, f"batches end at byte {position}, not {self.limit}")
+        if position != limit:
+            raise CorruptBatch(position, self._base_offset, f"batches end at byte {position}, not {limit}")
         return -1
 
     def peek(self, position: int) -> tuple[int, int, int]:

@@ -27,6 +27,7 @@ from functools import partial
 from penstock.broker.broker import Broker
 from penstock.broker.produce.refusal import named_records, refuse
 from penstock.broker.produce.repeat_path import ZSTD_VERSION, RepeatPath
+from penstock.broker.produce.timeouts import LEAST_MS
 from penstock.broker.produce.transactional import ADDING_VERSION, is_unknown_start, join_transaction
 from penstock.broker.records.checks import LoopBudget, RecordCheck, Verdict
 from penstock.broker.request import AnyRequest
@@ -95,11 +96,12 @@ def handle(broker: Broker, request: AnyRequest) -> Reply:
 class _Part:
     """One partition's batch between the request and the log."""
 
-    __slots__ = ("batch", "check", "data", "error", "header", "partition")
+    __slots__ = ("batch", "check", "config", "data", "error", "header", "partition")
 
     batch: bytearray | memoryview
     header: BatchHeader
     partition: Partition
+    config: LogConfig
 
     def __init__(self, data: PartitionData) -> None:
         self.data = data
@@ -117,9 +119,9 @@ class _Produce:
     """One request between its arrival and its answer."""
 
     __slots__ = (
-        "_acks", "_broker", "_budget", "_errors_left", "_failure", "_has_transactional", "_parts", "_reply",
-        "_results", "_session", "_timeout_ms", "_transactional_id", "_unacknowledged", "_version", "_waiting",
-        "_written", "unchecked",
+        "_acks", "_allowed_ms", "_broker", "_budget", "_errors_left", "_failure", "_has_transactional", "_parts",
+        "_reply", "_results", "_session", "_transactional_id", "_unacknowledged", "_version", "_waiting", "_written",
+        "unchecked",
     )  # fmt: skip
 
     def __init__(self, broker: Broker, request: AnyRequest, body: ProduceRequest) -> None:
@@ -128,7 +130,7 @@ class _Produce:
         self._session = request.session
         self._transactional_id = body.transactional_id
         self._acks = body.acks
-        self._timeout_ms = body.timeout_ms
+        self._allowed_ms = body.timeout_ms if body.timeout_ms > LEAST_MS else LEAST_MS
         self._has_transactional = False
         self._failure: ErrorCode | None = None  # of the coordinator
         self._budget = LoopBudget()
@@ -147,9 +149,10 @@ class _Produce:
         """Where the one batch of the request was appended, if nobody has to look into batches there."""
         if len(self._parts) != 1 or len(self._written) != 1:
             return None
-        partition = self._parts[0].partition
-        config = partition.config
-        return None if self._must_validate(config) or config.compression_type != "producer" else partition
+        config = self._parts[0].config
+        if self._must_validate(config) or config.compression_type != "producer":
+            return None
+        return self._parts[0].partition
 
     # --- checks ------------------------------------------------------------------------------------------------------
 
@@ -215,6 +218,7 @@ class _Produce:
     def _record_check(self, part: _Part) -> RecordCheck | None:
         """What its records need; None if nobody has to look at them."""
         config, settings = part.partition.config, self._broker.settings
+        part.config = config
         validate = self._must_validate(config)
         codec = part.header.codec if config.codec is None else config.codec
         if not validate and codec == part.header.codec:
@@ -356,14 +360,15 @@ class _Produce:
 
     def when_acknowledged(self) -> Reply:
         self._waiting += len(self._written)
-        self._unacknowledged.update(index for index, _, _ in self._written)
         for index, partition, last_offset in self._written:
+            self._unacknowledged.add(index)
             wait = partition.when_stored if self._acks == 1 else partition.when_visible
             wait(last_offset, partial(self._acknowledged, index))
         if not self._waiting:
             return Reply.now(self._body())
         self._reply = Reply()
-        self._broker.produce_timeouts.begin(self, self._timeout_ms)
+        timeouts = self._broker.produce_timeouts
+        timeouts.deadlines_ms[self] = timeouts.now_ms() + self._allowed_ms
         return self._reply
 
     def _acknowledged(self, index: int, code: ErrorCode) -> None:
@@ -385,7 +390,7 @@ class _Produce:
     def _one_less(self) -> None:
         self._waiting -= 1
         if not self._waiting and self._reply is not None:
-            self._broker.produce_timeouts.end(self)
+            self._broker.produce_timeouts.deadlines_ms.pop(self, None)
             self._reply.complete(self._body())
 
     def _fail(self, index: int, code: ErrorCode) -> None:

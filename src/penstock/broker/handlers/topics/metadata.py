@@ -20,8 +20,8 @@ Version notes:
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine, Iterable
+from typing import TYPE_CHECKING, Any
 
 from penstock.broker.answers.authorized_operations import cluster_operations, topic_operations
 from penstock.broker.quotas.mutations import mutation_quota
@@ -50,7 +50,7 @@ TOPICS_AT_ONCE = 64
 """Answers over more topics give the event loop away in between."""
 
 
-def handle(broker: Broker, request: Metadata) -> bytes | Awaitable[bytes]:
+def handle(broker: Broker, request: Metadata) -> bytes | Coroutine[Any, Any, bytes]:
     asked = request.body.topics
     if asked is None or (request.version == 0 and not asked):
         topics: list[Topic | bytes] = [*broker.operations.topics.visible(request.session)]
@@ -162,7 +162,7 @@ def _operations(broker: Broker, request: Metadata, name: str) -> int:
     return topic_operations(broker.access, request.session, name)
 
 
-def _answer(broker: Broker, request: Metadata, topics: list[Topic | bytes]) -> bytes | Awaitable[bytes]:
+def _answer(broker: Broker, request: Metadata, topics: list[Topic | bytes]) -> bytes | Coroutine[Any, Any, bytes]:
     if len(topics) > TOPICS_AT_ONCE:
         return _answer_in_turns(broker, request, topics)
     return _assemble(broker, request, [_encoded(broker, request, topic) for topic in topics])

@@ -10,8 +10,8 @@ Version notes: none.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine, Iterable
+from typing import TYPE_CHECKING, Any
 
 from penstock.broker.answers.array_answer import array_answer
 from penstock.broker.broker import Broker
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 IDS_AT_ONCE = 20  # more of them are answered in turns
 
 
-def handle(broker: Broker, request: DescribeTransactions) -> bytes | Awaitable[bytes]:
+def handle(broker: Broker, request: DescribeTransactions) -> bytes | Coroutine[Any, Any, bytes]:
     names = tuple(dict.fromkeys(request.body.transactional_ids))
     if len(names) > IDS_AT_ONCE:
         return _answer_in_turns(broker, request, names)
