@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from penstock.client.push.acknowledgements import Acknowledgements
 from penstock.client.push.async_client import AsyncBrokerClient
 from penstock.client.push.errors import BrokerRefused
+from penstock.client.push.events import Target
 from penstock.client.push.memberships import Membership, start_of
 from penstock.client.push.message import Message
-from penstock.client.push.targets import Target
 from penstock.consumers.calling import Caller, Outcome
 from penstock.consumers.dead_letters import DeadLetters
 from penstock.consumers.definition import Definition

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from penstock.client.push.acknowledgements import Acknowledgements
 from penstock.client.push.calls import Call
-from penstock.client.push.core import ClientCore, Delivered, Lost, Refreshed
+from penstock.client.push.core import ClientCore
 from penstock.client.push.errors import (
     BrokerRefused,
     ClientClosed,
@@ -16,6 +16,7 @@ from penstock.client.push.errors import (
     SubscriptionConflict,
     UnknownSubscription,
 )
+from penstock.client.push.events import Delivered, Lost, Refreshed
 from penstock.client.push.memberships import Membership, start_of
 from penstock.client.push.message import Message, Published
 from penstock.client.push.publications import UNANSWERED_MAX, Publication

@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Iterator
 from penstock.broker.coordination.coordinator_log import Outcome, resolving
 from penstock.broker.coordination.coordinator_shards import CoordinatorShards
 from penstock.broker.transactions.completion import Completions
+from penstock.broker.transactions.expiry import TransactionExpiry
 from penstock.broker.transactions.hanging import HangingTransactions
 from penstock.broker.transactions.markers import MarkerWriter, OnOffsetsEnded
 from penstock.broker.transactions.producer_ids import ProducerIds
@@ -41,9 +42,6 @@ from penstock.runtime.pauses import pause_at
 
 logger = logging.getLogger(__name__)
 
-SWEEP_SECONDS = 1.0
-FORGOTTEN_PER_SWEEP = 5  # of each shard: each costs a record, and requests must not wait for thousands of them
-
 
 class TransactionCoordinator:
     """All transactional ids of the node."""
@@ -66,13 +64,14 @@ class TransactionCoordinator:
         self.markers = MarkerWriter(partitions, clock, on_offsets_ended)
         self.completions = Completions(self.markers, clock)
         self._shards = CoordinatorShards(TRANSACTION_STATE, partitions, topics, controller, TransactionShard)
+        self.expiry = TransactionExpiry(self._shards, settings, clock, self.completions.ends, self.abort_open)
         self.hanging = HangingTransactions(partitions, self.markers, self._shards, self.open)
 
     # --- life --------------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Begin to serve. Loading goes on in the background; `loaded` waits for it."""
-        self._shards.start("transactions", self._load, self._sweep_forever)
+        self._shards.start("transactions", self._load, self.expiry.run)
 
     async def loaded(self) -> None:
         await self._shards.loaded()
@@ -164,7 +163,7 @@ class TransactionCoordinator:
         await self.completions.wait(transactional_id)
         value = await self._value_to_init(shard, transactional_id, timeout_ms, offered)
         if value.state is TransactionState.PREPARE_EPOCH_FENCE:
-            await self._abort_open(self.find(transactional_id)[1])
+            await self.abort_open(self.find(transactional_id)[1])
             raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
         await self._stored(shard, value)
         return value.identity
@@ -270,12 +269,12 @@ class TransactionCoordinator:
 
         KafkaError INVALID_TXN_STATE if it has ended meanwhile.
         """
-        if value.state is not TransactionState.ONGOING or not await self._abort_open(value):
+        if value.state is not TransactionState.ONGOING or not await self.abort_open(value):
             raise KafkaError(ErrorCode.INVALID_TXN_STATE)
         await self.completions.wait(value.transactional_id)
         return self.find(value.transactional_id)[1]
 
-    async def _abort_open(self, value: Transaction) -> bool:
+    async def abort_open(self, value: Transaction) -> bool:
         """Fence the client of an ongoing transaction and abort it.
 
         False, without a change, if it has ended meanwhile.
@@ -317,35 +316,6 @@ class TransactionCoordinator:
 
         shard.store(value, self._clock.now_ms(), outcome)
         await _success(future)
-
-    # --- timeouts ----------------------------------------------------------------------------------------------------
-
-    async def _sweep_forever(self) -> None:
-        while True:
-            await asyncio.sleep(SWEEP_SECONDS)
-            try:
-                await self.abort_overdue()
-                self.forget_unused()
-            except Exception:  # an error with one of them must not keep the others open
-                logger.exception("transactions: a look for overdue ones failed")
-
-    async def abort_overdue(self) -> None:
-        """End transactions that were open for longer than their clients allowed."""
-        now_ms = self._clock.now_ms()
-        for value in [value for shard in self._shards for value in shard.transactions.overdue(now_ms)]:
-            try:
-                logger.warning("%s: aborted, it was open for more than %d ms", value.transactional_id, value.timeout_ms)
-                if await self._abort_open(value):
-                    self.completions.ends.timed_out += 1
-            except KafkaError as error:
-                logger.warning("%s is overdue and cannot be aborted now: %r", value.transactional_id, error)
-
-    def forget_unused(self) -> None:
-        """Forget ids that have not been used for days, a few at a time."""
-        now_ms = self._clock.now_ms()
-        for shard in self._shards:
-            for value in shard.transactions.unused(now_ms, self._settings.id_expiration_ms, FORGOTTEN_PER_SWEEP):
-                shard.remove(value.dead(now_ms), now_ms, lambda code: None)
 
 
 async def _success(future: asyncio.Future[ErrorCode]) -> None:

@@ -13,7 +13,6 @@ import itertools
 import logging
 from collections.abc import Callable
 from typing import Any, NamedTuple
-from zlib import crc32
 
 from penstock.client.passing import PASSING
 from penstock.client.push.acknowledgements import Acknowledgements
@@ -26,12 +25,12 @@ from penstock.client.push.errors import (
     UnknownSubscription,
     refusal,
 )
+from penstock.client.push.events import Delivered, Event, Lost, Refreshed
 from penstock.client.push.memberships import Membership
 from penstock.client.push.message import Message, Published
+from penstock.client.push.partitioner import Partitioner
 from penstock.client.push.publications import Publication, Publications
-from penstock.client.push.targets import Target
 from penstock.model.errors import ErrorCode
-from penstock.model.murmur2 import partition_of
 from penstock.protocol.push import messages as wire
 from penstock.protocol.push.data import AckData, decode_data
 from penstock.protocol.push.frames import NO_ID, Frame, FrameSplitter, FrameType, MalformedFrame
@@ -44,40 +43,6 @@ CONFLICT = ErrorCode.INVALID_REQUEST
 DEAD_AFTER_INTERVALS = 3
 FRAME_BYTES_MAX = 1 << 30
 """A limit that only catches bytes of another protocol; the broker has a limit of its own."""
-
-
-class Delivered(NamedTuple):
-    membership: Membership
-    messages: list[Message]
-
-
-class Refreshed(NamedTuple):
-    """RESET: rebuild the data, and answer READY with the refresh id once at or past the ends."""
-
-    membership: Membership
-    reset: wire.Reset
-
-
-class Lost(NamedTuple):
-    """A subscription that could not be joined again."""
-
-    membership: Membership
-    error: Exception
-
-
-Event = Delivered | Refreshed | Lost
-
-
-def dispatch(event: Event) -> None:
-    """Pass an event to the target of its subscription."""
-    target: Target = event.membership.target
-    match event:
-        case Delivered(messages=messages):
-            target.deliver(messages)
-        case Refreshed(reset=reset):
-            target.reset(reset)
-        case Lost(error=error):
-            target.lost(error)
 
 
 class Pending(NamedTuple):
@@ -99,14 +64,14 @@ class ClientCore:
         self.has_heard = False
         """Whether the broker has sent anything on this connection, or on the last one."""
         self.memberships: dict[str, Membership] = {}
-        self.partition_counts: dict[str, int] = {}
+        self._partitioner = Partitioner(f"{client_id} {epoch}")
+        self.partition_counts = self._partitioner.counts
+        self.choose_partition = self._partitioner.choose
         self._heartbeat_interval_s = heartbeat_interval_s
         self._publications = Publications(client_id, epoch)
         self._published: dict[int, Publication] = {}  # by message id, those of this connection
         self._pending: dict[int, Pending] = {}
         self._ids = itertools.count(1)
-        self._turns: dict[str, itertools.count[int]] = {}
-        self._first_turn = crc32(f"{client_id} {epoch}".encode("utf-8", "surrogateescape"))
         self._out: list[bytes] = []
         self._events: list[Event] = []
         self._to_rejoin: list[Membership] = []
@@ -263,16 +228,6 @@ class ClientCore:
         self._publications.add(publication)
         if self.is_connected:
             self._post_waiting(publication)
-
-    def choose_partition(self, topic: str, key: bytes | None) -> int:
-        """Choose as Kafka's clients do: by the key, else in turn. The number of partitions must be known."""
-        count = self.partition_counts[topic]
-        if key is not None:
-            return partition_of(key, count)
-        if topic not in self._turns:
-            # Not from partition 0 on: it would get every message of programs that publish one message and end.
-            self._turns[topic] = itertools.count(self._first_turn)
-        return next(self._turns[topic]) % count
 
     def acknowledge(self, name: str, acknowledgements: Acknowledgements) -> None:
         """Send acknowledgements; those of an earlier connection are dropped, because its messages come again."""

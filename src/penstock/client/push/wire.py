@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable
 
 from penstock.client.push.backoff import Backoff
-from penstock.client.push.core import ClientCore, dispatch
+from penstock.client.push.core import ClientCore
 from penstock.client.push.errors import NotConnected, ProtocolError
+from penstock.client.push.events import dispatch
 from penstock.client.push.identity import new_epoch
 from penstock.client.push.wire_socket import READ_BYTES
 

@@ -235,7 +235,7 @@ def test_a_timeout_at_the_last_epoch_goes_on_with_a_new_producer_id() -> None:
         async with TransactionWorld() as world:
             sender = await at_epoch(world, EPOCH_MAX - 1)
             world.clock.time_ms += TIMEOUT_MS + 1
-            await world.transactions.abort_overdue()
+            await world.transactions.expiry.abort_overdue()
             await settle()
             value = world.of("tx")
             assert (value.state, value.epoch) == (TransactionState.COMPLETE_ABORT, 0)
@@ -280,13 +280,13 @@ def test_a_stranger_at_an_exhausted_id_uses_no_producer_id_up() -> None:
 
 
 def test_one_bad_transaction_does_not_keep_others_from_their_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.broker.transactions.coordinator.SWEEP_SECONDS", 0.01)
+    monkeypatch.setattr("penstock.broker.transactions.expiry.SWEEP_SECONDS", 0.01)
 
     async def test() -> None:
         async with TransactionWorld() as world:
             await begun(world, A)
             calls = []
-            healthy = world.transactions.abort_overdue
+            healthy = world.transactions.expiry.abort_overdue
 
             async def failing() -> None:
                 calls.append(1)
@@ -294,7 +294,7 @@ def test_one_bad_transaction_does_not_keep_others_from_their_timeout(monkeypatch
                     raise RuntimeError("whatever it is")
                 await healthy()
 
-            monkeypatch.setattr(world.transactions, "abort_overdue", failing)
+            monkeypatch.setattr(world.transactions.expiry, "abort_overdue", failing)
             world.clock.time_ms += TIMEOUT_MS + 1
             await asyncio.sleep(0.2)
             assert world.of("tx").state is TransactionState.COMPLETE_ABORT
@@ -309,7 +309,7 @@ def test_an_id_that_nobody_uses_is_forgotten_and_stays_so() -> None:
             await begun(world, A)
             await world.transactions.init_producer_id("idle", TIMEOUT_MS, None)
             world.clock.time_ms += 604_800_000
-            world.transactions.forget_unused()
+            world.transactions.expiry.forget_unused()
             with pytest.raises(KafkaError):
                 world.transactions.find("idle")
             assert world.of("tx").state is TransactionState.ONGOING

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from penstock.broker.transactions.coordinator import FORGOTTEN_PER_SWEEP, TransactionCoordinator
+from penstock.broker.transactions.coordinator import TransactionCoordinator
+from penstock.broker.transactions.expiry import FORGOTTEN_PER_SWEEP
 from penstock.broker.transactions.producer_ids import ProducerIds
 from penstock.broker.transactions.states import TransactionState
 from penstock.broker.transactions.table import TransactionTable
@@ -126,11 +127,11 @@ def test_sweeps_do_not_look_at_ids_that_rest() -> None:
 
                 Watched.visited.clear()
                 world.clock.time_ms += 1001
-                await coordinator.abort_overdue()
+                await coordinator.expiry.abort_overdue()
                 assert coordinator.find("busy")[1].state is S.COMPLETE_ABORT
                 assert (coordinator.open(), coordinator.oldest_seconds) == ([], 0.0)
                 assert not Watched.visited
-                coordinator.forget_unused()
+                coordinator.expiry.forget_unused()
                 assert len(Watched.visited) <= world.settings.transactions.topic_partitions  # the first of each shard
                 assert coordinator.id_count == IDLE_IDS + 1
             finally:
@@ -150,13 +151,13 @@ def test_unused_ids_are_forgotten_a_few_at_a_time() -> None:
                 world.clock.time_ms += world.settings.transactions.id_expiration_ms - 1
                 identity = await coordinator.init_producer_id("id-3", 1000, None)
                 assert identity == ProducerIdentity(identity.producer_id, 1)
-                coordinator.forget_unused()
+                coordinator.expiry.forget_unused()
                 assert coordinator.id_count == 20
                 world.clock.time_ms += 1
                 sweeps = 0
                 while coordinator.id_count > 1:
                     before = coordinator.id_count
-                    coordinator.forget_unused()
+                    coordinator.expiry.forget_unused()
                     sweeps += 1
                     shards = world.settings.transactions.topic_partitions
                     assert 0 < before - coordinator.id_count <= FORGOTTEN_PER_SWEEP * shards
