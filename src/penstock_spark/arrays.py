@@ -1,4 +1,4 @@
-"""Columns as plain arrays, as compiled loops take them. Light to import: nothing is compiled here."""
+"""Columns as plain arrays for compiled loops. Light to import: nothing is compiled here."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NO_BINARY = Binary(NO_INTS, NO_BYTES, NO_BYTES)
 
 
 def sealed(array: Array) -> Array:
-    """The same, not to be written. Compiled loops exist once for each kind of their arguments: let there be one."""
+    """The array, read-only. A loop is compiled for each kind of its arguments: with sealed arrays there is one kind."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -42,7 +42,7 @@ def sealed_binary(column: Binary) -> Binary:
 
 
 def binary(array: pa.Array) -> Binary:
-    """Of strings or bytes, not copied."""
+    """A column of strings or bytes, not copied."""
     if array.type not in (pa.binary(), pa.string()):
         array = array.cast(pa.binary())
     _, ends, data = array.buffers()

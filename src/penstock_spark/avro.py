@@ -1,4 +1,4 @@
-"""Schemas of Avro: what stands in a value, which types of Spark it becomes, and which columns are written as it.
+"""Avro schemas: the fields of a value, the Spark types they become, and the columns that can be written as them.
 
 The types are those of Spark's `from_avro`. A union is a nullable type: `null` and one other.
 """
@@ -16,11 +16,11 @@ from penstock_spark.arrays import Ints
 from penstock_spark.errors import BadOption
 
 NOTHING, BOOLEAN, VARINT, FIXED, SIZED, UNION, RECORD, LIST, MAP, ENUM = range(10)
-"""How a type is written."""
+"""The encoding of a type."""
 
 
 class Kind(NamedTuple):
-    """A type without parts: how it is written, what it becomes, and which columns are written as it."""
+    """A type without parts: its encoding, the Spark type that it becomes, and the columns that are written as it."""
 
     plain: str
     op: int
@@ -44,7 +44,7 @@ KINDS: dict[str, Kind] = {
     "local-timestamp-micros": Kind("long", VARINT, 0, types.TimestampNTZType(), "timestamp_ntz"),
     "local-timestamp-millis": Kind("long", VARINT, 0, types.TimestampNTZType(), "timestamp_ntz"),
 }
-"""By the name of the type, or of the logical one. A column without a schema is written as the first that takes it."""
+"""Kinds by the name of the type, or of the logical one. Without a schema, a column uses the first that takes it."""
 DECIMAL = "decimal"
 
 
@@ -54,17 +54,17 @@ class AvroType:
     spark: types.DataType
     children: tuple[AvroType, ...] = ()
     names: tuple[str, ...] = ()
-    """Of fields, or the symbols of an enum."""
+    """The names of fields, or the symbols of an enum."""
     size: int = 0
     kind: str = ""
-    """Which of KINDS, or DECIMAL; types with parts have none."""
+    """One of KINDS, or DECIMAL; types with parts have none."""
 
     @property
     def is_millis(self) -> bool:
         return self.kind.endswith("-millis")
 
     def program(self) -> tuple[Ints, Ints]:
-        """As numbers, for kernels: (op, first child, count or size) of each type, and the numbers of children."""
+        """The type as numbers for kernels: (op, first child, count or size) of each type, and its children."""
         nodes: list[tuple[int, int, int]] = []
         children: list[int] = []
 
@@ -79,7 +79,7 @@ class AvroType:
 
 
 def parse_avro(text: str) -> AvroType:
-    """BadOption if it is not a schema of records."""
+    """Parse a schema. BadOption if it is not a schema of records."""
     try:
         parsed = json.loads(text)
     except ValueError as error:
@@ -91,7 +91,7 @@ def parse_avro(text: str) -> AvroType:
 
 
 def avro_schema(schema: types.StructType) -> str:
-    """Of what is written without `valueSchema`: every field a union of null and its type."""
+    """The schema of values written without `valueSchema`: every field is a union of null and its type."""
     fields = [{"name": field.name, "type": ["null", _made(field)]} for field in schema]
     return json.dumps({"type": "record", "name": "record", "fields": fields})
 
@@ -106,7 +106,7 @@ def _made(field: types.StructField) -> str | dict[str, str]:
 
 
 class _Parser:
-    """Knows the named types that came so far."""
+    """Parser of a schema; it remembers the named types that were defined so far."""
 
     def __init__(self) -> None:
         self._named: dict[str, AvroType | None] = {}
@@ -133,7 +133,7 @@ class _Parser:
         return self._refer(kind, space)
 
     def _plain(self, schema: dict[str, Any], plain: str) -> AvroType:
-        """A logical type that is not known, or not of this one, says nothing: so Avro wants it."""
+        """A type without parts. A logical type that is unknown, or does not fit, is ignored, as Avro demands."""
         logical = str(schema.get("logicalType", ""))
         if plain == "bytes" and logical == DECIMAL:
             return AvroType(SIZED, _decimal(schema), kind=DECIMAL)

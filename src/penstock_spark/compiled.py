@@ -1,4 +1,4 @@
-"""Functions that numba compiles. Machine code is kept beside the sources: compiling takes longer than most queries.
+"""Functions that numba compiles. The machine code is cached beside the sources: compiling is slower than most queries.
 
 `python -m penstock_spark.precompile` compiles everything beforehand; `make setup` does that.
 """
@@ -23,12 +23,12 @@ def compiled(function: Function) -> Function:
 
 
 def inlined(function: Function) -> Function:
-    """A small part of compiled functions, put into each: a call costs more than that, for every array it takes."""
+    """A small part of compiled functions, inlined into each: a call would cost more, for every array it takes."""
     return _kept(function, nogil=True, inline="always")
 
 
 def _kept(function: Function, **how: Any) -> Function:
-    """Where nothing can be written, neither beside the sources nor in the user's home, each process compiles again."""
+    """A function with a cache of its machine code; where no cache can be written, each process compiles again."""
     try:
         result: Any = numba.njit(cache=True, **how)(function)
     except RuntimeError as error:
@@ -39,12 +39,12 @@ def _kept(function: Function, **how: Any) -> Function:
 
 @inlined
 def wide(number: int) -> int:
-    """As 64 bits: a loop is compiled for each width that it is called with."""
+    """The array with 64-bit items: a loop is compiled for each width that it is called with."""
     return np.int64(number)  # type: ignore[return-value]
 
 
 class _FirstTime(event.Listener):
-    """Says once why a query begins so slowly. What is kept from before is not compiled, and nothing is said."""
+    """Logs once why a query begins so slowly; nothing is logged if everything comes from the cache."""
 
     def __init__(self) -> None:
         self._is_said = False

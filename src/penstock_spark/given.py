@@ -1,7 +1,7 @@
 """Options as the user gave them, under names in any case, and the broker that they name.
 
-Keys arrive in lower case, with Spark's own among them. A name that is not known is refused: an option that is ignored
-would be found out too late.
+Keys arrive in lower case, with Spark's own among them. An unknown name is refused: a mistake in an option that is
+silently ignored would be noticed too late.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SPARKS_OWN = frozenset({"checkpointlocation", "queryname", "path", "outputmode"}
 
 @dataclass(frozen=True, kw_only=True)
 class Broker:
-    """How to reach it."""
+    """The address and properties of a broker."""
 
     addresses: tuple[Address, ...]
     client_id: str

@@ -1,6 +1,6 @@
-"""Compiles every loop that reading and writing may need: `python -m penstock_spark.precompile`.
+"""Compilation of every loop that reading and writing may need: `python -m penstock_spark.precompile`.
 
-A few rows go through each of them, by the ways that queries go, so that what is kept is what queries ask for.
+A few rows go through each of them on the same paths as in queries, so that the cache has the variants that queries use.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def csv_values() -> None:
 
 
 def avro() -> None:
-    """Both ways, and on reading what is written by others: nested types."""
+    """Compile reading and writing of Avro, and the reading of nested types, which only other programs write."""
     flat = parse_ddl(_AVRO)
     now = datetime.datetime(2026, 11, 16, tzinfo=datetime.UTC)
     row = {"s": "a", "i": 1, "l": 2, "f": 0.5, "d": 1.5, "b": True, "day": now.date(), "at": now, "raw": b"r"}

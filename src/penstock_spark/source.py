@@ -1,4 +1,4 @@
-"""`format("penstock")`: what Spark asks of a data source."""
+"""`format("penstock")`: the data source, as Spark's interface demands it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PenstockDataSource(DataSource):
-    """Imports happen in the methods: every session with any Python source imports this module."""
+    """The data source. Imports are in the methods: every session with any Python source imports this module."""
 
     @classmethod
     def name(cls) -> str:

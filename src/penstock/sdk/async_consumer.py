@@ -87,7 +87,7 @@ class AsyncConsumer(Generic[Value]):
                 await function(places)
             finally:
                 waiting[0].put(None)
-                waiting.clear()  # tasks that it has started know of it, too
+                waiting.clear()  # tasks that it has started inherit the list, too
 
         def call(places: list[TopicPartition]) -> None:
             requests: _Requests = SimpleQueue()
@@ -99,7 +99,7 @@ class AsyncConsumer(Generic[Value]):
         return call
 
     async def _wait(self, call: Callable[..., Result], *arguments: Any) -> Result:
-        """Run a call in the thread. After a cancellation the call goes on, and the next one waits for its end."""
+        """Run a call in the thread. After a cancellation the call continues, and the next one waits for its end."""
         waiting = _CALLBACK.get()
         if waiting:  # the thread waits for the callback, and serves its calls meanwhile
             return await asyncio.wrap_future(_asked(waiting[0], call, *arguments))
@@ -182,7 +182,7 @@ class AsyncConsumer(Generic[Value]):
         await self._wait(self._receiving.commit, record)
 
     async def seek(self, topic: str, partition: int, to: Start) -> None:
-        """Go on from an offset, a time, "earliest" or "latest", in a partition of this consumer."""
+        """Continue from an offset, a time, "earliest" or "latest", in a partition of this consumer."""
         await self._wait(self._receiving.seek, TopicPartition(topic, partition), to)
 
     def assignment(self) -> list[TopicPartition]:
@@ -195,7 +195,7 @@ class AsyncConsumer(Generic[Value]):
         await self._wait(self._receiving.pause, places)
 
     async def resume(self, *places: TopicPartition) -> None:
-        """Go on reading these partitions."""
+        """Continue reading these partitions."""
         await self._wait(self._receiving.resume, places)
 
     # --- the end -----------------------------------------------------------------------------------------------------

@@ -119,7 +119,7 @@ class Consumer(Generic[Value]):
         self._receiving.commit(record)
 
     def seek(self, topic: str, partition: int, to: Start) -> None:
-        """Go on from an offset, a time, "earliest" or "latest", in a partition of this consumer."""
+        """Continue from an offset, a time, "earliest" or "latest", in a partition of this consumer."""
         self._receiving.seek(TopicPartition(topic, partition), to)
 
     def assignment(self) -> list[TopicPartition]:
@@ -132,7 +132,7 @@ class Consumer(Generic[Value]):
         self._receiving.pause(places)
 
     def resume(self, *places: TopicPartition) -> None:
-        """Go on reading these partitions."""
+        """Continue reading these partitions."""
         self._receiving.resume(places)
 
     # --- the end -----------------------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ Settle: TypeAlias = Callable[[Delivery | Exception], None]
 
 
 class DeliveryFuture(concurrent.futures.Future[Delivery]):
-    """A future of a delivery; it cannot be cancelled, as the message may be under way."""
+    """A future of a delivery; it cannot be cancelled, as the message may be in flight."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -2,7 +2,7 @@
 
 A format does both: `Bytes`, `Text`, `Json`, `Model` (a pydantic model as JSON) and `Avro` (penstock.sdk.avro).
 Producers and consumers take one of them, its name, a model's class, or any callable of their own. A missing key or
-value (null, on compacted topics a deletion) passes by all of them and stays None.
+value (null, on compacted topics a deletion) bypasses all of them and stays None.
 """
 
 from __future__ import annotations

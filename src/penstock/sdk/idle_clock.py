@@ -23,12 +23,12 @@ class IdleClock:
         """Last change of the assignment."""
 
     def assigned(self) -> None:
-        """Run, from now. An assignment without partitions counts: a group may have more members than partitions."""
+        """Start the clock. An assignment without partitions counts: a group may have more members than partitions."""
         self._is_assigned = True
         self._since = self._monotonic()
 
     def unassigned(self) -> None:
-        """Stand still until the next assignment."""
+        """Stop the clock until the next assignment."""
         self._is_assigned = False
         self._since = self._monotonic()
 

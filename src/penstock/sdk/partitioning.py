@@ -1,6 +1,6 @@
 """Choice of a message's partition, where librdkafka does not make it itself.
 
-By key it does (murmur2, as Java). Round-robin and a user's own callable need the number of partitions of a topic;
+librdkafka partitions by key (murmur2, as Java). Round-robin and a user's own callable need the number of partitions;
 the number is requested once and then every `REFRESH_S`, since partitions may be added.
 """
 

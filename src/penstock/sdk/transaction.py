@@ -34,7 +34,7 @@ class Work(Generic[Value]):
         self.is_committed = False
 
     def begin(self) -> None:
-        """Nothing is open at the broker before the first message is sent."""
+        """Begin a transaction; at the broker it is open from the first message on."""
         self._receiving.check_open()
         self._transactional.begin()
         try:

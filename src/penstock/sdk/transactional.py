@@ -1,7 +1,7 @@
-"""Transactions of librdkafka's producer: each call repeated while that helps, and its errors sorted by how to go on.
+"""Transactions of librdkafka's producer: calls are retried where that helps, and errors classified by the way forward.
 
 StateError           not begun, or begun twice
-TransactionAborted   it has been aborted; the producer goes on
+TransactionAborted   it has been aborted; the producer can continue
 Fenced               another producer has the transactional id; this one cannot be used any more
 TransactionUnknown   the end was not answered in time
 """

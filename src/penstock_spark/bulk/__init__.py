@@ -1,1 +1,1 @@
-"""Bulk jobs that need Arrow: archives of topics as Parquet, their way back, and loads of Parquet files."""
+"""Bulk jobs that need Arrow: archives of topics as Parquet, their replay, and loads of Parquet files."""

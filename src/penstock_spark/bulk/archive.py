@@ -1,12 +1,12 @@
-"""`penstock archive` without its screen: what is new in a topic becomes Parquet files, each record once.
+"""`penstock archive` without its screen: the new records of a topic become Parquet files, each record once.
 
-A run goes in steps. A step writes files under temporary names, then commits: the manifest that names them, the offsets
-behind them and the renames that are to follow is put in place as a whole; then the renames are done. A run that dies
-before the commit leaves files that the next one removes; after it, renames that the next one does.
+A run consists of steps. A step writes files under temporary names, then commits: it replaces the manifest, which names
+the files, the offsets behind them and the pending renames; then it does the renames. A run that dies before the commit
+leaves files that the next run removes; after it, renames that the next run does.
 
-So that there are few files and large ones, each date has at most one small file: rows that come later are written
-together with its rows into a new file, which takes its name. A rename puts one file in the place of the other at once,
-so that a reader of the directory sees each row once at any moment.
+To keep files few and large, each date has at most one small file: later rows are written together with its rows into a
+new file, which takes its name. A rename replaces one file by the other atomically, so that a reader of the directory
+sees each row exactly once at any moment.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from penstock_spark.bulk.merge import merge
 from penstock_spark.bulk.pieces import PieceTask, Range, new_path
 from penstock_spark.reading.planning.admission import limited
 
-LARGE_ENOUGH = 0.75  # of the wanted size: such a file is left alone
+LARGE_ENOUGH = 0.75  # of the wanted size: such a file is not merged any more
 FIRST_STEP_ROWS = 200_000
 
 Execute = Callable[[PieceTask, Sequence[Range]], list[ArchiveFile]]
-"""Write files of these ranges, in one process or in many."""
+"""Writes files of these ranges, in one process or in many."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class ArchiveSettings:
     step_bytes: int = 512 << 20
     compression: str = "zstd"
     tolerant: bool = False
-    """Records removed from the topic before they were archived are passed over."""
+    """Whether records that were removed from the topic before they were archived are skipped."""
     step_rows_max: int = 1 << 62
 
 
@@ -68,7 +68,7 @@ class Archive:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Take the lock, and put in order what a run that died has left."""
+        """Take the lock, and finish or remove the leftovers of a run that died."""
         self._file.temporary.mkdir(parents=True, exist_ok=True)
         with self._file.lock.open("w") as lock:
             try:
@@ -96,7 +96,7 @@ class Archive:
     # --- how much ------------------------------------------------------------------------------------------------
 
     def plan(self, cluster: Cluster) -> int:
-        """Offsets that there are to archive, up to what is committed now."""
+        """The offsets to archive, up to the last committed record."""
         places = [TopicPartition(self._topic.name, index) for index in range(self._topic.partition_count)]
         next_offsets = dict(self.manifest.next_offsets)
         for place, (start, end) in bounds(cluster, places, committed=True).items():
@@ -111,7 +111,7 @@ class Archive:
         is_new = not self.manifest.next_offsets
         self.manifest = committed(self.manifest, {}, next_offsets=next_offsets)
         if is_new:
-            self._file.save(self.manifest)  # so that an archive of nothing is an archive, too
+            self._file.save(self.manifest)  # so that an empty archive is an archive, too
         return sum(offset - next_offsets[place.partition] for place, offset in self._ends.items())
 
     def steps(self, execute: Execute) -> Iterator[Step]:
@@ -163,7 +163,7 @@ class Archive:
         return Step(rows, sum(each.end - each.first for each in ranges), len(files), size)
 
     def _placed(self, date: str, pieces: Sequence[ArchiveFile]) -> Iterator[tuple[str, ArchiveFile]]:
-        """Where each file goes: large ones under new names, small ones together in the place of the small one."""
+        """The target of each file: large ones get new names, small ones are merged and replace the small one."""
         enough = self._settings.file_bytes * LARGE_ENOUGH
         folder = f"topic={self._topic.name}/date={date}"
         there = [each for each in self.manifest.files.values() if each.date == date]

@@ -28,7 +28,7 @@ def run_archive(
     progress: Progress,
     execute: Execute | None = None,
 ) -> ArchiveResult:
-    """`execute` says who writes the files; without it, this process does."""
+    """Run an archive. `execute` writes the files; without it, this process does."""
     archive = Archive(directory, require_topic(cluster, topic), settings)
     done = 0
 

@@ -1,8 +1,8 @@
 """Rows of an archive, one partition at a time, in the order of their offsets.
 
 Offsets rise within a file, but dates overlap where times are not in order, so several files are merged: rows up to the
-smallest last offset of all that are open are complete and can be given out. Files are opened when their turn comes; of
-each open file one row group is in memory.
+smallest last offset of all open files are complete and can be returned. Files are opened when they are needed; of each
+open file one row group is in memory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SETTLE_S = 30.0
 
 
 class Times(NamedTuple):
-    """From one moment to before another, in ms."""
+    """A half-open interval of times, in ms."""
 
     start: int = -(1 << 62)
     end: int = 1 << 62
@@ -36,7 +36,7 @@ class Times(NamedTuple):
 
 
 def read_manifest(root: Path, topic: str) -> Manifest:
-    """Waits while a running archive puts files in their places; one that died is for the next archive to mend."""
+    """Read the manifest, and wait while a running archive renames files; the next archive repairs one that died."""
     file = ManifestFile(root, topic)
     deadline = time.monotonic() + SETTLE_S
     while True:
@@ -51,7 +51,7 @@ def read_manifest(root: Path, topic: str) -> Manifest:
 
 
 class PartitionReader:
-    """Rows of one partition with offsets from `first` to before `end` and of the wanted times."""
+    """Rows of one partition with offsets from `first` to before `end`, and with times in the wanted interval."""
 
     def __init__(
         self, root: Path, files: Sequence[ArchiveFile], partition: int, first: int, end: int, times: Times
@@ -113,14 +113,14 @@ class PartitionReader:
 
 
 class _Head:
-    """An open file: the rows that were read and not given out."""
+    """An open file: the rows that were read and not yet returned."""
 
     def __init__(self, rows: Iterator[pa.RecordBatch]) -> None:
         self._rows = rows
         self._batch: pa.RecordBatch | None = None
 
     def refill(self) -> bool:
-        """False at the end of the file."""
+        """Read the next row group; False at the end of the file."""
         while self._batch is None or not self._batch.num_rows:
             self._batch = next(self._rows, None)
             if self._batch is None:

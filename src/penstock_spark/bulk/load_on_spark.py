@@ -1,8 +1,8 @@
 """`penstock load --spark`: many or very large files, read by Spark's tasks and written by our sink.
 
-It is a streaming query over files that ends when all are done (`availableNow`): its checkpoint says which files were
+It is a streaming query over files that ends when all are done (`availableNow`): its checkpoint has the files that were
 loaded, and the sink writes each of its batches exactly once. So the checkpoint is the job: started again with the same
-one it goes on, and loads files that have come since. What is appended to a file that was loaded is not seen.
+one, it continues and loads files that were added since. Rows appended to a file that was loaded are not seen.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LINE = "value"
 
 @dataclass(frozen=True, kw_only=True)
 class SparkLoad:
-    """The parts of a `LoadRequest` that Spark needs besides."""
+    """A `LoadRequest`, and the further settings of Spark."""
 
     load: LoadRequest
     bootstrap: str
@@ -47,7 +47,7 @@ class SparkLoad:
 
 
 def load_on_spark(spark: SparkSession, request: SparkLoad, progress: Progress) -> int:
-    """Rows that this run has loaded."""
+    """Load the files. Returns the number of rows that this run has loaded."""
     if request.kind not in FORMATS:
         raise Unfit(f"Spark reads {', '.join(FORMATS)}, not {request.kind}", "leave out --spark")
     try:
@@ -104,7 +104,7 @@ def _rows(spark: SparkSession, request: SparkLoad) -> DataFrame:
 
 
 def _pattern(path: Path) -> str:
-    """Spark takes names for patterns, and for a stream it takes a single file only as one: `rows.json[l]`."""
+    """A pattern for the path: Spark reads names as patterns, and streams accept a single file only so (`a.cs[v]`)."""
     if not path.exists():
         return str(path)  # a pattern of the user's own
     text = _SPECIAL.sub(r"\\\g<0>", str(path.absolute()))
@@ -150,7 +150,7 @@ def _cell(rows: DataFrame, request: SparkLoad, name: str) -> Column:
 
 
 def _time(rows: DataFrame, request: SparkLoad, name: str) -> Column:
-    """Milliseconds since 1970, or a date and time, as where Spark is not."""
+    """The timestamp from milliseconds since 1970, or from a date and time, as in a load without Spark."""
     cell = _cell(rows, request, name)
     text = cell.cast("string")
     milliseconds = F.timestamp_millis(F.when(text.rlike("^[0-9]+$"), text).cast("long"))
@@ -162,7 +162,7 @@ def _quoted(name: str) -> Column:
 
 
 def _reason(error: PySparkException) -> str:
-    """Of all that Spark says, the line that names the cause."""
+    """The line of Spark's message that names the cause."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     causes = [line for line in lines if "Exception: [" in line or line.startswith("[")]
     return (causes or lines or ["Spark failed"])[-1].split("Exception: ", 1)[-1]

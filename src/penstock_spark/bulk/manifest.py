@@ -1,16 +1,16 @@
-"""The content of an archive: one JSON file for each topic, replaced as a whole, so that it always shows a true state.
+"""The manifest of an archive: one JSON file for each topic, replaced as a whole, so that it is always consistent.
 
 DIR/topic=prices/date=2026-11-16/part-00000.parquet    what readers see
-DIR/_penstock/prices.json                              the manifest; readers pass over names with an underscore
+DIR/_penstock/prices.json                              the manifest; readers ignore names with an underscore
 DIR/_penstock/prices.tmp/…                             files that are being written, without the suffix
 DIR/_penstock/prices.lock                              held while a run writes
 
 {"checksum": CRC-32C of the manifest's text, "manifest": {
    "version": 1, "archive_id": …, "topic": …, "topic_id": …, "cluster_id": …,
-   "next_offsets": {"0": 1200},                        all before is in the files
+   "next_offsets": {"0": 1200},                        everything below is in the files
    "files": [{"path": …, "date": …, "rows": …, "size_bytes": …, "first_ms": …, "last_ms": …,
               "spans": {"0": [first offset, last offset, rows]}}],
-   "pending": [[temporary path, path], …]}}            renames that the last commit has to do, or did
+   "pending": [[temporary path, path], …]}}            renames of the last commit, done or still to do
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OWN_DIRECTORY = "_penstock"
 
 
 class Span(NamedTuple):
-    """Offsets of one partition that a file has, in order; there may be gaps."""
+    """The offsets of one partition in a file, in order; there may be gaps."""
 
     first: int
     last: int
@@ -42,7 +42,7 @@ class Span(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveFile:
     path: str
-    """Within the archive; of one that is not committed, where it was written."""
+    """The path within the archive; of a file that is not committed, its temporary path."""
     date: str
     rows: int
     size_bytes: int
@@ -75,7 +75,7 @@ def new_manifest(topic: KnownTopic) -> Manifest:
 
 
 class ManifestFile:
-    """Where the manifest of one topic is kept."""
+    """The file with the manifest of one topic."""
 
     def __init__(self, root: Path, topic: str) -> None:
         self.root, self.topic = root, topic
@@ -85,7 +85,7 @@ class ManifestFile:
         self.lock = self.directory / f"{topic}.lock"
 
     def load(self) -> Manifest | None:
-        """None if there is none. Damaged if it is not as it was written."""
+        """Load the manifest; None if there is none. Damaged if its checksum is wrong."""
         try:
             text = self.path.read_bytes()
         except FileNotFoundError:
@@ -104,7 +104,7 @@ class ManifestFile:
         raise Damaged(f"the manifest {self.path} is damaged", hint)
 
     def save(self, manifest: Manifest) -> None:
-        """On disk, as a whole, when this returns."""
+        """Replace the manifest; it is on disk when this returns."""
         document = _to_json(manifest)
         temporary = self.path.with_suffix(".json.new")
         with temporary.open("wb") as file:
@@ -133,7 +133,7 @@ class ManifestFile:
 
 
 def find_topic_of(root: Path, topic: str | None) -> str:
-    """The topic of an archive, which need not be said if there is one only."""
+    """The topic of an archive, which need not be named if there is only one."""
     if not root.is_dir():
         raise Missing(f"there is no directory {root}")
     found = sorted(path.stem for path in (root / OWN_DIRECTORY).glob("*.json"))
@@ -155,7 +155,7 @@ def sync_directory(path: Path) -> None:
 
 
 def committed(manifest: Manifest, files: dict[str, ArchiveFile], **changes: Any) -> Manifest:
-    """The next state: these files are new, or in place of those of the same path."""
+    """The next state, with these files added, or in place of those with the same path."""
     return replace(manifest, files={**manifest.files, **files}, **changes)
 
 

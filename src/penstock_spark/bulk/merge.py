@@ -1,4 +1,4 @@
-"""Several sorted files into one, row group by row group: how small files become large ones."""
+"""Merge of several sorted files into one, row group by row group: small files become large ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock_spark.bulk.sorted_file import COLUMNS, US_PER_MS, SortedFile
 
 
 class Group(NamedTuple):
-    """A row group: whose rows it has, and which."""
+    """A row group: its partition and its range of offsets."""
 
     partition: int
     first_offset: int
@@ -25,7 +25,7 @@ class Group(NamedTuple):
 
 
 def groups(file: pq.ParquetFile) -> list[Group]:
-    """From the statistics in the footer; nothing else is read."""
+    """The row groups, from the statistics in the footer; nothing else is read."""
     metadata = file.metadata
     names = [metadata.schema.column(index).path for index in range(metadata.num_columns)]
     found = []

@@ -2,7 +2,7 @@
 
     position  {"row": rows before, "size": of the file, "footer": CRC-32C of its end}
 
-Parquet files are not changed in place: one with another footer is another file.
+Parquet files are not changed in place: a different footer means a different file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From ranges of a topic to sorted files, one date each: what one task of an archive does, in Spark or without."""
+"""One task of an archive, with or without Spark: from ranges of a topic to sorted files, one date each."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class PieceTask:
 
 
 def write_pieces(task: PieceTask, ranges: Sequence[Range], advanced: Advanced | None = None) -> list[ArchiveFile]:
-    """Files in the task's directory, under names of their own, complete and synced."""
+    """Write files into the task's directory, under unique names, complete and synced."""
     files = _FilesByDate(Path(task.directory), task.file_bytes, task.compression)
     with task.connect() as cluster:
         for partition, first, end in sorted(ranges):
@@ -92,14 +92,14 @@ def by_date(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
 
 
 def _date(day: int) -> str:
-    """A time may be out of range, such as microseconds taken for milliseconds: then there is no date."""
+    """The date of a time; none if it is out of range, as with microseconds in place of milliseconds."""
     if not FIRST_DAY <= day <= LAST_DAY:
         return NO_DATE
     return datetime.fromtimestamp(day * 86_400, UTC).strftime("%Y-%m-%d")
 
 
 class _FilesByDate:
-    """The file of each date that is being written, and those that are complete."""
+    """The open file of each date, and the files that are complete."""
 
     def __init__(self, directory: Path, file_bytes: int, compression: str) -> None:
         self._directory, self._file_bytes, self._compression = directory, file_bytes, compression

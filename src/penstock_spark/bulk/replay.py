@@ -1,9 +1,9 @@
-"""`penstock replay` without its screen: an archive, or a part of it, back into a topic, each record once.
+"""`penstock replay` without its screen: it writes an archive, or a part of it, back into a topic, each record once.
 
-Partitions are taken in turns, always the one whose next record is the oldest, so that times rise in the topic about as
-they once did. Within a partition the order is that of the offsets.
+The next record is always taken from the partition where it is the oldest, so that times rise in the topic about as they
+originally did. Within a partition the order is that of the offsets.
 
-A marker of the job (`penstock.bulk.entry`) has besides "archive_id"; its position is the next offset of each of the
+A marker of the job (`penstock.bulk.entry`) also has an "archive_id"; its position is the next offset of each of the
 archive's partitions.
 """
 
@@ -27,7 +27,7 @@ from penstock_spark.bulk.sorted_file import longs
 
 
 class Part(NamedTuple):
-    """Which records of an archive."""
+    """A selection of records of an archive."""
 
     times: Times = Times()
     partitions: tuple[int, ...] | None = None
@@ -92,7 +92,7 @@ class ReplayFeed(Feed):
 
 
 class _Stream:
-    """Rows of one partition, of which some are waiting."""
+    """The rows of one partition, of which some have been read ahead."""
 
     def __init__(self, reader: PartitionReader) -> None:
         self._batches = iter(reader)
@@ -129,7 +129,7 @@ def chosen_partitions(manifest: Manifest, part: Part) -> list[int]:
 
 
 def rows_of(manifest: Manifest, part: Part) -> int:
-    """How many there are: exactly for whole files, at most for a part of them by time."""
+    """The number of rows: exact for whole files, an upper bound where a part of a file is selected by time."""
     wanted = chosen_partitions(manifest, part)
     files = [each for each in manifest.files.values() if part.times.overlap(each.first_ms, each.last_ms)]
     return sum(each.spans[index].rows for each in files for index in wanted if index in each.spans)

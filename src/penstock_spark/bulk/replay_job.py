@@ -42,7 +42,7 @@ class ReplayRequest:
         return Part(Times(start, unbounded.end if self.to_ms is None else self.to_ms), self.partitions)
 
     def settings(self) -> dict[str, Any]:
-        """The settings that must be the same when the job goes on, as plain JSON."""
+        """The settings that must be the same when the job continues, as plain JSON."""
         named = {
             "from": self.from_ms,
             "to": self.to_ms,
@@ -57,7 +57,7 @@ class ReplayRequest:
 
 
 def run_replay(cluster: Cluster, request: ReplayRequest, progress: Progress) -> int:
-    """How many records are in the topic by this job, of this run and earlier ones."""
+    """Run a replay. Returns the number of records written by this job, in this run and earlier ones."""
     source_topic = find_topic_of(request.directory, request.source_topic)
     manifest = read_manifest(request.directory, source_topic)
     part = request.part

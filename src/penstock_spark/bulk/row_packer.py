@@ -11,7 +11,7 @@ from penstock_spark.writing.encoding.outgoing import outgoing
 
 
 class RowPacker:
-    """`keep_partitions`: to the partition of the same number; otherwise by key, as Kafka's Java client does."""
+    """Packs rows. With `keep_partitions` a record goes to its old partition, otherwise by key as with Java clients."""
 
     def __init__(self, topic: KnownTopic, *, keep_partitions: bool, codec: int = 0) -> None:
         self._topic = topic.name

@@ -1,7 +1,7 @@
-"""One Parquet file of an archive while it is written: rows of one date by partition and offset.
+"""One Parquet file of an archive while it is being written: rows of one date by partition and offset.
 
-A row group has rows of one partition only, so that a reader of one partition reads nothing else, and files are merged
-group by group.
+A row group has rows of one partition only, so that a reader of one partition reads nothing else, and files can be
+merged group by group.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class SortedFile:
 
     @property
     def size_bytes(self) -> int:
-        """Of what is written so far."""
+        """The size of what is written so far."""
         return int(self._sink.tell())
 
     def add(self, partition: int, rows: pa.RecordBatch) -> None:
-        """Rows of one partition, behind all that came before."""
+        """Add rows of one partition, behind all earlier ones."""
         if not rows.num_rows:
             return
         if partition != self._partition:
@@ -78,7 +78,7 @@ class SortedFile:
             self._waiting, self.waiting_bytes = [], 0
 
     def finish(self) -> ArchiveFile:
-        """Complete and on disk, under the path that it was begun with."""
+        """Complete the file and sync it, under its original path."""
         self.flush()
         self._writer.close()
         self._sink.close()

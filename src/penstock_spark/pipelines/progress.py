@@ -36,7 +36,7 @@ class ProgressListener(StreamingQueryListener):
 
 
 def batch_event(progress: Mapping[str, Any]) -> dict[str, Any]:
-    """The figures of Spark's own report that matter here, and the lag, if it reads topics."""
+    """The relevant figures of Spark's own report, and the lag if the flow reads topics."""
     sources = progress.get("sources", [])
     reached = [(end, _latest(source, end)) for source in sources if (end := _offsets(source.get("endOffset")))]
     return {
@@ -51,7 +51,7 @@ def batch_event(progress: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _offsets(value: object) -> Progress | None:
-    """Those of this project's source; other sources have other ones."""
+    """The offsets of our own source; those of other sources are ignored."""
     try:
         if isinstance(value, str):
             value = json.loads(value)
@@ -61,7 +61,7 @@ def _offsets(value: object) -> Progress | None:
 
 
 def _latest(source: Mapping[str, Any], end: Progress) -> Progress:
-    """How far its topics go; a source that has not asked yet has read all it knows of."""
+    """The ends of the topics; a source that has not asked yet has read everything that it knows of."""
     return _offsets(source.get("latestOffset")) or end
 
 

@@ -47,7 +47,7 @@ class Request:
     remote: str
     """sc://host:port"""
     patience_s: float
-    """How long the server may take to listen."""
+    """Time that the server may take until it listens."""
     storage: str
     configuration: Mapping[str, str]
     """Overrides that of the spec."""
@@ -124,7 +124,7 @@ class Worker:
             failure.take_error(error)
             missing = error.wanted if isinstance(error, UnknownTables) else []
         finally:
-            self._spark.streams.removeListener(listener)  # waits for what it still has to tell
+            self._spark.streams.removeListener(listener)  # waits for its pending events
         if failure:
             self._tell({"kind": "failed", **failure.document(), "missing": missing})
             return False

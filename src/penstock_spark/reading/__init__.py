@@ -1,1 +1,1 @@
-"""From topics to rows: which offsets, which records, which columns."""
+"""Reading of topics as rows: offsets, records, columns."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class BatchReader(DataSourceReader):
-    """`partitions` runs once for each DataFrame, on the driver; `read` on executors, once for each range and run."""
+    """A batch query. `partitions` runs once per DataFrame on the driver, `read` on executors per range and run."""
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
@@ -42,16 +42,16 @@ class BatchReader(DataSourceReader):
 
     @property
     def _is_open(self) -> bool:
-        """A DataFrame is planned once and may run many times: to the end that there is then."""
+        """Whether each run reads to the end at that time: a DataFrame is planned once and may run many times."""
         return self._options.ending == Edge(LATEST)
 
     @property
     def _grows(self) -> bool:
-        """And with the partitions that there are then."""
+        """Whether each run also reads partitions that were added after planning."""
         return self._is_open and self._options.selection.may_grow and not self._options.starting.names_partitions
 
     def _check(self, cluster: Cluster, first: Offsets, end: Offsets) -> None:
-        """That no start is behind its end; an open one moves on, at least to what is not committed yet."""
+        """Check that no start is behind its end; an open end moves on, at least to uncommitted records."""
         late = [place for place in first if first[place] > end[place]]
         if late and self._is_open:
             end = list_offsets(cluster, dict.fromkeys(late, LATEST), committed=False)
@@ -64,7 +64,7 @@ class BatchReader(DataSourceReader):
             if isinstance(partition, OffsetRange):
                 yield from self._read_range(cluster, partition)
                 known = partition.known
-            else:  # Spark makes up one partition if there is none
+            else:  # Spark passes an invented partition if there is none
                 known = frozenset() if self._grows else None
             if known is not None:
                 yield from self._read_new(cluster, known)
@@ -82,7 +82,7 @@ class BatchReader(DataSourceReader):
         yield from read_rows(cluster, self._options, each.place, first, end)
 
     def _check_shorter(self, cluster: Cluster, place: TopicPartition, first: int) -> None:
-        """Behind the end of what is committed there may be more; behind that there is nothing that was asked for."""
+        """DataLost if a partition ends before the start of its range, uncommitted records included."""
         end = list_offsets(cluster, {place: LATEST}, committed=False)[place]
         if end < first and not self._options.tolerant:
             raise DataLost(
@@ -91,7 +91,7 @@ class BatchReader(DataSourceReader):
             )
 
     def _read_new(self, cluster: Cluster, known: Collection[TopicPartition]) -> Iterator[pa.RecordBatch]:
-        """Partitions that have come since the query was planned."""
+        """Read partitions that were added after the query was planned."""
         options = self._options
         places = [place for place in options.selection.partitions(cluster) if place not in known]
         if places:

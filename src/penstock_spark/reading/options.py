@@ -1,7 +1,7 @@
 """The options of a query, checked: names and meanings are those of Spark's Kafka source.
 
-Keys arrive in lower case, with Spark's own among them. An option of Spark's source that this one does not have, or that
-nobody has, is refused by name: an option that is ignored would be found out too late.
+Keys arrive in lower case, with Spark's own among them. An option that this source does not have, even if Spark's has
+it, is refused by name: a mistake in an option that is silently ignored would be noticed too late.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class ReadOptions:
     starting: Position
     ending: Position
     columns: tuple[str, ...]
-    """Of records; those of a table are made from them."""
+    """Columns of records; those of a table are made from them."""
     table: Table | None
     upsert: bool
-    """The latest record of each key instead of all records."""
+    """Whether to read only the latest record of each key."""
     committed: bool
     tolerant: bool
     """failOnDataLoss=false."""
@@ -55,12 +55,15 @@ class ReadOptions:
     min_offsets: int | None
     max_delay_s: float
     group: str | None
-    """To which a streaming query reports its progress; without one a name is made up, once for each query."""
+    """The group to which a streaming query reports its progress; without one each query gets a generated name."""
     group_prefix: str
 
 
 def parse_read(options: Mapping[str, str], schema: StructType | None = None, *, streaming: bool) -> ReadOptions:
-    """`schema` is what Spark takes for that of the source; None: what the options say by themselves."""
+    """Parse the options of a query.
+
+    `schema` is the one that Spark has for the source; None: it follows from the options.
+    """
     given = Given(options, READ)
     _refuse_elsewhere(given, streaming)
     upsert = _upsert(given, streaming)
@@ -91,7 +94,7 @@ def parse_read(options: Mapping[str, str], schema: StructType | None = None, *, 
 
 
 def source_schema(options: Mapping[str, str]) -> StructType:
-    """Of a query that may be a batch or a stream. Without a schema for values, some of them are read."""
+    """The schema of a query, batch or stream. Without a schema for values it is inferred from a sample."""
     given = Given(options, READ)
     if value_format(given) is None:
         return _of_columns(_columns(given))
@@ -202,7 +205,7 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400
 
 
 def _seconds(name: str, text: str) -> float:
-    """As Spark writes times: 500ms, 30s, 15m."""
+    """Seconds of a time in Spark's notation: 500ms, 30s, 15m."""
     number = text.strip().rstrip("abcdefghijklmnopqrstuvwxyz")
     unit = text.strip()[len(number) :] or "ms"
     if not number.strip().isdecimal() or unit not in _UNITS:

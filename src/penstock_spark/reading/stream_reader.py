@@ -1,8 +1,7 @@
 """A streaming query over topics.
 
-Spark asks for the end of the next batch (`latestOffset`) whenever it has nothing to do, about ninety times a second.
-The answer comes from the broker at most every `ASK_EVERY_S`; until then the call waits, as an idle query does
-anyway.
+Spark asks for the end of the next batch (`latestOffset`) whenever it is idle, about ninety times a second. The answer
+comes from the broker at most every `ASK_EVERY_S`; until then the call waits, as an idle query does anyway.
 
 Progress goes to a consumer group, so that the lag of a pipeline can be seen like any other. Spark calls `commit` a
 batch late and never for the last one; but `latestOffset(start)` is only called when everything before `start` is done.
@@ -45,14 +44,14 @@ ASK_EVERY_S = 0.05
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Lives on the driver; `read` alone runs on executors, on a copy."""
+    """A streaming query on the driver; only `read` runs on executors, on a copy."""
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
         self._cluster: Cluster | None = None
         self._asked_at = 0.0
-        self._few_since: float | None = None  # there are records, but not enough for a batch
-        self._target: Offsets | None = None  # of a query that ends with what was there at its start
+        self._few_since: float | None = None  # since when there have been records, but too few for a batch
+        self._target: Offsets | None = None  # the end of a query that reads only what existed at its start
         self._reported: Offsets = {}
         self._last_ends: Offsets = {}
         self._last_lost = ""
@@ -109,7 +108,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return Progress(offsets, group, options.min_partitions, options.max_records, self._ids).to_json()
 
     def _is_enough(self, count: int) -> bool:
-        """`minOffsetsPerTrigger`, but `maxTriggerDelay` after the first record came, any number is enough."""
+        """Whether there are `minOffsetsPerTrigger`; `maxTriggerDelay` after the first record any number is enough."""
         least = self._options.min_offsets
         if least is None or count >= least or self._target is not None:
             return True
@@ -144,7 +143,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._last_ends
 
     def _begun(self, progress: Progress) -> Offsets:
-        """Where the query was, in the topics that are still the same; others are new, whatever their names are."""
+        """The progress in topics that are still the same; a topic with another id is new, whatever its name."""
         begun = progress.of_same_topics(self._ids)
         anew = sorted({place.topic for place in progress.offsets.keys() - begun.keys()})
         if anew:
@@ -152,7 +151,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return begun
 
     def _starts(self, begun: Mapping[TopicPartition, int], places: Sequence[TopicPartition]) -> Offsets:
-        """Where the batch begins: partitions that have come since are read from their first record on."""
+        """The start of the batch; partitions that were added since are read from their first record on."""
         gone = sorted(begun.keys() - set(places))
         if gone:
             self._lost(f"{', '.join(map(str, gone))} has gone")
@@ -165,7 +164,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return first
 
     def _reachable(self, first: Offsets) -> Offsets:
-        """How far each partition can be read now; a target does not move, what came later waits for the next run."""
+        """The end up to which each partition can be read now.
+
+        A target does not move: later records are for the next run.
+        """
         ends = self._ends(list(first))
         for place, offset in ends.items():
             if offset < first[place]:
@@ -182,7 +184,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last_lost = what
 
     def _report(self, done: Progress) -> None:
-        """To the group; a query does not fail because that fails."""
+        """Report progress to the group; a failure of that does not fail the query."""
         group = self._options.group or done.group
         moved = {place: offset for place, offset in done.offsets.items() if self._reported.get(place) != offset}
         if not moved:

@@ -1,1 +1,1 @@
-"""From rows to topics: tasks encode, one transaction for each batch makes it seen."""
+"""Writing of rows to topics: tasks encode, and one transaction per batch makes it visible."""

@@ -1,4 +1,4 @@
-"""A batch write to topics: at least once as tasks go, or all of it at once."""
+"""A batch write to topics: at least once while tasks run, or everything at once in the end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class BatchWriter(DataSourceArrowWriter):
-    """`write` runs on executors, `commit` on the driver, once."""
+    """A batch write. `write` runs on executors, `commit` once on the driver."""
 
     def __init__(self, options: WriteOptions, columns: RecordColumns) -> None:
         self._options, self._columns = options, columns

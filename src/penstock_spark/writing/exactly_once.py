@@ -1,15 +1,15 @@
-"""Writing a piece of work exactly once: everything and a marker of it in one transaction.
+"""Exactly-once writing: a piece of work and its marker in one transaction.
 
-    InitProducerId   aborts what a former attempt has left open, and shuts that attempt out
-    read the marker  has it this work already? then it is done
+    InitProducerId   aborts the open transaction of a former attempt, and fences that attempt
+    read the marker  if it names this work, the work is done
     write            the batches, then the marker
-    EndTxn           all of it is seen at once, or nothing
+    EndTxn           all of it becomes visible at once, or nothing
 
-The transactional id, and the marker's name, belong to the query, or to a task's place in it; work has a number that
-grows. No transaction is open while tasks compute.
+The transactional id, and the marker's name, belong to the query, or to a task's place in it; work has a rising number.
+No transaction is open while tasks compute.
 
-A writer that wrote the work before and does the next one leaves out the first two steps: had another begun under
-this name since, the broker would refuse the first write, and then everything is done from the start.
+A writer that has written the previous work skips the first two steps: if another writer had begun under this name
+since, the broker would refuse the first write, and then everything is done from the start.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FENCED_MAX = 1
 
 
 class ExactlyOnce:
-    """Under one name. `write` may be called again for work whose outcome is unknown."""
+    """The writer of one name. `write` may be called again for work whose outcome is unknown."""
 
     def __init__(self, cluster: Cluster, name: str, timeout_ms: int) -> None:
         self.cluster, self._name = cluster, name
@@ -47,12 +47,12 @@ class ExactlyOnce:
         self.cluster.close()
 
     def begin(self) -> Found | None:
-        """Fence the former writer of this name; the marker of what was written last."""
+        """Fence the former writer of this name. Returns the marker of the last work."""
         self._init()
         return self._markers.latest(self._name)
 
     def write(self, number: int, batches: Callable[[], Batches], about: dict[str, Any] | None = None) -> bool:
-        """False if the work of this number was done before. `batches` may be asked for again."""
+        """Write the work of this number; False if it was done before. `batches` may be called again."""
         self._fenced = 0
         if self._last is not None:
             try:
@@ -98,16 +98,19 @@ class ExactlyOnce:
         self._producer.commit()
 
     def abort(self) -> None:
-        """Abort what is open under this name. Spark asks for it also after a commit that failed but took effect."""
+        """Abort the open transaction of this name.
+
+        Spark also asks for it after a commit that failed but took effect.
+        """
         self._init()
 
     def _init(self) -> None:
-        self._last = None  # others may have written before: from here on the broker would not refuse us
+        self._last = None  # other writers may have written before, and from here on the broker would not refuse us
         self._producer.init()
 
 
 def write_atomically(cluster: Cluster, name: str, timeout_ms: int, batches: Batches) -> None:
-    """Without a marker, for work that is never begun again: all of it or nothing."""
+    """Write work that is never repeated: all of it or nothing, without a marker."""
     producer = TransactionalProducer(cluster, name, timeout_ms=timeout_ms)
     producer.init()
     for place, batch in batches:

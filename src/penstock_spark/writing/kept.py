@@ -1,8 +1,8 @@
-"""Writers that wait for the next batch of their query.
+"""Idle writers, kept for the next batch of their query.
 
-Spark gives the batches of a query to the same process as a rule, one after the other. A writer that has committed one
-is ready for the next: connected, and known to the broker. One that failed is never kept, and a process that dies takes
-nothing with it but time: the next one begins from the start.
+As a rule Spark gives the batches of a query to the same process, one after the other. A writer that has committed one
+is ready for the next: connected, and known to the broker. One that failed is never kept, and the death of a process
+costs only time: the next one begins from the start.
 """
 
 from __future__ import annotations

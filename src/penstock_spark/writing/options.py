@@ -1,4 +1,4 @@
-"""The options of a write, checked: names and meanings are those of Spark's Kafka sink, with its promises added."""
+"""The options of a write, checked: names and meanings are those of Spark's Kafka sink, plus delivery guarantees."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Delivery(Enum):
     AT_LEAST_ONCE = "at-least-once"
     """Tasks produce as they go; a task that runs again writes again."""
     BY_BATCH = "batch"
-    """Tasks encode, the driver writes all in one transaction."""
+    """Tasks encode, the driver writes everything in one transaction."""
     BY_TASK = "task"
-    """Each task writes in a transaction of its own; the batch as a whole is not seen at once."""
+    """Each task writes in a transaction of its own; the batch as a whole does not become visible at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class WriteOptions:
     codec: int
     transaction_timeout_ms: int
     inline_bytes: int
-    """The most that a task hands to the driver; more goes through the staging topic."""
+    """The most bytes that a task sends to the driver; more goes through the staging topic."""
     include_headers: bool
     key_column: str | None
     value_format: str | None

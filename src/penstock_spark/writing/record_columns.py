@@ -1,8 +1,8 @@
-"""Which columns of a frame become what of a record. Checked on the driver, before anything runs.
+"""The columns of a frame that become the parts of a record. Checked on the driver, before anything runs.
 
-Without `valueFormat` the columns are those of Spark's Kafka sink; what its source adds (`offset`, `timestampType`) is
-left out, so that a frame that was read can be written. With it, every column is a field of the value but those that
-begin with an underscore: `_key`, `_topic`, `_partition`, `_headers`, `_timestamp` are the record's own.
+Without `valueFormat` the columns are those of Spark's Kafka sink; further columns of its source (`offset`,
+`timestampType`) are ignored, so that a frame that was read can be written. With it, every column is a field of the
+value, except `_key`, `_topic`, `_partition`, `_headers` and `_timestamp`, which are the record's own.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _LEFT_OUT = frozenset({"offset", "timestampType"})
 class RecordColumns:
     """The source of each part of a record: names of parts to names of columns.
 
-    The value may be built of many, as JSON or, with `avro`, as Avro.
+    The value may be built from many columns, as JSON or, with `avro`, as Avro.
     """
 
     parts: dict[str, str]
@@ -54,7 +54,7 @@ class RecordColumns:
 
 
 def record_columns(schema: StructType, options: WriteOptions) -> RecordColumns:
-    """BadOption says what is missing, too much or of the wrong type."""
+    """Map the columns of a frame. BadOption says which are missing, superfluous or of the wrong type."""
     typed = options.value_format is not None
     mark = "_" if typed else ""
     parts = {name: mark + name for name in _TYPES if mark + name in schema.names and not (typed and name == "value")}
@@ -124,7 +124,7 @@ def _value_columns(schema: StructType) -> tuple[str, ...]:
 
 def _avro(schema: StructType, names: tuple[str, ...], options: WriteOptions) -> tuple[AvroField, ...] | None:
     if options.value_format == "avro":
-        from penstock_spark.writing.encoding.avro_fields import avro_fields  # with what few writes need
+        from penstock_spark.writing.encoding.avro_fields import avro_fields  # few writes need it
 
         return avro_fields(StructType([schema[name] for name in names]), options.value_schema)
     if options.value_schema is not None:

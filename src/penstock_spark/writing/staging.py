@@ -1,8 +1,8 @@
-"""Output that is too large for a commit message waits in a topic, as records that hold record batches.
+"""The staging topic, for output that is too large for a commit message: records that hold record batches.
 
-A batch is the value of a record, so that nothing the broker does to its own batch (times, retention, offsets) touches
-what is inside; the key says where it shall go. The commit message has the offsets. What attempts of tasks leave behind
-that never come to a commit ages out.
+A batch is the value of a record, so that nothing that the broker does to its own batches (times, retention, offsets)
+affects it; the key names its destination. The commit message has the offsets. Output of attempts that are never
+committed ages out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FETCH_BYTES = 8 << 20
 
 
 class Stage:
-    """Of one task: what is put there, and the offsets under which it lies."""
+    """The staged output of one task, and its offsets."""
 
     def __init__(self, cluster: Cluster, task: int) -> None:
         ensure_topic(cluster, TOPIC, partitions=PARTITIONS, configs=CONFIGS)

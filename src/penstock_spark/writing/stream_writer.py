@@ -1,9 +1,9 @@
 """A streaming write to topics, exactly once.
 
-Tasks only encode. `commit`, on the driver, writes everything of a batch in one transaction with a marker that has the
-batch's number (`exactly_once`): run again after any crash, it is written once. With `exactlyOnce=task` each task does
-the same for its own part, for outputs that are too large for one driver; then a batch must always be cut alike, which
-the marker's row count and checksum prove.
+Tasks only encode. `commit`, on the driver, writes a whole batch in one transaction with a marker that has the batch's
+number (`exactly_once`): a batch that is run again after a crash is written once. With `exactlyOnce=task` each task does
+the same for its own part, for outputs that are too large for one driver; then a batch must always be cut in the same
+way, which the marker's row count and checksum prove.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
-    """Created for every call, in processes that do nothing else: encoders are imported only where they encode."""
+    """A streaming write. It is created for every call, so encoders are imported only where they are used."""
 
     def __init__(self, options: WriteOptions, columns: RecordColumns) -> None:
         self._options, self._columns = options, columns
@@ -62,7 +62,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
                 ExactlyOnce(cluster, _name(outputs), self._options.transaction_timeout_ms).abort()
 
     def _write_own(self, cluster: Cluster, batches: Iterator[Encoded], query: str) -> TaskOutput:
-        """Of this task. What was written before is only counted, and must be the same."""
+        """Write the output of this task. Output that was written before is only counted, and must be the same."""
         from crc32c import crc32c
 
         from penstock_spark.writing.tasks import batch_number, task_number
@@ -87,7 +87,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
 
 def _name(outputs: Sequence[TaskOutput]) -> str:
-    """Under which the batches of a query are written."""
+    """The name under which the batches of a query are written."""
     return f"penstock-{outputs[0].query}"
 
 

@@ -14,7 +14,7 @@ from penstock_spark.writing.staging import staged
 
 @dataclass
 class TaskOutput(WriterCommitMessage):
-    """Of one task: batches for the wire in their order, or where they are staged. `query` is None in batch writes."""
+    """The output of one task: batches in their order, or their staged offsets. `query` is None in batch writes."""
 
     query: str | None
     rows: int = 0

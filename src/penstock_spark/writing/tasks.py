@@ -1,4 +1,4 @@
-"""The common part of batch and streaming write tasks: rows become record batches, which are staged or handed on."""
+"""The common part of batch and streaming write tasks: rows become record batches, which are staged or returned."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from penstock_spark.writing.staging import Stage
 from penstock_spark.writing.task_output import TaskOutput
 
 INLINE_TASKS = 4
-"""As many tasks may send all that one may."""
+"""The number of tasks that may send the full amount."""
 
 
 def task_number() -> int:
@@ -32,12 +32,12 @@ def task_number() -> int:
 
 
 def query_id() -> str:
-    """Of the streaming query whose task this is. Two queries under one name would take each other's work for done."""
+    """The id of the streaming query of this task. Two queries with one name would take each other's work for done."""
     return _said_by_spark("sql.streaming.queryId")
 
 
 def batch_number() -> int:
-    """Of the batch whose task this is."""
+    """The number of the batch of this task."""
     return int(_said_by_spark("streaming.sql.batchId"))
 
 
@@ -51,10 +51,10 @@ def _said_by_spark(name: str) -> str:
 
 
 def inline_share(inline_bytes: int, task: int) -> int:
-    """The most that a task may send to the driver. It knows its own number, not how many tasks there are.
+    """The most bytes that a task may send to the driver. A task knows its own number, but not how many tasks there are.
 
-    The first four may send all of it, later ones less and less: of 8 MiB that makes 32 MiB for four tasks and 150 for
-    two hundred, not 1,600, at which Spark would refuse the batch.
+    The first four may send the full amount, later ones less and less: of 8 MiB that makes 32 MiB for four tasks and 150
+    MiB for two hundred, not 1,600 MiB, with which Spark would refuse the batch.
     """
     return min(inline_bytes, INLINE_TASKS * inline_bytes // (task + 1))
 
@@ -88,7 +88,7 @@ def outgoing_rows(columns: RecordColumns, batch: pa.RecordBatch) -> Outgoing:
 
 
 def produce(cluster: Cluster, batches: Iterable[Encoded]) -> int:
-    """At once, at least once: how many rows."""
+    """Produce rows immediately, at least once. Returns their number."""
     producer, rows = IdempotentProducer(cluster), 0
     for each in batches:
         producer.send(each.place, each.batch)
@@ -98,7 +98,7 @@ def produce(cluster: Cluster, batches: Iterable[Encoded]) -> int:
 
 
 def gather(cluster: Cluster, batches: Iterable[Encoded], output: TaskOutput, inline_bytes: int) -> TaskOutput:
-    """Into the message while it is small; all of it to the staging topic once it is not."""
+    """Gather batches in the commit message while it is small, or all of them in the staging topic once it is not."""
     stage: Stage | None = None
     size, most = 0, inline_share(inline_bytes, task_number())
     for each in batches:

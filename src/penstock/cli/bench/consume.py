@@ -10,9 +10,9 @@ from penstock.cli.bench.workers import STAMP, Reporter, Share, Signals, leave_in
 if TYPE_CHECKING:
     from penstock.cli.bench.scenario import Consumers
 
-# Of a consumer group; a member that gets no partition begins without.
+# Time limit for the first assignment of a consumer group; a member that gets no partition begins without one.
 ASSIGNMENT_TIMEOUT_S = 10.0
-# A consumer that is told to stop ends when nothing has come for so long; that time is not counted.
+# After the signal to stop, a consumer ends when nothing has arrived for this long; that time is not counted.
 QUIET_S = 1.0
 
 
@@ -42,7 +42,7 @@ def run_consumers(group: Consumers, share: Share, signals: Signals) -> None:
 
 
 def _begin(group: Consumers, share: Share, reporter: Reporter) -> tuple[float, list[Any]]:
-    """Consumers that are there from the start wait for the first message; those that come later join then."""
+    """Begin: consumers that start with the load are assigned before it; those that start later join at their start."""
     if group.start:
         begin = reporter.ready(group.start)
         return begin, [_consumer(group, share, number) for number in range(share.clients)]
@@ -72,7 +72,7 @@ def _consumer(group: Consumers, share: Share, number: int) -> Any:
 
 
 def _await_assignments(clients: list[Any]) -> None:
-    """Until the group has settled, as far as this worker sees; members may outnumber partitions."""
+    """Wait until the group has settled, as far as this worker can see; members may outnumber partitions."""
     deadline = time.monotonic() + ASSIGNMENT_TIMEOUT_S
     while time.monotonic() < deadline and not any(client.assignment() for client in clients):
         for client in clients:
@@ -80,11 +80,11 @@ def _await_assignments(clients: list[Any]) -> None:
 
 
 def _take(clients: list[Any], most: int, reporter: Reporter) -> int:
-    """What has come in; with several clients none may wait while another one has something."""
+    """Messages that have arrived. With several clients none may wait while another one has some."""
     found = 0
     wait = 0.1 if len(clients) == 1 else 0.0
     for client in clients:
-        # One first: asking for many at once would wait for them, and that would be our latency, not the broker's.
+        # One message first: a request for many would wait for them, and add our own latency to the broker's.
         messages = client.consume(1, wait)
         if messages and most > 1:
             messages += client.consume(most - 1, 0)

@@ -43,7 +43,7 @@ def check(path: Path) -> None:
 
 
 def write(found: dict[str, Any], path: Path) -> None:
-    """A value for each second of the run; where a group did nothing its line has a gap."""
+    """Write the plot: a value for each second of the run; where a group did nothing its line has a gap."""
     groups = found["groups"]
     by_second = {name: {row["second"]: row for row in group["series"]} for name, group in groups.items()}
     seconds = range(1 + max((second for rows in by_second.values() for second in rows), default=0))
@@ -61,7 +61,7 @@ def write(found: dict[str, Any], path: Path) -> None:
 
 
 def _decades(values: list[float]) -> list[float]:
-    """1, 2, 5, 10, … around the values: a logarithmic axis would otherwise be labelled too densely to read."""
+    """Labels 1, 2, 5, 10, … around the values: by default a logarithmic axis is labelled too densely to read."""
     low, high = min(values, default=1.0), max(values, default=1.0)
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     steps = [step * 10.0**power for power in range(first, last + 1) for step in (1, 2, 5)]
@@ -70,7 +70,7 @@ def _decades(values: list[float]) -> list[float]:
 
 
 def _chart(title: str, seconds: range, *, colours: int, logarithmic: bool = False) -> Any:
-    """`colours` lines in a row share a colour."""
+    """An empty chart; `colours` lines in a row share a colour."""
     import pygal
     from pygal.style import CleanStyle
 
@@ -91,7 +91,7 @@ def _chart(title: str, seconds: range, *, colours: int, logarithmic: bool = Fals
         style=style,
         logarithmic=logarithmic,
         show_dots=False,
-        js=(),  # no script from elsewhere in the file
+        js=(),  # the file must not load scripts
         truncate_legend=-1,
         no_data_text="nothing",
         show_minor_x_labels=False,
@@ -102,7 +102,7 @@ def _chart(title: str, seconds: range, *, colours: int, logarithmic: bool = Fals
 
 
 def _stacked(charts: list[Any]) -> bytes:
-    """Charts are whole SVG documents; one document may hold others at a place of their own."""
+    """One SVG document with the charts, which are documents themselves, one below the other."""
     ElementTree.register_namespace("", SVG)
     height = HEIGHT * len(charts)
     outer = ElementTree.Element(f"{{{SVG}}}svg", {"width": str(WIDTH), "height": str(height)})
@@ -110,7 +110,7 @@ def _stacked(charts: list[Any]) -> bytes:
     for number, chart in enumerate(charts):
         inner = ElementTree.fromstring(chart.render())
         for definitions in inner.iter(f"{{{SVG}}}defs"):
-            for script in definitions.findall(f"{{{SVG}}}script"):  # of no use without the one left out above
+            for script in definitions.findall(f"{{{SVG}}}script"):  # useless without the library that is left out above
                 definitions.remove(script)
         inner.attrib.update(x="0", y=str(number * HEIGHT), width=str(WIDTH), height=str(HEIGHT))
         outer.append(inner)

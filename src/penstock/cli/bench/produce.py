@@ -1,4 +1,4 @@
-"""A producer process of `penstock bench`, which gives messages to its clients as they become due."""
+"""A producer process of `penstock bench`, which passes messages to its clients as they become due."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from penstock.cli.bench.scenario import Producers
 
 CONNECT_TIMEOUT_S = 30.0
-# Sizes and keys are drawn beforehand and used again and again: drawing them costs more than sending them.
+# Sizes and keys are drawn beforehand and reused: drawing them costs more than sending them.
 _DRAWN = 4096
 
 
@@ -46,14 +46,14 @@ def run_producers(group: Producers, share: Share, signals: Signals) -> None:
 
 
 class _Producing:
-    """Hands messages to the clients in turn, as they become due."""
+    """Passes messages to the clients in turn, as they become due."""
 
     def __init__(self, group: Producers, share: Share, clients: list[Any], reporter: Reporter) -> None:
         chance = random.Random(share.seed)
         self._group, self._share, self._clients, self._reporter = group, share, clients, reporter
         sizes = [group.size.sample(chance) for _ in range(_DRAWN)]
         noise = filling(group.content, max(sizes) - STAMP.size, chance)
-        # One object for all messages of one size; slices share nothing, so many sizes are cut when they are needed.
+        # One object for all messages of one size; slices are copies, so with many sizes they are cut when needed.
         tails = {size: noise[: size - STAMP.size] for size in set(sizes)} if len(set(sizes)) <= 16 else {}
         self._tail: Callable[[int], bytes] = tails.__getitem__ if tails else lambda size: noise[: size - STAMP.size]
         self._drawn = list(zip(sizes, group.keys.sample(chance, _DRAWN), strict=True))

@@ -11,7 +11,7 @@ from penstock.cli.terminal.output import note, print_table
 from penstock.model.counted import counted
 
 COLUMNS = ("messages", "per second", "MB/s", *(name for name, _ in QUANTILES), "errors")
-# A message or two may be due in the very last moment.
+# A few messages may become due at the very end, and do not count as unsent.
 UNSENT_SHARE_NOTED = 0.01
 
 

@@ -24,7 +24,7 @@ OFFSET_END = -1  # librdkafka's name for the end of a partition
 # Workers do not log small events, and their own telemetry is not part of the load.
 _QUIET = {"log_level": 4, "enable.metrics.push": False}
 READY_TIMEOUT_S = 120.0
-# Workers end by themselves; one that does not within this is ended.
+# Workers end by themselves; one that takes longer than this is terminated.
 END_TIMEOUT_S = DRAIN_TIMEOUT_S + 30.0
 
 
@@ -144,7 +144,7 @@ def _starts(group: Consumers, scenario: Scenario, cluster: KafkaClients, made: s
     else:
         starts = _offsets(group, cluster)
     if group.start and group.position == "latest":
-        starts = dict.fromkeys(starts, OFFSET_END)  # of the moment when they start, which nobody knows yet
+        starts = dict.fromkeys(starts, OFFSET_END)  # the end at the time of their start, which is not known yet
     clients = range(group.connections)
     return [dict(list(starts.items())[client :: group.connections]) for client in clients]
 

@@ -1,7 +1,7 @@
 """A scenario: topics, and groups of producers and consumers that work on them at the same time.
 
-This file says what a scenario may contain; `bench_file` reads one, `bench_shapes` has rates, sizes and keys. The
-options of `penstock bench` make a scenario of their own.
+This file defines the contents of a scenario; `cli.bench.file` reads one, `cli.bench.shapes` has rates, sizes and keys.
+The options of `penstock bench` make a scenario of their own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Processes = Annotated[int, Field(ge=1, le=PROCESSES_MAX)]
 
 
 class Topic(Shape):
-    """Made for the run, and deleted after it, unless it is there already."""
+    """A topic; unless it exists, it is created for the run and deleted after it."""
 
     partitions: Annotated[int, Field(ge=1, le=100_000)] = 4
     replication_factor: Annotated[int, Field(ge=1, le=100)] = 1
@@ -37,17 +37,17 @@ class Topic(Shape):
 
 
 class Group(Shape):
-    """What both kinds have: a name, a topic, how many clients in how many processes, and when."""
+    """The common part of producers and consumers: name, topic, numbers of clients and processes, start and duration."""
 
     name: Name
     topic: Name
     connections: Connections = 1
     """Clients, each with connections of its own."""
     processes: Processes | None = None
-    """Over which the clients are spread; one for each client by default, but not more than 4."""
+    """Processes over which the clients are spread; by default one for each client, but at most 4."""
     start: Seconds = 0.0
     duration: Annotated[Seconds, Field(gt=0)] | None = None
-    """Until the end of the scenario, if it is not given."""
+    """By default until the end of the scenario."""
 
     @property
     def worker_count(self) -> int:
@@ -79,13 +79,13 @@ class Producers(Group):
 
 
 class Consumers(Group):
-    """They share the partitions: by hand, or as members of a consumer group if it has a name."""
+    """Consumers that share the partitions by a fixed assignment, or as members of a consumer group if it has a name."""
 
     role: Literal["consumers"] = "consumers"
     group: Name | None = None
     position: Annotated[Literal["latest", "earliest"], Field(alias="from")] = "latest"
     rate: Rate = RateShape()
-    """Slower than the producers makes slow consumers."""
+    """Messages per second; below the rate of the producers it makes slow consumers."""
 
 
 class Scenario(Shape):

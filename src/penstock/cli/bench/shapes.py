@@ -1,8 +1,8 @@
-"""What load looks like: how many messages are due when, how large they are, which keys they have.
+"""Shapes of load: rates, sizes and keys of messages.
 
 These are the values of a scenario file that have a form of their own. Each takes a plain number for the common case
-(`rate: 1000`, `size: 100`, `keys: 500`) or a mapping that names a shape. Nothing here knows a clock: the moment is
-given.
+(`rate: 1000`, `size: 100`, `keys: 500`) or a mapping that names a shape. Times are arguments; nothing here reads a
+clock.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Shape(BaseModel):
 
 
 class Burst(Shape):
-    """`steady`, and `times` as much for so long; once, or again `every` so often."""
+    """A rate of `steady` messages, and `times` as many during a burst; once, or repeated at the interval `every`."""
 
     steady: PerSecond
     times: Annotated[float, Field(gt=1)] = 10.0
@@ -64,7 +64,7 @@ class Burst(Shape):
 
 
 class Ramp(Shape):
-    """From one rate to another in a straight line over the group's time."""
+    """A linear change from one rate to another over the group's time."""
 
     start: Annotated[float, Field(alias="from", ge=0)]
     end: Annotated[float, Field(alias="to", ge=0)]
@@ -82,7 +82,7 @@ def _rate(value: object) -> object:
 
 
 class RateShape(Shape):
-    """Messages a second of a group in all; without any shape as many as go through."""
+    """Messages per second of a whole group; without any shape as many as possible."""
 
     steady: PerSecond | None = None
     burst: Burst | None = None
@@ -99,7 +99,7 @@ class RateShape(Shape):
         return any(shape is not None for shape in (self.steady, self.burst, self.ramp))
 
     def due(self, elapsed: float, duration: float) -> float:
-        """Messages that should have been sent by then."""
+        """The number of messages that should have been sent by then."""
         if self.burst is not None:
             return self.burst.due(elapsed)
         if self.ramp is not None:
@@ -151,7 +151,7 @@ def _keys(value: object) -> object:
 
 
 class KeyShape(Shape):
-    """So many different keys, all equally often, or with `skew` the first ones more often, as in Zipf's law."""
+    """A number of different keys, all equally often, or with `skew` the first ones more often, as in Zipf's law."""
 
     count: Annotated[int, Field(ge=0, le=10_000_000)] = 0
     skew: Annotated[float, Field(ge=0, le=10)] = 0.0
@@ -172,7 +172,7 @@ Content = Literal["random", "text"]
 
 
 def filling(content: Content, size: int, chance: random.Random) -> bytes:
-    """What messages consist of: noise that no codec makes smaller, or words that any codec does."""
+    """The content of messages: noise, which no codec can compress, or words, which every codec can."""
     if content == "random":
         return chance.randbytes(size)
     words = [bytes(chance.choices(b"abcdefghijklmnopqrstuvwxyz", k=chance.randint(2, 9))) for _ in range(200)]

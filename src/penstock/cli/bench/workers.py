@@ -1,9 +1,9 @@
-"""What the worker processes of `penstock bench` have in common: their part of the work, and what they report.
+"""Common parts of the worker processes of `penstock bench`: their shares of the work, and their reports.
 
 Each worker is a process of its own, since one Python process can fill or empty a Kafka client only so fast. A worker
-makes its clients, says that it is ready, and begins when all are. It reports its counts and latencies four times a
-second through a queue; nothing is added up across a report twice. Every message begins with the moment it was handed
-to the client, so a consumer knows how long it took end to end.
+makes its clients, reports that it is ready, and begins when all are. Four times a second it sends the counts and
+latencies since its last report through a queue. Every message begins with the time at which it was passed to the
+client, so a consumer can compute its end-to-end latency.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Report:
     ready: bool = False
     finished: bool = False
     unsent: int = 0
-    """Messages that were due and could not be handed to the client in time."""
+    """Messages that were due and could not be passed to the client in time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class Signals:
     go: Event
     stop: Event
     began: Synchronized[float]
-    """On the machine's monotonic clock, which all processes share."""
+    """The time of the start, on the machine's monotonic clock, which all processes share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +62,11 @@ class Share:
     client: dict[str, Any]
     clients: int
     part: float
-    """Of the group's rate."""
+    """This worker's fraction of the group's rate."""
     seconds: float
     seed: int
     partitions: tuple[dict[int, int], ...] = ()
-    """For consumers that share by hand: partitions and first offsets of each client."""
+    """For consumers with a fixed assignment: partitions and first offsets of each client."""
     from_start: bool = False
     drain: bool = False
     """Whether to continue until nothing more arrives, once the producers have ended."""

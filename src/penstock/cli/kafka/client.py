@@ -40,7 +40,7 @@ ClientProperties = Annotated[
     typer.Option("--property", "-X", metavar="NAME=VALUE", help="librdkafka property, such as security.protocol=SSL."),
 ]
 QUIET = {"log.connection.close": False, "enable.metrics.push": False}
-"""A command is over before its metrics would be of use."""
+"""Metrics are off: a command ends before they would be useful."""
 DEFAULT_SERVER = "127.0.0.1:9092"
 SEE_TOPICS = "`penstock topic list` shows all topics"
 
@@ -186,7 +186,7 @@ def explain(error: Any, what: str = "") -> CommandError:
 
 
 def _silent() -> logging.Logger:
-    """librdkafka writes to stderr by itself unless it is given a logger."""
+    """A logger that discards everything: without one librdkafka writes to stderr itself."""
     logger = logging.getLogger("penstock.cli.librdkafka")
     logger.addHandler(logging.NullHandler())
     logger.propagate = False

@@ -149,7 +149,7 @@ def remove(
         note(f"{_shown(entity)}: removed {', '.join(wanted)}")
 
 
-# --- what the options say -------------------------------------------------------------------------------------------
+# --- values of the options ------------------------------------------------------------------------------------------
 
 
 def _must_be_named(entity: Entity) -> None:

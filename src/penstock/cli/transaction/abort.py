@@ -75,7 +75,7 @@ def _wait_for_markers(connection: KafkaConnection, transactional_id: str) -> Non
 def abort_in_partition(connection: KafkaConnection, place: Place, producer_id: int, *, force: bool, yes: bool) -> str:
     """Abort in one partition, past the coordinator.
 
-    Only if no coordinator knows the transaction: aborting half of one would be worse than leaving it open.
+    This is allowed only if no coordinator knows the transaction: to abort half of one is worse than to leave it open.
     """
     producer = _open_producer(connection, place, producer_id)
     _check_uncoordinated(connection, producer, force)

@@ -1,8 +1,8 @@
 """Hanging transactions: open in a partition but unknown to every coordinator, so that nothing would ever end them.
 
 A coordinator keeps a partition in its transaction from before the first batch until after the marker. So a transaction
-hangs if it is open in a partition, is then not found at any coordinator, and is still open afterwards. One that is just
-beginning or ending does not look like that.
+hangs if it is open in a partition, is then not found at any coordinator, and is still open afterwards. A transaction
+that is just beginning or ending does not pass all three checks.
 """
 
 from __future__ import annotations

@@ -59,8 +59,8 @@ def common_config(bootstrap: str, options: ClientOptions) -> dict[str, Any]:
         "client.id": options["client_id"],
         "log.connection.close": False,
         "reconnect.backoff.max.ms": 1_000,
-        # librdkafka 2.16 otherwise recreates its brokers when the last one is gone, still has the group's coordinator
-        # as one of the old ones, and waits for that in vain.
+        # Otherwise librdkafka 2.16 recreates its brokers when the last one is gone, but keeps the old object as the
+        # group's coordinator, and waits for it in vain.
         "metadata.recovery.strategy": "none",
         **_checked(options["config"]),
     }

@@ -1,8 +1,8 @@
 """The broker's own words for a message that it refused with POLICY_VIOLATION.
 
-A broker says in its answer to Produce why it does not take a message: that the topic is a mirror, and of which parent.
-The Python client drops that text and leaves "Policy violation". A request that changes nothing, and that the broker
-refuses with the same words, brings it back.
+A broker's answer to Produce says why a message was refused: that the topic is a mirror, and of which parent. The Python
+client drops that text and leaves "Policy violation". A request that changes nothing, and that the broker refuses with
+the same text, recovers it.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Which offsets of which partitions: plain values, and the few questions to the broker that they need."""
+"""Planning of a read: offsets of partitions as plain values, and the few requests to the broker that they need."""

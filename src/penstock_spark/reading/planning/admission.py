@@ -1,4 +1,4 @@
-"""How far the next batch of a streaming query goes. Values in, values out: no broker, no clock."""
+"""Admission: how far the next batch of a streaming query goes. Values in, values out: no broker, no clock."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Offsets = dict[TopicPartition, int]
 
 
 def available(start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, int]) -> int:
-    """Offsets between the two."""
+    """The number of offsets between the two."""
     return sum(max(0, offset - start.get(place, offset)) for place, offset in end.items())
 
 
 def limited(start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, int], most: int) -> Offsets:
-    """At most `most` offsets, shared in proportion to what each partition has; at least one if there is any."""
+    """At most `most` offsets, in proportion to what each partition has; at least one if there are any."""
     total = available(start, end)
     if total <= most:
         return dict(end)
@@ -26,7 +26,7 @@ def limited(start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, in
         result[place] = start[place] + min(size, size * most // total)
         left -= result[place] - start[place]
     for place in sorted(end, key=lambda each: end[each] - result[each], reverse=True):
-        step = min(1, left, end[place] - result[place])  # the rest that rounding left
+        step = min(1, left, end[place] - result[place])  # the remainder after rounding
         result[place] += step
         left -= step
     return result

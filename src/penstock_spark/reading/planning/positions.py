@@ -1,6 +1,6 @@
-"""Where reading starts and ends: earliest, latest, by offset, by time.
+"""Positions at which reading starts and ends: earliest, latest, by offset, by time.
 
-An option gives a `Position`; `resolve` makes offsets of it for the partitions that there are.
+An option gives a `Position`; `resolve` turns it into offsets for the partitions that exist.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Position(ABC):
 
     @property
     def names_partitions(self) -> bool:
-        """It says something of certain partitions, and nothing of others."""
+        """Whether the position is given for certain partitions only."""
         return False
 
 
@@ -57,9 +57,9 @@ class AtOffsets(Position):
 
 @dataclass(frozen=True)
 class AtTimes(Position):
-    """The first record of a time or later, for each partition or (`everywhere`) for all of them.
+    """The first record at or after a time, for each partition or (`everywhere`) for all of them.
 
-    Where there is none: for an end, the end of the partition; for a start, an error, or with `or_latest` its end.
+    If there is none, an end is the end of the partition; a start is an error, or with `or_latest` the end.
     """
 
     option: str
@@ -90,7 +90,7 @@ class AtTimes(Position):
 
 
 def _match(option: str, given: Mapping[TopicPartition, int], places: Iterable[TopicPartition]) -> Offsets:
-    """As Spark has it: every partition must be named, and no other."""
+    """Check that every partition is named and no other, as Spark demands."""
     wanted = set(places)
     missing, unknown = sorted(wanted - given.keys()), sorted(given.keys() - wanted)
     if missing or unknown:
@@ -103,7 +103,7 @@ def _match(option: str, given: Mapping[TopicPartition, int], places: Iterable[To
 
 
 def parse_offsets(option: str, text: str, *, forbidden: int | None) -> Position:
-    """`earliest`, `latest` or JSON. `forbidden` is the edge that makes no sense here."""
+    """Parse `earliest`, `latest` or JSON. `forbidden` is the edge that makes no sense here."""
     names = {"earliest": EARLIEST, "latest": LATEST}
     word = text.strip().lower()
     if word in names:
@@ -118,12 +118,12 @@ def parse_offsets(option: str, text: str, *, forbidden: int | None) -> Position:
 
 
 def parse_times(option: str, text: str, *, is_end: bool, or_latest: bool) -> Position:
-    """JSON with a time in ms for each partition."""
+    """Parse JSON with a time in ms for each partition."""
     return AtTimes(option, _parse_json(option, text, "time in ms", least=0), is_end=is_end, or_latest=or_latest)
 
 
 def parse_time(option: str, text: str, *, is_end: bool, or_latest: bool) -> Position:
-    """One time in ms for all."""
+    """Parse one time in ms for all partitions."""
     if not text.strip().isdecimal():
         raise BadOption(f"{option} is a time in ms since 1970, not {text!r}")
     return AtTimes(option, None, int(text), is_end=is_end, or_latest=or_latest)

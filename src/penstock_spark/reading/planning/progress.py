@@ -1,12 +1,12 @@
-"""Offsets of a streaming query as they stand in Spark's checkpoint: plain JSON.
+"""Offsets of a streaming query as stored in Spark's checkpoint: plain JSON.
 
     {"version": 1, "group": "spark-penstock-source-5f…", "splits": {"least": 8, "most": 0},
      "offsets": {"prices": {"0": 120, "1": 90}}, "ids": {"prices": "51f7…"}}
 
-`group` is the consumer group to which the query reports, the same for all of its runs. `splits` is how the batch that
+`group` is the consumer group to which the query reports, the same for all of its runs. `splits` says how the batch that
 ends here was cut into tasks (`minPartitions`, `maxRecordsPerPartition`; 0: not given), so that a batch which is run
-again is cut as before, whatever the options say then. `ids` are those of the topics: offsets mean nothing in a topic of
-the same name that was made later.
+again is cut as before, even if the options have changed. `ids` are those of the topics: offsets mean nothing in a topic
+of the same name that was created later.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Progress:
     ids: Mapping[str, str] = field(default_factory=dict)
 
     def of_same_topics(self, ids: Mapping[str, str]) -> dict[TopicPartition, int]:
-        """Offsets but those in topics that have other ids now. What is not known to be another is the same."""
+        """The offsets without those in topics that have other ids now. Topics without a known id count as the same."""
         anew = {topic for topic, known in self.ids.items() if ids.get(topic, known) != known}
         return {place: offset for place, offset in self.offsets.items() if place.topic not in anew}
 
@@ -44,7 +44,7 @@ class Progress:
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> Progress:
-        """BadOption if it is the checkpoint of something else."""
+        """Parse a checkpoint. BadOption if it is not one of this source."""
         try:
             if value["version"] != VERSION:
                 raise BadOption(f"the checkpoint is of version {value['version']}, this source writes {VERSION}")

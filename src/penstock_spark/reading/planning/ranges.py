@@ -1,4 +1,4 @@
-"""Pieces of partitions, one for each task."""
+"""Ranges of partitions, one for each task."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from penstock.model.topic_partition import TopicPartition
 class OffsetRange(InputPartition):
     """Offsets from `first` to before `end` of one partition.
 
-    Spark plans a DataFrame once and may run it many times, much later. `is_open`: to whatever the end is when the query
-    runs; `end` is then what it was at planning. `from_earliest`: what has aged out since was not asked for. `known`,
-    if it is not None: all partitions at planning; the reader of this range also reads those that are new.
+    Spark plans a DataFrame once and may run it many times, much later. With `is_open` the range extends to the end at
+    the time of the run; `end` is the one at planning. With `from_earliest` records that have aged out since are not
+    missed. `known`, if not None, has all partitions at planning; the reader of this range also reads new ones.
     """
 
     topic: str
@@ -38,7 +38,7 @@ class OffsetRange(InputPartition):
 
 
 def split(ranges: Iterable[OffsetRange], *, least_count: int | None, most_records: int | None) -> list[OffsetRange]:
-    """Into pieces of at most `most_records`, and into at least `least_count` of them, larger ranges into more."""
+    """Split ranges into at least `least_count` pieces of at most `most_records`, larger ranges into more pieces."""
     pieces = list(ranges)
     if most_records is not None:
         pieces = [part for each in pieces for part in cut(each, -(-each.size // most_records))]
@@ -50,7 +50,7 @@ def split(ranges: Iterable[OffsetRange], *, least_count: int | None, most_record
 
 
 def cut(whole: OffsetRange, count: int) -> list[OffsetRange]:
-    """Into `count` pieces of about the same size, none of them empty. Only the last stays open."""
+    """Cut a range into `count` pieces of about the same size, none of them empty. Only the last stays open."""
     count = max(1, min(count, whole.size))
     ends = [whole.first + whole.size * number // count for number in range(count + 1)]
     ends[-1] = max(whole.end, whole.first)

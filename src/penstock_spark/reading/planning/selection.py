@@ -1,4 +1,4 @@
-"""Which partitions a query reads: `subscribe`, `subscribePattern` or `assign`."""
+"""The partitions that a query reads: `subscribe`, `subscribePattern` or `assign`."""
 
 from __future__ import annotations
 
@@ -15,30 +15,33 @@ from penstock.model.topic_partition import TopicPartition
 from penstock_spark.errors import BadOption
 
 OWN_TOPICS = "__penstock_"
-"""How the names of topics begin that Penstock's writers keep for themselves."""
+"""The prefix of topics that Penstock's writers use internally."""
 
 
 class Found(NamedTuple):
     places: list[TopicPartition]
     """Sorted."""
     ids: dict[str, str]
-    """Of their topics."""
+    """The ids of their topics."""
     missing: str = ""
-    """Topics that were named and do not exist, in words."""
+    """Topics that were named and do not exist, as text."""
 
 
 class Selection(ABC):
-    """Says what exists now; a streaming query asks again and again."""
+    """A selection, resolved to what exists now; a streaming query does so repeatedly."""
 
     @abstractmethod
     def find(self, cluster: Cluster) -> Found: ...
 
     def partitions(self, cluster: Cluster) -> list[TopicPartition]:
-        """Of `find_all`."""
+        """The partitions of `find_all`."""
         return self.find_all(cluster).places
 
     def find_all(self, cluster: Cluster) -> Found:
-        """KafkaError UNKNOWN_TOPIC_OR_PARTITION if something is missing that was named."""
+        """Everything that was selected.
+
+        KafkaError UNKNOWN_TOPIC_OR_PARTITION if something that was named is missing.
+        """
         found = self.find(cluster)
         if found.missing:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no {found.missing}")
@@ -46,7 +49,7 @@ class Selection(ABC):
 
     @property
     def may_grow(self) -> bool:
-        """There may be more partitions later."""
+        """Whether there may be more partitions later."""
         return True
 
 
@@ -62,10 +65,10 @@ class Subscribed(Selection):
 
 @dataclass(frozen=True)
 class Matching(Selection):
-    """Topics with the pattern anywhere in their names, as Spark's source has it: `^…$` is for whole names.
+    """Topics with the pattern anywhere in their names, as in Spark's source; `^…$` matches whole names.
 
-    Those that brokers and Penstock's writers keep for themselves are not meant: a stream to a topic, which reads the
-    markers that it writes, would never come to rest.
+    Internal topics of brokers and of Penstock's writers are left out: a stream that reads the markers that it writes
+    itself would never become idle.
     """
 
     pattern: str

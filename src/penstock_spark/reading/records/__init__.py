@@ -1,1 +1,1 @@
-"""From the batches of a partition to Arrow columns, no Python object per record."""
+"""Decoding of a partition's batches into Arrow columns, without a Python object per record."""

@@ -1,7 +1,7 @@
-"""Which batches of a fetch answer count, and their records, unpacked.
+"""The batches of a fetch answer that count, with their records decompressed.
 
-Left out: markers of transactions, batches of aborted ones, batches without any of the wanted offsets, and what is cut
-at the end of the answer.
+Left out are transaction markers, batches of aborted transactions, batches without any of the wanted offsets, and a
+batch that is cut off at the end of the answer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RECORD_BYTES_MIN = 7
 
 
 class DamagedBatch(Exception):
-    """A batch that cannot be decoded. Says where it is."""
+    """A batch that cannot be decoded, with its place."""
 
     def __init__(self, place: TopicPartition, offset: int, reason: str) -> None:
         super().__init__(place, offset, reason)
@@ -35,16 +35,16 @@ class DamagedBatch(Exception):
 
 
 class RecordBatch(NamedTuple):
-    """A batch that counts: its header, and its records without compression."""
+    """A batch that counts: its header, and its records decompressed."""
 
     header: BatchHeader
     payload: Bytes
 
 
 class Batches:
-    """The batches of one partition between two offsets, answer by answer. `position` is what to fetch next.
+    """The batches of one partition between two offsets, answer by answer. `position` is the next offset to fetch.
 
-    `only`: offsets in ascending order; batches in which none of them is are left out, and need not be fetched.
+    `only` has offsets in ascending order; batches without any of them are left out, and need not be fetched.
     """
 
     def __init__(self, place: TopicPartition, first: int, end: int, only: Longs | None = None) -> None:
@@ -60,14 +60,17 @@ class Batches:
         return self.position >= self.end
 
     def _next(self, offset: int) -> int:
-        """The first one that is wanted, from here on."""
+        """The first wanted offset from here on."""
         if self._only is None:
             return offset
         index = int(np.searchsorted(self._only, offset))
         return int(self._only[index]) if index < len(self._only) else max(offset, self.end)
 
     def take(self, fetched: Fetched) -> Iterator[RecordBatch | DamagedBatch]:
-        """Batches of an answer that count; a damaged one is passed on as such. The position moves past the answer."""
+        """The batches of an answer that count; a damaged one is returned as such.
+
+        The position moves past the answer.
+        """
         first = self.position
         found = [(at, header) for at, header in iter_headers(fetched.records) if header.last_offset >= first]
         if found:
@@ -97,7 +100,7 @@ class Batches:
             payload = decompress(header.codec, batch[HEADER_BYTES:], UNPACKED_BYTES_MAX)
         except KafkaError as error:
             return DamagedBatch(self.place, header.base_offset, str(error))
-        if not 0 <= header.record_count * RECORD_BYTES_MIN <= len(payload):  # room is made for as many as it says
+        if not 0 <= header.record_count * RECORD_BYTES_MIN <= len(payload):  # memory is allocated for this count
             reason = f"it says that it has {header.record_count} records, in {len(payload)} bytes"
             return DamagedBatch(self.place, header.base_offset, reason)
         return RecordBatch(header, sealed(np.frombuffer(payload, dtype=np.uint8)))

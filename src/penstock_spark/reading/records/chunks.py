@@ -1,6 +1,6 @@
-"""Record batches to Arrow batches of a good size.
+"""Arrow batches of a good size from record batches.
 
-A batch that cannot be decoded ends the query, or becomes a row of its own if the column `_corrupt` was asked for.
+A batch that cannot be decoded fails the query, or becomes a row of its own if the column `_corrupt` was selected.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def chunks(found: Iterable[RecordBatch | DamagedBatch], builder: ColumnBuilder) 
 
 
 def _built(chunk: Sequence[RecordBatch], builder: ColumnBuilder) -> Iterator[pa.RecordBatch]:
-    """Damage that shows only when records are decoded is looked for batch by batch."""
+    """Build the columns. If damage shows when records are decoded, batches are decoded one by one to find it."""
     if not chunk:
         return
     try:

@@ -1,4 +1,4 @@
-"""From record batches to an Arrow batch with the columns of Spark's Kafka source."""
+"""Builder of Arrow batches with the columns of Spark's Kafka source from record batches."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ColumnBuilder:
         return "_corrupt" in self._wanted
 
     def build(self, batches: Sequence[RecordBatch]) -> pa.RecordBatch:
-        """DamagedBatch if records are not what their batch says."""
+        """Build an Arrow batch. DamagedBatch if the records contradict the header of their batch."""
         rows = _Rows(batches, self._wanted)
         for batch in batches:
             self._add(rows, batch)
@@ -42,7 +42,7 @@ class ColumnBuilder:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def damaged(self, damage: DamagedBatch) -> pa.RecordBatch:
-        """A batch that cannot be decoded, as one row: where it begins, or where the range does if that is later."""
+        """A batch that cannot be decoded, as one row at its first offset, or at that of the range if it is larger."""
         known = {
             "topic": self._place.topic,
             "partition": self._place.partition,
@@ -116,7 +116,7 @@ class ColumnBuilder:
 
 
 class _Rows:
-    """Room for all records of some batches, and what is in it."""
+    """Arrays with room for all records of some batches, and their contents."""
 
     def __init__(self, batches: Sequence[RecordBatch], wanted: Sequence[str]) -> None:
         self._runs: list[tuple[int, int]] = []  # rows and their timestamp type
@@ -130,7 +130,7 @@ class _Rows:
         self.header_counts: Ints = np.empty(room if "headers" in wanted else 0, dtype=np.int32)
 
     def add(self, batch: RecordBatch, first: int, end: int) -> int:
-        """How many of its records were right."""
+        """Decode a batch. Returns how many of its records were valid."""
         header = batch.header
         before = self.count
         self.count, right = decode(
@@ -153,7 +153,7 @@ class _Rows:
 
 
 def _room(rows: int, size: int, is_wanted: bool) -> tuple[Ints, Bytes, Bytes]:
-    """Ends, bytes and validity of a column of binaries."""
+    """Room for a column of binaries: ends, bytes and validity."""
     if not is_wanted:
         return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.uint8), np.empty(0, dtype=np.uint8)
     return np.zeros(rows + 1, dtype=np.int32), np.empty(size, dtype=np.uint8), np.empty(rows, dtype=np.uint8)

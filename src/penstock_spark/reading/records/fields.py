@@ -1,4 +1,4 @@
-"""The columns of a record, as Spark's Kafka source has them. Light to import: nothing is compiled here."""
+"""The columns of a record, as in Spark's Kafka source. Light to import: nothing is compiled here."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIELDS: dict[str, pa.Field] = {
         pa.field("_corrupt", pa.string()),
     )
 }
-"""In the order of Spark's own source, which has all but the last: why a batch could not be decoded."""
+"""The columns in the order of Spark's own source, which has all but the last: why a batch could not be decoded."""
 
 
 def arrow_schema(names: Sequence[str]) -> pa.Schema:

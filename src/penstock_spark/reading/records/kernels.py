@@ -1,8 +1,8 @@
 """Compiled loops over the records of one batch: from wire bytes to columns, no Python object per record.
 
 A record is `length, attributes, timestamp delta, offset delta, key, value, headers`, all numbers zigzag varints but the
-attributes. Whatever the bytes are, nothing is read or written out of bounds: a record that does not fit its length
-makes the kernel stop and say how many records were right.
+attributes. Whatever the bytes are, nothing is read or written out of bounds: at a record that does not fit its length
+the kernel stops and returns how many records were valid.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from penstock_spark.compiled import compiled
 
 @compiled
 def varint(data: Bytes, at: int, end: int) -> tuple[Any, int]:
-    """(value, position after it); the position is -1 if it does not end before `end`."""
+    """Read a varint: (value, position after it); the position is -1 if it does not end before `end`."""
     result = np.uint64(0)
     shift = np.uint64(0)
     while at < end and shift < 70:
@@ -32,7 +32,7 @@ def varint(data: Bytes, at: int, end: int) -> tuple[Any, int]:
 
 @compiled
 def _sized(data: Bytes, at: int, end: int) -> tuple[int, int]:
-    """(size, position of its first byte) of nullable bytes; size -1 is null, position -1 is wrong."""
+    """Read the size of nullable bytes: (size, position of the first byte); size -1 is null, position -1 is invalid."""
     size, at = varint(data, at, end)
     if at < 0 or size < -1 or at + max(size, 0) > end:
         return 0, -1
@@ -65,7 +65,7 @@ def decode(
     value_valid: Bytes,
     header_counts: Ints,
 ) -> tuple[int, int]:
-    """Records with offsets from `first` to before `end` go to rows from `row` on: (rows so far, records found right).
+    """Decode records with offsets from `first` to before `end` into rows from `row` on: (rows so far, valid records).
 
     `append_time`, unless it is negative, is the time of all of them. Columns that are not wanted are arrays of size 0;
     `key_ends` and `value_ends` begin with a 0. `header_counts`, if wanted, gets how many headers each row has.
@@ -129,7 +129,7 @@ def decode_headers(
     values: Bytes,
     value_valid: Bytes,
 ) -> tuple[int, int]:
-    """Headers of records that `decode` has found right: (headers so far, records whose headers were right, too)."""
+    """Decode headers of records that `decode` found valid: (headers so far, records whose headers were valid, too)."""
     at = 0
     for index in range(count):
         size, at = varint(data, at, len(data))

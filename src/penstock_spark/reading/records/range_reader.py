@@ -1,6 +1,6 @@
-"""Reads a range of one partition as Arrow batches: what a task of Spark does.
+"""Reader of a range of one partition as Arrow batches: the work of one Spark task.
 
-The next fetch is under way while the last one is decoded. Memory is bounded whatever the range is: one answer, the next
+The next fetch is in flight while the last one is decoded. Memory is bounded whatever the range is: one answer, the next
 one, and one Arrow batch.
 """
 
@@ -34,8 +34,8 @@ THROTTLED_S_MAX = 10.0
 class RangeReader:
     """Offsets from `first` to before `end`, with the wanted columns.
 
-    `tolerant`: what is gone is passed over instead of raising DataLost (`failOnDataLoss=false`). `only`: offsets in
-    ascending order; what has none of them is not even fetched, other records of the same batches still come.
+    With `tolerant` missing records are skipped instead of raising DataLost (`failOnDataLoss=false`). `only` has offsets
+    in ascending order; batches without any of them are not fetched, but other records of fetched batches still come.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class RangeReader:
         )
 
     def _receive(self, sent: UnderWay) -> Fetched:
-        """The answer that is under way; asked for again as long as a quota holds it back."""
+        """The answer to the fetch in flight; requested again as long as a quota holds it back."""
         while (fetched := self._answer(sent)).throttled_ms:
             logger.info("%s: the quota of this client is used up for %d ms", self._place, fetched.throttled_ms)
             time.sleep(min(fetched.throttled_ms / 1000, THROTTLED_S_MAX))
@@ -98,7 +98,7 @@ class RangeReader:
         return fetched
 
     def _answer(self, sent: UnderWay) -> Fetched:
-        """Asked for again if it does not come, or says that something passes."""
+        """Receive an answer; it is requested again if it does not come, or reports a transient error."""
         under_way: list[UnderWay] = [sent]
 
         def attempt() -> Fetched:
@@ -113,7 +113,7 @@ class RangeReader:
         return self._cluster.patiently(attempt)
 
     def _nothing(self, fetched: Fetched) -> None:
-        """No records from here on: compaction removed the rest, or the log is shorter than it was."""
+        """Handle an answer without records: compaction removed the rest, or the log is shorter than it was."""
         batches = self.batches
         readable = fetched.last_stable if self._committed else fetched.high_watermark
         if readable < batches.end:
@@ -121,7 +121,7 @@ class RangeReader:
         batches.position = batches.end
 
     def _gone(self, fetched: Fetched) -> Fetched:
-        """The position is before the log's start, or behind its end."""
+        """Handle a position that is before the log's start, or behind its end."""
         batches = self.batches
         start = list_offsets(self._cluster, {self._place: EARLIEST}, committed=self._committed)[self._place]
         if start <= batches.position:

@@ -1,8 +1,8 @@
-"""The latest record of each key of a partition (`mode=upsert`); a key whose latest value is null is not there.
+"""The latest record of each key of a partition (`mode=upsert`); a key whose latest value is null is left out.
 
-Two passes over the range. The first looks at keys only and finds which offsets count; the second reads those, and jumps
-over all batches that have none of them. A task holds the keys of its partition once, and then eight bytes for each key
-that is alive, whatever the values are.
+There are two passes over the range. The first reads only keys and finds the offsets that count; the second reads those,
+and skips all batches without any of them. A task holds the keys of its partition once, and then eight bytes for each
+live key, whatever the values are.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ MERGE_ROWS = 1 << 18
 
 
 class Read(Protocol):
-    """Reads the range: these columns, and with `only` nothing but the batches that have one of the offsets."""
+    """Reads these columns of the range; with `only`, nothing but the batches that contain one of the offsets."""
 
     def __call__(self, columns: tuple[str, ...], only: Longs | None = None) -> Iterable[pa.RecordBatch]: ...
 
 
 class Latest:
-    """Keys, and for each the last offset at which it was, doubled, and one more if there was a value.
+    """Keys, and for each its last offset, doubled, plus one if there was a value.
 
-    So the larger number is always the later one. Keys wait until they are as many as those that are known already: then
-    merging costs a constant time for each, however many there are.
+    So the larger number is always the later one. New keys are gathered until they are as many as the known ones: then
+    merging takes constant time per key, however many there are.
     """
 
     def __init__(self, merge_rows: int = MERGE_ROWS) -> None:
@@ -52,7 +52,7 @@ class Latest:
             self._merge()
 
     def offsets(self) -> Longs:
-        """Of the records that count, in ascending order."""
+        """The offsets of the records that count, in ascending order."""
         self._merge()
         marks: Longs = self._known.column("mark").to_numpy()
         return np.sort(marks[marks % 2 == 1] // 2)
@@ -68,7 +68,7 @@ def _last(marks: pa.Table) -> pa.Table:
 
 
 def _among(some: Longs, offsets: Longs) -> Flags:
-    """Which of `some` are in `offsets`; both ascend."""
+    """A mask of the items of `some` that are in `offsets`; both are in ascending order."""
     first, end = np.searchsorted(offsets, [some[0], some[-1] + 1]) if len(some) else (0, 0)
     return np.isin(some, offsets[first:end], assume_unique=True)
 

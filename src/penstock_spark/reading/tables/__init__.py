@@ -1,1 +1,1 @@
-"""A topic as a table: typed columns, and what happens to rows that do not fit them."""
+"""A topic as a table: typed columns, and the treatment of rows that do not fit them."""

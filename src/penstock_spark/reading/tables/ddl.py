@@ -1,6 +1,6 @@
 """Schemas as SQL writes them: `symbol STRING, price DECIMAL(10, 2), tags ARRAY<STRING>`.
 
-Spark parses such text only where a session is, and a data source says its schema in a process that has none.
+Spark parses such text only in a session, and a data source returns its schema in a process that has none.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class _Parser:
         self._tokens.reverse()
 
     def fields(self, end: str) -> list[types.StructField]:
-        """Until the token `end`, which is taken."""
+        """Parse fields up to the token `end`, which is consumed."""
         found = []
         while True:
             found.append(self._field())

@@ -1,7 +1,7 @@
-"""The schema of values by a look at some of them.
+"""Inference of the schema of values from a sample of them.
 
-Fields come in the order in which they were seen; what was null everywhere is a STRING. A table made in this way has the
-columns that the sample had: a field that comes later is not in it.
+Fields are in the order in which they were seen; a field that was always null is a STRING. Such a table has the columns
+of the sample: a field that appears later is not in it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def read_sample(cluster: Cluster, selection: Selection, size: int, *, committed:
 
 
 def inferred_schema(values: pa.Array, form: str, separator: str) -> types.StructType:
-    """BadOption if there is nothing to see."""
+    """Infer the schema of a sample. BadOption if it has no values."""
     fields = _of_json(values.to_pylist()) if form == "json" else _of_csv(values, separator)
     if not fields:
         raise BadOption(f"the topic has no {form.upper()} from which a schema can be inferred: give valueSchema")
@@ -96,7 +96,7 @@ _NUMBERS = (types.LongType, types.DecimalType, types.DoubleType)
 
 
 def _merged(one: types.DataType, other: types.DataType) -> types.DataType:
-    """A type for both; STRING is one for everything."""
+    """A type that fits both; STRING fits everything."""
     if one == other or isinstance(other, types.NullType):
         return one
     if isinstance(one, types.NullType):
@@ -114,7 +114,7 @@ def _merged(one: types.DataType, other: types.DataType) -> types.DataType:
 
 
 def _settled(kind: types.DataType) -> types.DataType:
-    """Without what is not known: null, and objects with nothing in them."""
+    """The type without unknown parts: null, and empty objects."""
     if isinstance(kind, types.ArrayType):
         return types.ArrayType(_settled(kind.elementType))
     if isinstance(kind, types.StructType) and kind.fields:
@@ -126,7 +126,7 @@ def _settled(kind: types.DataType) -> types.DataType:
 
 
 def _of_csv(values: pa.Array, separator: str) -> list[types.StructField]:
-    """Columns `_c0`, `_c1` … as many as the first line has, each of the first type that fits all."""
+    """Columns `_c0`, `_c1` … as many as the first line has, each of the first type that fits all values."""
     sign = parse_separator(separator)
     first = next((value for value in values.to_pylist() if value.strip()), b"")
     count = len(next(csv.reader(io.StringIO(first.decode(errors="replace")), delimiter=separator), []))

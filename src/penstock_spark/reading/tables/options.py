@@ -1,8 +1,8 @@
-"""The options that make a table of a topic: which format, which columns, what happens to bad rows.
+"""The options that make a table of a topic: its format, its columns, and the treatment of bad rows.
 
 Spark asks for the schema first (`table_schema`) unless the user gave one, and then for a reader with that schema
-(`parse_table`). So the schema of the reader always says which columns there are; where values must be known from their
-first field to the last (CSV, Avro), `valueSchema` says what else is in them.
+(`parse_table`). So the schema of the reader always has the columns of the table; for formats whose values cannot be
+read without a full schema (CSV, Avro), `valueSchema` has all fields of the values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OF_TABLES = ("badRows", "sampleRecords", "sep", "valueSchema")
 """Options that need `valueFormat`."""
 
 Infer = Callable[[str, str], StructType]
-"""From a sample of the topic; takes the format and the separator of CSV."""
+"""Infers the schema from a sample of the topic; takes the format and the separator of CSV."""
 
 
 def value_format(given: Given) -> str | None:
@@ -42,7 +42,7 @@ def value_format(given: Given) -> str | None:
 
 
 def table_schema(given: Given, infer: Infer) -> StructType:
-    """Of a table for which `.schema(…)` was not called."""
+    """The schema of a table for which `.schema(…)` was not called."""
     form = value_format(given)
     assert form is not None
     fields = _value_schema(given, form) or _inferred(given, form, infer)
@@ -69,7 +69,7 @@ def parse_table(given: Given, schema: StructType, *, upsert: bool) -> Table:
 
 
 def _decoder(given: Given, form: str, wanted: StructType) -> Decoder:
-    """Imports the kernels of its format only: a task starts sooner without the others."""
+    """The decoder of a format. Only its kernels are imported: a task starts sooner without the others."""
     for field in wanted:
         _require_known(field.name, field.dataType, is_flat=form == "csv")
     written = _value_schema(given, form) or wanted
@@ -100,7 +100,7 @@ def _value_schema(given: Given, form: str) -> StructType | None:
 
 
 def _avro(given: Given) -> AvroType | None:
-    """None if the schema is not given as Avro writes it."""
+    """The Avro schema; None if `valueSchema` is not in Avro's notation."""
     text = given.text("valueSchema") or ""
     return parse_avro(text) if text.lstrip().startswith(("{", "[", '"')) else None
 
@@ -133,7 +133,7 @@ def _refuse_extra(fields: StructType) -> None:
 
 
 def _refuse_two_lists(given: Given, schema: StructType) -> None:
-    """`columns` and `.schema(…)` say the same thing, or one of them is not meant."""
+    """Refuse `columns` and `.schema(…)` that name different columns."""
     text = given.text("columns")
     if text is None:
         return
@@ -177,7 +177,7 @@ def _require_written(written: StructType, wanted: StructType) -> None:
 
 
 def _bad_rows(given: Given, schema: StructType) -> BadRows:
-    """Quarantine needs a place: without the column `_error` a bad row would look like a row of nulls."""
+    """The treatment of bad rows. Quarantine needs the column `_error`: a bad row would look like a row of nulls."""
     text = given.text("badRows")
     has_place = ERROR in schema.names
     if text is None:

@@ -26,7 +26,7 @@ from penstock_spark.reading.values.spans import without
 logger = logging.getLogger(__name__)
 
 OF_RECORD = {f"_{name}": name for name in FIELDS if name != "_corrupt"}
-"""Columns of the record under the names that they have in a table."""
+"""Columns of the record, by their names in a table."""
 ERROR, RAW, CORRUPT = "_error", "_raw", "_corrupt"
 EXTRA: dict[str, pa.Field] = {
     **{name: FIELDS[of].with_name(name) for name, of in OF_RECORD.items()},
@@ -63,7 +63,7 @@ class Table:
         return tuple(dict.fromkeys((*named, *key, "value", "topic", "partition", "offset")))
 
     def rows(self, records: pa.RecordBatch) -> pa.RecordBatch:
-        """BadRow if one is bad and that is a failure."""
+        """The rows of a batch of records. BadRow if one is bad and bad rows fail the query."""
         keyless: Flags = np.asarray(records.column("key").is_null()) if self.needs_key else np.zeros(len(records), bool)
         typed = self.decoder.decode(without(records.column("value"), keyless))
         errors = self._errors(records, typed.problems, keyless)
@@ -94,13 +94,13 @@ class Table:
 
 
 def _of_record(records: pa.RecordBatch, field: pa.Field) -> pa.Array:
-    """As the user wrote its type: `headers` may have keys that can be null, though none is."""
+    """A column of the record in the user's type: the type of `headers` may allow null keys, though none is null."""
     array = records.column(OF_RECORD.get(field.name, field.name))
     return array if array.type == field.type else array.cast(field.type)
 
 
 def _only(array: pa.Array, which: Flags) -> pa.Array:
-    """Null everywhere else."""
+    """The values of the masked rows, null everywhere else."""
     if not which.any():
         return pa.nulls(len(array), array.type)
     return array.take(pa.array(np.arange(len(array)), mask=~which))

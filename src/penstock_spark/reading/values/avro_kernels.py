@@ -1,6 +1,6 @@
-"""Compiled loops over Avro: which bytes are which field of which record, and numbers out of them.
+"""Compiled loops over Avro: they find the bytes of each field of each record, and decode numbers.
 
-A type is a row of `nodes`: (how it is written, its first child in `children`, how many it has or its size in bytes).
+A type is a row of `nodes`: (its encoding, its first child in `children`, the number of children or its size in bytes).
 Whatever the bytes are, nothing is read out of bounds.
 """
 
@@ -17,7 +17,7 @@ from penstock_spark.reading.values.spans import NULL, TEXT
 
 @compiled
 def _sized(data: Bytes, at: int, end: int) -> int:
-    """The position behind bytes with their size in front, or -1."""
+    """The position behind bytes that are preceded by their size, or -1."""
     size, at = varint(data, at, end)
     return at + size if at >= 0 and 0 <= size <= end - at else -1
 
@@ -28,14 +28,14 @@ def _block(data: Bytes, at: int, end: int) -> tuple[int, int]:
     count, at = varint(data, at, end)
     if at >= 0 and count < 0:
         count = -count
-        _, at = varint(data, at, end)  # the size in bytes, for those who skip
-    # An item has at least a byte: one of nothing could be there a billion times.
+        _, at = varint(data, at, end)  # the size in bytes, with which a reader can skip the block
+    # An item has at least one byte: of empty items a few bytes could claim a billion.
     return (count, at) if at >= 0 and 0 <= count <= end - at else (0, -1)
 
 
 @compiled
 def skip(data: Bytes, at: int, end: int, nodes: Ints, children: Ints, node: int) -> int:
-    """The position behind what begins here, or -1."""
+    """The position behind the value that begins here, or -1."""
     op, first, count = nodes[node, 0], nodes[node, 1], nodes[node, 2]
     if op == NOTHING:
         return at
@@ -78,7 +78,7 @@ def scan_fields(
     data: Bytes, starts: Ints, ends: Ints, kinds: Bytes, nodes: Ints, children: Ints, node: int,
     field_starts: Ints, field_ends: Ints, field_kinds: Bytes, wrong: Flags,
 ) -> None:  # fmt: skip
-    """Of records; one that does not end where its span does is wrong. `field_kinds` is all NULL."""
+    """Find the fields of records; one that does not end with its span is invalid. `field_kinds` is all NULL before."""
     first, count = nodes[node, 1], nodes[node, 2]
     for row in range(len(starts)):
         wrong[row] = False
@@ -98,7 +98,7 @@ def scan_fields(
 
 @compiled
 def scan_branches(data: Bytes, starts: Ints, ends: Ints, kinds: Bytes, nothing: int, to: Ints, to_kinds: Bytes) -> None:
-    """Unions: where what is in them begins; the branch `nothing` is null."""
+    """Find the contents of unions; the branch `nothing` is null."""
     for row in range(len(starts)):
         to[row], to_kinds[row] = starts[row], NULL
         if kinds[row] != NULL:
@@ -113,7 +113,7 @@ def scan_blocks(
     data: Bytes, starts: Ints, ends: Ints, kinds: Bytes, nodes: Ints, children: Ints, node: int, edges: Ints,
     key_starts: Ints, key_ends: Ints, item_starts: Ints, item_ends: Ints,
 ) -> None:  # fmt: skip
-    """Items of lists and maps that were found right; without room for items they are only counted."""
+    """Find the items of valid lists and maps; without room for items they are only counted."""
     found, has_room = 0, len(item_starts) > 0
     is_map, item = nodes[node, 0] == MAP, children[nodes[node, 1]]
     for row in range(len(starts)):
@@ -139,7 +139,7 @@ def scan_blocks(
 
 @compiled
 def scan_bodies(data: Bytes, starts: Ints, ends: Ints, kinds: Bytes, to: Ints) -> None:
-    """Where bytes begin behind their size."""
+    """Find where bytes begin behind their size."""
     for row in range(len(starts)):
         to[row] = starts[row]
         if kinds[row] != NULL:
@@ -158,7 +158,7 @@ def varints(data: Bytes, starts: Ints, ends: Ints, kinds: Bytes, out: Longs) -> 
 
 @compiled
 def copy_fixed(data: Bytes, starts: Ints, ends: Ints, kinds: Bytes, out: Bytes) -> None:
-    """Into rows of `out`, which are as wide as the type."""
+    """Copy values of fixed size into rows of `out`, which are as wide as the type."""
     for row in range(len(starts)):
         for index in range(out.shape[1]):
             out[row, index] = data[starts[row] + index] if kinds[row] != NULL else 0
@@ -166,7 +166,7 @@ def copy_fixed(data: Bytes, starts: Ints, ends: Ints, kinds: Bytes, out: Bytes) 
 
 @compiled
 def big_endian(data: Bytes, starts: Ints, ends: Ints, kinds: Bytes, out: Longs, wrong: Flags) -> None:
-    """Whole numbers in two's complement, as pairs of 64 bits with the low half first."""
+    """Decode integers in two's complement, as pairs of 64 bits with the low half first."""
     for row in range(len(starts)):
         low, high = np.uint64(0), np.uint64(0)
         start, end = starts[row], ends[row]

@@ -28,7 +28,7 @@ _EPOCH_SCALE = 1000
 
 
 class AvroDecoder(Decoder):
-    """`written` is the schema of the values, of whose fields some are wanted."""
+    """A decoder of Avro. `written` is the schema of the values; only some of its fields may be wanted."""
 
     format = "avro"
     problem_texts = ("the value is no Avro record of this schema",)
@@ -169,7 +169,7 @@ def _decimals(spans: Spans, kind: pa.DataType) -> Decoded:
 
 
 def _numbers(written: AvroType, spans: Spans, kind: pa.DataType) -> Decoded:
-    """Integers, and days and times as which they count."""
+    """Integers, and the dates and times that are stored as integers."""
     numbers = np.empty(spans.size, dtype=np.int64)
     varints(*spans, numbers)
     if written.is_millis:

@@ -1,7 +1,7 @@
 """Lines of CSV as typed columns: each value is one line, its fields are found by their place.
 
-As in RFC 4180: a field that begins with a quote ends with one, and a quote in it is written twice. A field with nothing
-in it is null, `""` is an empty string. Blanks belong to the field.
+As in RFC 4180, a field that begins with a quote ends with one, and a quote in it is doubled. An empty field is null,
+`""` is an empty string. Spaces belong to the field.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RIGHT, EMPTY, BROKEN, TOO_FEW, TOO_MANY = range(5)
 
 @compiled
 def _field(data: Bytes, at: int, end: int, separator: int) -> tuple[int, int, int, int]:
-    """(start, end, kind, position behind it); the position is -1 if it is broken."""
+    """Find a field: (start, end, kind, position behind it); the position is -1 if it is malformed."""
     if at < end and data[at] == 34:
         start, kind = at + 1, TEXT
         at += 1
@@ -80,7 +80,7 @@ def scan_lines(
 
 
 class CsvDecoder(Decoder):
-    """`fields` are those of a line, of which some are wanted."""
+    """A decoder of CSV. `fields` are those of a line; only some of them may be wanted."""
 
     format = "csv"
     problem_texts = (
@@ -106,7 +106,7 @@ class CsvDecoder(Decoder):
 def split_lines(
     data: Bytes, starts: Ints, ends: Ints, valid: Flags, separator: int, count: int, problems: Ints
 ) -> list[Spans]:
-    """By column."""
+    """The fields of lines, by column."""
     shape = count, len(starts)
     found = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=np.int32), np.full(shape, NULL, dtype=np.uint8)
     scan_lines(data, starts, ends, valid, separator, *found, problems)

@@ -1,4 +1,4 @@
-"""The interface of all formats: values in, typed columns out, and for each bad row a reason."""
+"""The interface of all formats: it takes values and returns typed columns, and a reason for each bad row."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from penstock_spark.arrays import Bytes, Flags, Ints
 from penstock_spark.reading.values.spans import Decoded, binary_parts, without
 
 OF_FIELDS = 8
-"""Problems from here on are those of the first field, the second, and so on; 0 is no problem."""
+"""Problems from this number on are those of the first field, the second, and so on; 0 means no problem."""
 
 
 class Typed(NamedTuple):
-    """`problems` has 0 for each good row; `Decoder.reasons` says what the other numbers mean."""
+    """Typed columns. `problems` has 0 for each good row; `Decoder.reasons` has the texts of the other numbers."""
 
     columns: list[pa.Array]
     problems: Ints
 
 
 class Decoder(ABC):
-    """Of the fields of `wanted`, in that order. A null value has null in all of them and is no problem."""
+    """A decoder for the fields of `wanted`, in that order. A null value is valid and null in all columns."""
 
     format: str
     problem_texts: tuple[str, ...]
@@ -40,7 +40,7 @@ class Decoder(ABC):
         self.reasons = ["", *self.problem_texts, *unknown, *of_fields]
 
     def decode(self, values: pa.Array) -> Typed:
-        """A bad row is null in every column."""
+        """Decode values; a bad row is null in every column."""
         data, starts, ends, valid = binary_parts(values)
         problems: Ints = np.zeros(len(values), dtype=np.int32)
         columns = self._columns(data, starts, ends, valid, problems)
@@ -51,4 +51,4 @@ class Decoder(ABC):
 
     @abstractmethod
     def _columns(self, data: Bytes, starts: Ints, ends: Ints, valid: Flags, problems: Ints) -> Sequence[Decoded]:
-        """One for each field; problems of whole values are written to `problems`."""
+        """A column for each field; problems of whole values are written to `problems`."""

@@ -1,7 +1,7 @@
-"""Compiled loops over JSON: which bytes are the value of which field. Nothing is copied, nothing is converted.
+"""Compiled loops over JSON that find the bytes of each field. Nothing is copied or converted.
 
-JSON here is what Spark's `from_json` takes by default: the standard, strings in single quotes, and `NaN` and
-`Infinity` as numbers. Nesting goes 64 levels deep.
+JSON is what Spark's `from_json` accepts by default: the standard, strings in single quotes, and `NaN` and `Infinity` as
+numbers. Values may be nested 64 levels deep.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WORDS = np.array(list(b"".join(_WORD_TEXTS)), dtype=np.uint8)
 _WORD_ENDS = np.cumsum([0, *map(len, _WORD_TEXTS)])
 
 _IS_PLAIN = np.array([byte >= 32 and byte not in b"\\'\"" for byte in range(256)])
-"""Bytes that are nothing but themselves in a string."""
+"""Bytes without a special meaning in a string."""
 
 
 @inlined
@@ -45,7 +45,7 @@ def _space(data: Bytes, at: int, end: int) -> int:
 
 @compiled
 def _escaped(data: Bytes, at: int, end: int) -> int:
-    """The position behind an escape, of which this is the backslash; -1 if it is none."""
+    """The position behind the escape that begins with this backslash; -1 if it is invalid."""
     if at + 1 >= end:
         return -1
     if data[at + 1] != 117:
@@ -145,7 +145,7 @@ def _plain(data: Bytes, at: int, end: int) -> tuple[int, int]:
 
 @inlined
 def _name(data: Bytes, at: int, end: int) -> tuple[int, int]:
-    """(position behind the closing quote, position of the value) of a member; the second is -1 if it is broken."""
+    """Read the name of a member: (position behind the closing quote, position of the value or -1 if malformed)."""
     if at >= end or (data[at] != 34 and data[at] != 39):
         return at, -1
     after, _ = _string(data, at, end)
@@ -160,7 +160,7 @@ def _name(data: Bytes, at: int, end: int) -> tuple[int, int]:
 
 @compiled
 def _nested(data: Bytes, at: int, end: int) -> int:
-    """The position behind the object or array that begins here, or -1. What is open is a stack of bits, 1 an object."""
+    """The position behind the object or array that begins here, or -1. Open ones are a stack of bits, 1 for objects."""
     objects, depth = np.uint64(0), 0
     while True:
         byte = data[at]
@@ -182,7 +182,7 @@ def _nested(data: Bytes, at: int, end: int) -> int:
             at, _ = _plain(data, at, end)
             if at < 0:
                 return -1
-        while True:  # a value has ended, or nothing was in it
+        while True:  # a value has ended, or the container was empty
             if depth == 0:
                 return at
             at = _space(data, at, end)
@@ -216,7 +216,7 @@ def _value(data: Bytes, at: int, end: int) -> tuple[int, int]:
 
 @inlined
 def _field(data: Bytes, at: int, end: int, names: Bytes, name_ends: Ints, guess: int) -> int:
-    """Which name this is, or -1. Most objects have their fields in one order: `guess` is looked at first."""
+    """The index of this name, or -1. Most objects have their fields in the same order: `guess` is tried first."""
     count = len(name_ends) - 1
     size = end - at
     for step in range(count):
@@ -278,7 +278,7 @@ def scan_values(
     data: Bytes, starts: Ints, ends: Ints, valid: Flags, names: Bytes, name_ends: Ints,
     field_starts: Ints, field_ends: Ints, field_kinds: Bytes, problems: Ints,
 ) -> None:  # fmt: skip
-    """Whole values, each of which should be one object; `field_kinds` is all NULL."""
+    """Scan whole values, each of which should be one object; `field_kinds` is all NULL before."""
     for row in range(len(starts)):
         problems[row] = RIGHT
         if not valid[row]:
@@ -303,7 +303,7 @@ def scan_objects(
     data: Bytes, starts: Ints, ends: Ints, kinds: Bytes, names: Bytes, name_ends: Ints,
     field_starts: Ints, field_ends: Ints, field_kinds: Bytes,
 ) -> None:  # fmt: skip
-    """Objects inside values; they were found right."""
+    """Scan objects inside values, which are known to be valid."""
     for row in range(len(starts)):
         if kinds[row] == OBJECT:
             at, end = wide(starts[row]), wide(ends[row])
@@ -315,9 +315,9 @@ def scan_items(
     data: Bytes, starts: Ints, ends: Ints, kinds: Bytes, wanted: int, edges: Ints,
     key_starts: Ints, key_ends: Ints, key_kinds: Bytes, item_starts: Ints, item_ends: Ints, item_kinds: Bytes,
 ) -> None:  # fmt: skip
-    """Items of arrays, or (`wanted` is OBJECT) members of objects.
+    """Find items of arrays, or (if `wanted` is OBJECT) members of objects.
 
-    `edges` begins with 0 and gets where those of each row end. Without room for items they are only counted.
+    `edges` begins with 0 and gets the end of each row's items. Without room for items they are only counted.
     """
     found = 0
     has_room = len(item_starts) > 0

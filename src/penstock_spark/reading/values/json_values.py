@@ -15,7 +15,7 @@ from penstock_spark.reading.values.spans import ARRAY, NULL, OBJECT, Decoded, Sp
 
 
 class JsonDecoder(Decoder):
-    """Fields are found by name, those that are not wanted are passed over, of a name twice the last counts."""
+    """A decoder of JSON. Fields are found by name, unwanted ones are skipped, of a repeated name the last counts."""
 
     format = "json"
     problem_texts = ("the value is empty", "the value is no JSON object", "the value is broken JSON")

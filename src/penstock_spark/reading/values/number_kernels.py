@@ -1,7 +1,7 @@
 """Compiled loops from text to numbers.
 
-A number that the short way does not give to the last bit is marked HARD; so few are that somebody else may take his
-time over them.
+A number that the fast path cannot convert exactly is marked HARD; there are so few of them that slower code may convert
+them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from penstock_spark.reading.values.spans import NULL
 
 FINE, WRONG, HARD = range(3)
 LONG_MIN = -(1 << 63)
-_LAST_BUT_ONE = LONG_MIN // 10 + 1  # ten times this and a digit of 8 is LONG_MIN
+_LAST_BUT_ONE = LONG_MIN // 10 + 1  # ten times this minus 8 is LONG_MIN
 _EXACT = 1 << 53
 _DIGITS_MAX = 18
 _POWERS = 10.0 ** np.arange(23)
@@ -25,7 +25,7 @@ _NAN, _INFINITY, _INF, _INF_OF_CSV = (np.array(list(word)) for word in (b"NaN", 
 
 @inlined
 def _integer(data: Bytes, at: int, end: int) -> tuple[int, bool]:
-    """Counts down from 0, since there is one more negative number."""
+    """Parse an integer. It counts down from 0, since there is one more negative number."""
     is_negative = at < end and data[at] == 45
     if at < end and (data[at] == 45 or data[at] == 43):
         at += 1
@@ -47,7 +47,7 @@ def _integer(data: Bytes, at: int, end: int) -> tuple[int, bool]:
 def integers(
     data: Bytes, starts: Ints, ends: Ints, kinds: Bytes, allowed: int, low: int, high: int, out: Longs, wrong: Flags
 ) -> None:
-    """`allowed` is a set of kinds, by bit."""
+    """Parse integers. `allowed` is a set of kinds, by bit."""
     for row in range(len(starts)):
         kind = np.int64(kinds[row])
         value, is_right = 0, True
@@ -60,7 +60,7 @@ def integers(
 
 @inlined
 def _number(data: Bytes, at: int, end: int) -> tuple[int, int, bool, int]:
-    """(digits as a number, power of ten, is negative, state) of `-12.5e3`; HARD: it has too many digits."""
+    """Parse `-12.5e3`: (digits as a number, power of ten, is negative, state); HARD if it has too many digits."""
     is_negative = at < end and data[at] == 45
     if at < end and (data[at] == 45 or data[at] == 43):
         at += 1
@@ -117,7 +117,7 @@ def _not_finite(data: Bytes, at: int, end: int) -> float:
 def doubles(
     data: Bytes, starts: Ints, ends: Ints, kinds: Bytes, allowed: int, words: int, out: np.ndarray, states: Bytes
 ) -> None:
-    """`words` are the kinds that may be `NaN` or `Infinity`."""
+    """Parse doubles. `words` are the kinds that may be `NaN` or `Infinity`."""
     for row in range(len(starts)):
         kind = np.int64(kinds[row])
         out[row], states[row] = 0.0, FINE
@@ -143,7 +143,7 @@ def doubles(
 def decimals(
     data: Bytes, starts: Ints, ends: Ints, kinds: Bytes, allowed: int, limit: int, scale: int, out: Longs, states: Bytes
 ) -> None:
-    """Units of the last place, rounded half up; the absolute value is below `limit`."""
+    """Parse decimals as units of the last place, rounded half up; the absolute value is below `limit`."""
     for row in range(len(starts)):
         kind = np.int64(kinds[row])
         out[row], states[row] = 0, FINE

@@ -1,4 +1,4 @@
-"""From spans of text to Arrow columns of numbers, strings, dates and times."""
+"""Decoding of spans of text into Arrow columns of numbers, strings, dates and times."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ _LONG_DIGITS = 18
 
 @dataclass(frozen=True)
 class Dialect:
-    """Which kinds of text may be what; sets of kinds are numbers, by bit."""
+    """The kinds of text that are allowed for each type; sets of kinds are numbers, by bit."""
 
     integers: int
     numbers: int
     words: int
-    """May be `NaN` or `Infinity`."""
+    """Kinds that may be `NaN` or `Infinity`."""
     decimals: int
     times: int
     seconds: int
-    """A timestamp as seconds since 1970."""
+    """Kinds that may be a timestamp in seconds since 1970."""
     is_base64: bool
-    """How binaries are written."""
+    """The notation of binaries."""
 
 
 def kinds(*members: int) -> int:
@@ -95,7 +95,7 @@ def decode_scalar(spans: Spans, kind: pa.DataType, dialect: Dialect) -> Decoded:
 
 
 def texts(spans: Spans, kind: pa.DataType) -> pa.Array:
-    """As they are, without a look at whether they are UTF-8."""
+    """Texts as they are, without a check that they are UTF-8."""
     there = ~spans.is_null
     ends = np.zeros(spans.size + 1, dtype=np.int32)
     room = int((spans.ends.astype(np.int64) - spans.starts)[there].sum())
@@ -139,7 +139,7 @@ def _doubles(spans: Spans, kind: pa.DataType, dialect: Dialect) -> Decoded:
         found = texts(spans.take(hard), pa.string())
         try:
             values[hard] = found.cast(pa.float64()).to_numpy()
-        except pa.ArrowInvalid:  # beyond what a double can be: infinite, or 0
+        except pa.ArrowInvalid:  # outside the range of a double: infinite, or 0
             values[hard] = [float(each) for each in found.to_pylist()]
     wrong = states == WRONG
     with np.errstate(over="ignore"):

@@ -1,7 +1,7 @@
-"""A column as pieces of one buffer: where each item begins and ends, and what kind of thing it is.
+"""A column as spans of one buffer: the start, the end and the kind of each item.
 
-Scanners (JSON, CSV) make spans and copy nothing; what turns a span into a typed item is the same for all of them. The
-pieces of a nested value are spans of the same buffer again.
+Scanners (JSON, CSV) make spans and copy nothing; the conversion of spans into typed items is the same for all of them.
+The parts of a nested value are spans of the same buffer again.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ class Spans(NamedTuple):
 
 
 class Decoded(NamedTuple):
-    """A column, and which of its items are not of its type; those are null."""
+    """A column, and a mask of the items that are not of its type; those are null."""
 
     array: pa.Array
     wrong: Flags
 
 
 def binary_parts(array: pa.Array) -> tuple[Bytes, Ints, Ints, Flags]:
-    """The buffer of an array of binaries, where its items begin and end, and which are there. No copy."""
+    """The buffer of an array of binaries, with the starts, ends and validity of its items. No copy."""
     ends, data, valid = binary(array)
     return data, ends[:-1], ends[1:], valid.view(np.bool_)
 
 
 def bitmap(is_there: Flags) -> pa.Buffer | None:
-    """The validity of an Arrow array; None if every item is there."""
+    """The validity of an Arrow array; None if no item is null."""
     return None if is_there.all() else pa.py_buffer(np.packbits(is_there, bitorder="little"))
 
 
@@ -61,7 +61,7 @@ def fixed(kind: pa.DataType, values: NDArray[np.generic], is_there: Flags) -> pa
 
 
 def without(array: pa.Array, gone: Flags) -> pa.Array:
-    """The same, with nulls where `gone` says so."""
+    """The array with nulls where `gone` is true."""
     if not gone.any():
         return array
     return array.take(pa.array(np.arange(len(array)), mask=gone))

@@ -15,7 +15,7 @@ for _letter, _meaning in zip(b'"\\/bfnrt', b'"\\/\b\f\n\r\t', strict=True):
 
 @inlined
 def hex_digit(byte: int) -> int:
-    """-1 if it is none."""
+    """The value of a hexadecimal digit, -1 if it is not one."""
     if 48 <= byte <= 57:
         return int(byte) - 48
     if 65 <= byte <= 70:
@@ -27,13 +27,13 @@ def hex_digit(byte: int) -> int:
 
 @inlined
 def is_escape(byte: int) -> bool:
-    """May it follow a backslash? (`u` has its own rule.)"""
+    """Whether the byte may follow a backslash; `u` has its own rule."""
     return byte < 128 and _ESCAPES[byte] != 0
 
 
 @inlined
 def _unit(data: Bytes, at: int) -> int:
-    """The four digits behind `\\u`."""
+    """The number of the four digits behind `\\u`."""
     value = 0
     for index in range(4):
         value = value * 16 + hex_digit(data[at + index])
@@ -42,7 +42,7 @@ def _unit(data: Bytes, at: int) -> int:
 
 @compiled
 def _encode(code: int, out: Bytes, to: int) -> int:
-    """A character as UTF-8; half a surrogate pair becomes `?`, as in Java."""
+    """Write a character as UTF-8; half a surrogate pair becomes `?`, as in Java."""
     if 0xD800 <= code < 0xE000:
         code = 63
     if code < 0x80:
@@ -66,7 +66,7 @@ def _encode(code: int, out: Bytes, to: int) -> int:
 
 @compiled
 def unescape(data: Bytes, at: int, end: int, out: Bytes, to: int) -> int:
-    """A JSON string that was found right; the position behind what was written, which is never longer."""
+    """Write a valid JSON string unescaped, which never makes it longer. Returns the position behind it."""
     while at < end:
         byte = data[at]
         if byte != 92:
@@ -91,7 +91,7 @@ def unescape(data: Bytes, at: int, end: int, out: Bytes, to: int) -> int:
 
 @compiled
 def copy_texts(data: Bytes, starts: Ints, ends: Ints, kinds: Bytes, out_ends: Ints, out: Bytes) -> None:
-    """`out` has room for all spans; `out_ends` begins with a 0."""
+    """Copy texts into `out`, which has room for all spans; `out_ends` begins with a 0."""
     to = wide(0)
     for row in range(len(starts)):
         kind, at, end = kinds[row], wide(starts[row]), wide(ends[row])

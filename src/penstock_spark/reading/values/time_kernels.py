@@ -3,8 +3,8 @@
     date   2026-11-16   2026-11   2026           also with a sign, with one digit for a month or a day
     time   2026-11-16 09:30:00.123456+01:00      a T or a blank between; seconds, fraction and zone may be missing
 
-Zones are `Z`, `UTC`, `GMT` or an offset such as `+01:00`, `+0100`, `+1`; without one it is UTC. Digits of a fraction
-behind the sixth are cut off. Names of regions are not known here.
+Zones are `Z`, `UTC`, `GMT` or an offset such as `+01:00`, `+0100`, `+1`; the default is UTC. Digits of a fraction after
+the sixth are cut off. Names of regions are not supported.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OFFSET_MAX_S = 18 * 3600
 
 @inlined
 def _digits(data: Bytes, at: int, end: int, most: int) -> tuple[int, int]:
-    """(number, position behind it) of up to `most` digits."""
+    """Read up to `most` digits: (number, position behind it)."""
     value, stop = 0, min(end, at + most)
     while at < stop and 48 <= data[at] <= 57:
         value = value * 10 + (int(data[at]) - 48)
@@ -32,7 +32,7 @@ def _digits(data: Bytes, at: int, end: int, most: int) -> tuple[int, int]:
 
 @inlined
 def _days(year: int, month: int, day: int) -> int:
-    """Since 1970-01-01, by the rules of today for all times. Years are counted from March on."""
+    """Days since 1970-01-01, by the proleptic Gregorian calendar. Years are counted from March on."""
     year -= month <= 2
     era = year // 400
     of_era = year - era * 400
@@ -52,7 +52,7 @@ def _is_date(year: int, month: int, day: int) -> bool:
 
 @inlined
 def _date(data: Bytes, at: int, end: int) -> tuple[int, int]:
-    """(days, position behind it); the position is -1 if it is none."""
+    """Read a date: (days, position behind it); the position is -1 if it is malformed."""
     is_negative = at < end and data[at] == 45
     if at < end and (data[at] == 45 or data[at] == 43):
         at += 1
@@ -78,7 +78,7 @@ def _date(data: Bytes, at: int, end: int) -> tuple[int, int]:
 
 @inlined
 def _clock(data: Bytes, at: int, end: int) -> tuple[int, int]:
-    """(microseconds of the day, position behind it) of `9:30[:00[.5]]`; the position is -1 if it is none."""
+    """Read `9:30[:00[.5]]`: (microseconds of the day, position behind it); the position is -1 if it is malformed."""
     hour, after = _digits(data, at, end, 2)
     if after == at or hour > 23 or after >= end or data[after] != 58:
         return 0, -1
@@ -104,7 +104,7 @@ def _clock(data: Bytes, at: int, end: int) -> tuple[int, int]:
 
 @inlined
 def _zone(data: Bytes, at: int, end: int) -> tuple[int, bool]:
-    """(seconds ahead of UTC, is right) of what is left."""
+    """Read a zone from the rest of the text: (seconds ahead of UTC, is valid)."""
     if at < end and data[at] == 32:
         at += 1
     size = end - at
@@ -133,7 +133,7 @@ def _zone(data: Bytes, at: int, end: int) -> tuple[int, bool]:
 
 @compiled
 def dates(data: Bytes, starts: Ints, ends: Ints, kinds: Bytes, allowed: int, out: Ints, wrong: Flags) -> None:
-    """A time may follow the day and does not matter."""
+    """Parse dates; a time may follow, and is ignored."""
     for row in range(len(starts)):
         kind = np.int64(kinds[row])
         days, after = 0, 0
@@ -150,7 +150,7 @@ def dates(data: Bytes, starts: Ints, ends: Ints, kinds: Bytes, allowed: int, out
 def times(
     data: Bytes, starts: Ints, ends: Ints, kinds: Bytes, allowed: int, has_zone: bool, out: Longs, wrong: Flags
 ) -> None:
-    """Microseconds since 1970. Without `has_zone` it is the time on the wall, and a zone is wrong."""
+    """Parse times as microseconds since 1970. Without `has_zone` they are local times, and a zone is invalid."""
     for row in range(len(starts)):
         kind, end = np.int64(kinds[row]), ends[row]
         out[row], wrong[row] = 0, False

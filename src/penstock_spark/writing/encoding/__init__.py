@@ -1,1 +1,1 @@
-"""From Arrow columns to record batches for the wire."""
+"""Encoding of Arrow columns as record batches for the wire."""

@@ -1,4 +1,4 @@
-"""Which Avro type each column becomes: of a schema that is given, or of one that is made from the frame's.
+"""The Avro type of each column: from a given schema, or from one that is made from the frame's.
 
 Records of primitives, times and dates, each nullable or not.
 """
@@ -14,7 +14,7 @@ from penstock_spark.errors import BadOption
 
 
 class AvroField(NamedTuple):
-    """`null_branch`: the place of null in a union of two, None if the field is not a union."""
+    """A field. `null_branch` is the place of null in a union of two, None if the field is not a union."""
 
     name: str
     kind: str
@@ -22,8 +22,8 @@ class AvroField(NamedTuple):
 
 
 def avro_fields(schema: StructType, given: str | None) -> tuple[AvroField, ...]:
-    """BadOption says where schema and frame differ."""
-    made = avro_schema(schema)  # of anything else nothing could be written
+    """The Avro field of each column. BadOption says where schema and frame differ."""
+    made = avro_schema(schema)  # refuses columns that cannot be written as Avro
     record = parse_avro(made if given is None else given)
     fields = dict(zip(record.names, record.children, strict=True))
     missing, strange = set(fields) - set(schema.names), set(schema.names) - set(fields)

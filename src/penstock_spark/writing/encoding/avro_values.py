@@ -18,7 +18,7 @@ _NOTHING = pa.scalar(b"", pa.binary())
 
 
 def avro_values(batch: pa.RecordBatch, fields: Sequence[AvroField]) -> pa.Array:
-    """One record a row."""
+    """The Avro record of each row."""
     pieces = [_field(field, batch.column(batch.schema.get_field_index(field.name))) for field in fields]
     return pc.binary_join_element_wise(*pieces, _NOTHING)
 
@@ -36,7 +36,7 @@ def _field(field: AvroField, column: pa.Array) -> pa.Array:
 
 
 def _bytes(kind: str, column: pa.Array) -> pa.Array:
-    """Null where the column is."""
+    """The encoded values of a column; null where the column is null."""
     count = len(column)
     match kind:
         case "string" | "bytes":

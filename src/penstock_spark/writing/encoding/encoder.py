@@ -1,6 +1,6 @@
-"""From rows to record batches, ready for the wire but for the producer's numbers and the checksum.
+"""Encoder of rows as record batches, ready for the wire except for the producer's identity and the checksum.
 
-Rows are taken together until there are many, sorted by partition in their order, and written by a compiled loop.
+Rows are gathered into large chunks, sorted by partition without changing their order, and encoded by a compiled loop.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from penstock_spark.writing.encoding.outgoing import Outgoing
 
 CHUNK_ROWS, CHUNK_BYTES = 65_536, 8 << 20
 BATCH_BYTES = 512 << 10
-"""Of records, before they are compressed. One record may be larger."""
+"""Size limit of a batch before compression. A single record may be larger."""
 
 Counts = Callable[[Iterable[str]], dict[str, int]]
-"""How many partitions topics have."""
+"""Returns the number of partitions of a topic."""
 
 
 class Encoded(NamedTuple):
@@ -33,11 +33,11 @@ class Encoded(NamedTuple):
     batch: bytearray
     rows: int
     payload: memoryview
-    """The records as they were before they were compressed; valid until the next batch is made."""
+    """The records before compression; valid until the next batch is made."""
 
 
 def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in larger batches: fewer, fuller record batches come of them."""
+    """The same rows in larger batches, which make fewer and fuller record batches."""
     waiting: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
@@ -58,7 +58,7 @@ def _together(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 class Encoder:
-    """`spread`: where rows without a key go first; with every chunk they go one partition on."""
+    """Encodes rows. Rows without a key go to partition `spread` first, and one partition further with every chunk."""
 
     def __init__(self, counts: Counts, codec: int, spread: int) -> None:
         self._counts = counts

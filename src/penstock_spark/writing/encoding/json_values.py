@@ -1,6 +1,6 @@
-"""Typed columns as JSON objects, column by column: no Python object is made for a row, but for what must be escaped.
+"""Typed columns as JSON objects, column by column: no Python object per row, except for texts that must be escaped.
 
-As Spark's `to_json` writes them: fields that are null are left out, times are ISO 8601 in UTC, bytes are base64.
+As in Spark's `to_json`, null fields are left out, times are ISO 8601 in UTC, and bytes are base64.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CONTROL = "[\\x00-\\x1f]"
 
 
 def json_values(batch: pa.RecordBatch) -> pa.Array:
-    """One object a row, as bytes."""
+    """The JSON object of each row, as bytes."""
     return _object(batch.schema.names, batch.columns, batch.num_rows).cast(pa.binary())
 
 
@@ -34,12 +34,12 @@ def _object(names: list[str], columns: list[pa.Array], count: int) -> pa.Array:
 
 
 def _joined(*parts: pa.Array | str) -> pa.Array:
-    """Null where a part is."""
+    """The parts joined; null where a part is null."""
     return pc.binary_join_element_wise(*parts, "")
 
 
 def _text(column: pa.Array) -> pa.Array:
-    """Each value as it stands in JSON; null for null."""
+    """Each value in JSON's notation; null stays null."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         column, kind = column.dictionary_decode(), kind.value_type
@@ -117,5 +117,5 @@ def _map(column: pa.Array) -> pa.Array:
 
 
 def _compact(column: pa.Array) -> pa.Array:
-    """The same lists, from offset 0 on: a slice keeps the elements of its neighbours."""
+    """The lists with offsets from 0 on: a slice still holds the elements of its neighbours."""
     return pa.concat_arrays([column]) if not column.offset else column.take(pa.array(range(len(column))))

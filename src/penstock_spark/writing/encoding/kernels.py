@@ -1,6 +1,6 @@
-"""Compiled loops from columns to the wire: record batches' payloads, and the partition of each key.
+"""Compiled loops that encode columns: the payloads of record batches, and the partition of each key.
 
-Keys land where Java clients and librdkafka (`murmur2_random`) put them.
+Keys go to the same partitions as with Java clients and librdkafka (`murmur2_random`).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _body_size(
     header_value_ends: Ints,
     header_valid: Bytes,
 ) -> int:
-    """Of a record, without its own length."""
+    """The size of a record, without its length field."""
     size: int = 1 + _varint_size(time_delta) + _varint_size(delta)
     if key_valid[row]:
         length = key_ends[row + 1] - key_ends[row]
@@ -99,7 +99,7 @@ def encode(
     header_valid: Bytes,
     target: Bytes,
 ) -> tuple[int, int]:
-    """Records of `rows[start:]`, as many as fit `size_max` but at least one: (rows taken, bytes written).
+    """Encode `rows[start:]`, as many as fit `size_max` but at least one: (rows taken, bytes written).
 
     If the first does not fit the target: (0, bytes it needs).
     """
@@ -178,9 +178,9 @@ def _murmur2(data: Bytes, first: int, end: int) -> int:
 def partitions_of(
     key_ends: Ints, keys: Bytes, key_valid: Bytes, topics: Ints, counts: Ints, spread: int, partitions: Ints
 ) -> None:
-    """Fill in the partitions that are negative: by key, or for rows without one all at `spread`.
+    """Fill in negative partitions: by key, or with `spread` for rows without one.
 
-    `topics` has the number of each row's topic, `counts` how many partitions each topic has.
+    `topics` has the index of each row's topic, `counts` the number of partitions of each topic.
     """
     for row in range(len(partitions)):
         if partitions[row] < 0:
@@ -196,7 +196,7 @@ def partitions_of(
 
 @compiled
 def varints(numbers: Longs, ends: Ints, target: Bytes) -> int:
-    """Every number as a zigzag varint: how many bytes that makes."""
+    """Write every number as a zigzag varint. Returns the number of bytes."""
     at = 0
     for row in range(len(numbers)):
         at = _write_varint(target, at, numbers[row])
@@ -206,7 +206,7 @@ def varints(numbers: Longs, ends: Ints, target: Bytes) -> int:
 
 @compiled
 def sized_bytes(source_ends: Ints, source: Bytes, valid: Bytes, ends: Ints, target: Bytes) -> int:
-    """Every value with its length before it; nothing for null."""
+    """Write every value after its length; nothing for null."""
     at = 0
     for row in range(len(valid)):
         if valid[row]:

@@ -1,4 +1,4 @@
-"""Rows that are to become records: the columns of an Arrow batch as plain arrays, as the kernels take them."""
+"""Rows that become records: the columns of an Arrow batch as plain arrays for the kernels."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NO_HEADERS = HeaderColumns(sealed(NO_INTS), sealed_binary(NO_BINARY), sealed_bin
 
 
 class Outgoing(NamedTuple):
-    """`topics` numbers into `topic_names`; a partition is -1 where the key decides; no times: that of writing."""
+    """Rows to write. `topics` are indices of `topic_names`; a partition of -1 is chosen by key; without times: now."""
 
     row_count: int
     key: Binary
@@ -48,7 +48,7 @@ class Outgoing(NamedTuple):
 
 
 def outgoing(columns: dict[str, pa.Array], count: int, topic: str | None) -> Outgoing:
-    """From columns named as those of a record; `topic` goes before a column of that name."""
+    """The rows of a batch whose columns have the names of a record's parts; `topic` overrides such a column."""
     names, topics = _topics(columns.get("topic"), count, topic)
     headers = columns.get("headers")
     times = columns.get("timestamp")
