@@ -1,9 +1,9 @@
-"""`make clean`: remove what can be made again. What cannot (data, results) or takes long to fetch stays, and is named.
+"""`make clean`: remove generated files. Data, results and downloads, which cannot be regenerated quickly, are listed.
 
     python3 tools/clean.py                .venv, caches, packages, the site
     python3 tools/clean.py --confirm 1    and data, results and fetched clients; refused while a broker uses them
 
-It needs nothing but Python, since it removes the environment that has the rest.
+It needs only the standard library, since it removes the environment.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MADE_AGAIN = (
     ".features-parts", ".coverage", "htmlcov", "build", "dist",
 )  # fmt: skip
 CODE = ("src", "tests", "tools", "bench", "examples")
-"""Where Python leaves __pycache__."""
+"""Directories in which Python leaves __pycache__."""
 KEPT = (
     ("data", "messages of `make run`"),
     ("consumer-data", "messages of `penstock edge`"),
@@ -35,15 +35,15 @@ KEPT = (
     ("tests/compat/node_modules", "fetched clients"),
     ("tests/suites/.cache", "fetched test suites"),
 )
-"""What only `--confirm 1` removes, and what it is."""
+"""Paths that only `--confirm 1` removes, with descriptions."""
 
 
 class InUse(Exception):
-    """A process works with what is to be removed."""
+    """A process uses a path that is to be removed."""
 
 
 def kept(root: Path) -> Iterator[tuple[Path, str]]:
-    """What is there of it."""
+    """The paths of `KEPT` that exist."""
     for pattern, meaning in KEPT:
         for path in sorted(root.glob(pattern)):
             yield path, meaning
@@ -61,7 +61,7 @@ def made_again(root: Path) -> Iterator[Path]:
 
 
 def check_unused(paths: Iterable[Path]) -> None:
-    """Brokers, registries and pipelines hold a lock on a file in their directory, or in the one below."""
+    """Check that no process uses the paths: brokers, registries and pipelines hold a lock in their directories."""
     for path in paths:
         for lock in (*path.glob("*.lock"), *path.glob("*/*.lock")):
             with lock.open("rb") as file:
@@ -74,7 +74,7 @@ def check_unused(paths: Iterable[Path]) -> None:
 
 
 def remove(path: Path) -> None:
-    """A link goes, and what it leads to stays."""
+    """Remove a path; of a link only the link itself."""
     if path.is_symlink() or path.is_file():
         path.unlink()
     elif path.exists():

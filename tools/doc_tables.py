@@ -1,11 +1,11 @@
-"""The tables in docs/ that the code already knows: settings and the names that others have for them, Kafka APIs, the
+"""The tables in docs/ that are generated from the code: settings and their names in other systems, Kafka APIs, the
 admin API, the states of transactions and of push connections.
 
-Each stands between two comments, `<!-- settings -->` and `<!-- end of settings -->`; the text around them is written
-by hand.
+Each is between two comments, `<!-- settings -->` and `<!-- end of settings -->`; the text around them is written by
+hand.
 
-    python tools/doc_tables.py           put the tables in
-    python tools/doc_tables.py --check   fail if one of them is not what the code says
+    python tools/doc_tables.py           update the tables
+    python tools/doc_tables.py --check   fail if one of them is out of date
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _resolved(schema: dict[str, Any], described: dict[str, Any]) -> dict[str, An
 
 
 def _values(schema: dict[str, Any], name: str, described: dict[str, Any]) -> str:
-    """What it may be, in a few words."""
+    """The allowed values, in a few words."""
     options = [each for each in described.get("anyOf", [described]) if each.get("type") != "null"]
     option = {**described, **_resolved(schema, options[0])}
     if "enum" in option:
@@ -115,7 +115,7 @@ def _range(name: str, option: dict[str, Any]) -> str:
 
 
 def names_table(title: str, variables: Mapping[str, str]) -> str:
-    """The names of another system in files and in the environment, and what they are here."""
+    """The names of another system in files and in the environment, and their meanings here."""
     by_setting: dict[str, str] = {setting: variable for variable, setting in variables.items()}
     lines = ["| name | variable | here |", "|---|---|---|"] if variables else ["| name | here |", "|---|---|"]
     for name, entry in references.TABLES[title].items():
@@ -127,7 +127,7 @@ def names_table(title: str, variables: Mapping[str, str]) -> str:
 
 
 def flags_table() -> str:
-    """The same for names that are flags, too."""
+    """The table of names that are flags, too."""
     lines = ["| flag | name in a file | here |", "|---|---|---|"]
     for name, entry in references.TABLES["server"].items():
         lines.append(f"| `--{name.replace('_', '-')}` | `{name}` | {_here(entry)} |")
@@ -145,7 +145,7 @@ def _here(entry: Entry) -> str:
 
 
 def api_table() -> str:
-    """Every API key, with what ApiVersions advertises."""
+    """Every API key, with the versions that ApiVersions advertises."""
     lines = ["| key | API | versions | flexible from |", "|---|---|---|---|"]
     lines += [f"| {api.key} | {api.name} | {_versions(api)} | {_flexible(api)} |" for api in APIS.values()]
     return "\n".join(lines)
@@ -171,7 +171,7 @@ def transaction_states() -> str:
 
 
 def push_states() -> str:
-    """What either side may send in each state of a push connection, and where that leads."""
+    """The frames that either side may send in each state of a push connection, and the states that follow."""
     sent: dict[tuple[State, State], dict[Side, list[str]]] = {}
     for (before, (side, what)), after in TABLE.items():
         name = what.name if isinstance(what, FrameType) else what.value
@@ -211,7 +211,7 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
 
 
 def with_table(text: str, name: str, table: str) -> str:
-    """The text with what stands between the two comments replaced."""
+    """The text with a new table between the two comments."""
     begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
     before, found_begin, rest = text.partition(begin)
     _, found_end, after = rest.partition(end)

@@ -4,7 +4,7 @@ A test names what it proves with `@pytest.mark.feature("P-03")`. Every pytest ru
 marked tests in .features.json (written by tests/conftest.py), each with a fingerprint of the sources it ran
 against, so that a result counts only as long as neither the package nor the test file has changed.
 
-    python tools/features.py              run what has no current result, prove, write the table
+    python tools/features.py              run tests without a current result, prove, write the table
     python tools/features.py --no-run     the same with the results at hand
     python tools/features.py --write      write the table from claims and marks alone, proving nothing
     python tools/features.py --check      fail if the table on disk is not the one --write would write
@@ -47,7 +47,7 @@ Outcome = Literal["passed", "failed", "skipped", "no current result"]
 
 
 class FeatureError(Exception):
-    """Something a person has to put right; the message names the fix."""
+    """A mistake in the claims or marks; the message names the fix."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ def collect_marks() -> Marks:
 
 
 def written_marks(root: Path = ROOT) -> Marks:
-    """The marks as the sources of the tests have them, by file: what the table needs, without importing a test."""
+    """The marks in the sources of the tests, by file: enough for the table, without importing a test."""
     marks: dict[str, list[str]] = {}
     for path in sorted((root / "tests").rglob("test_*.py")):
         file = path.relative_to(root).as_posix()
@@ -131,7 +131,7 @@ def written_marks(root: Path = ROOT) -> Marks:
 
 
 def _marked(node: ast.AST, file: str) -> list[str]:
-    """The ids of `pytest.mark.feature(…)`, if the node is that."""
+    """The ids of `pytest.mark.feature(…)`; empty if the node is something else."""
     match node:
         case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="mark"), attr="feature"), args=arguments):
             if not all(isinstance(argument, ast.Constant) for argument in arguments):
@@ -145,7 +145,7 @@ def _marked(node: ast.AST, file: str) -> list[str]:
 
 
 class Fingerprints:
-    """What a result depends on: the package's sources as they are now, and the test's file."""
+    """Fingerprints of everything that a result depends on: the package's sources, and the test's file."""
 
     def __init__(self, root: Path = ROOT) -> None:
         self._root = root
@@ -158,7 +158,7 @@ class Fingerprints:
         file = node_id.partition("::")[0]
         if file not in self._by_file:
             digest = self._package.copy()
-            with contextlib.suppress(FileNotFoundError):  # a test that is gone
+            with contextlib.suppress(FileNotFoundError):  # a test that no longer exists
                 digest.update((self._root / file).read_bytes())
             self._by_file[file] = digest.hexdigest()[:16]
         return self._by_file[file]
@@ -201,11 +201,11 @@ def run_tests(node_ids: Sequence[str]) -> None:
         subprocess.run([*command, f"@{arguments.name}"], cwd=ROOT, check=False)
 
 
-# ------------------------------------------------------------------------------------------ what is wrong
+# ----------------------------------------------------------------------------------------------- problems
 
 
 def mark_problems(sections: Iterable[Section], marks: Marks) -> list[str]:
-    """What can be seen without running anything."""
+    """Problems that are found without running anything."""
     features = {feature.id: feature for feature in all_features(sections)}
     problems = [
         f"{tests[0]} names {unknown}, which docs/features.toml does not list"
@@ -221,7 +221,7 @@ def mark_problems(sections: Iterable[Section], marks: Marks) -> list[str]:
 
 
 def proof_problems(sections: Iterable[Section], marks: Marks, results: Results) -> list[str]:
-    """Claims that the results do not bear out."""
+    """Claims that the results do not prove."""
     problems = []
     for feature in all_features(sections):
         tests = marks.get(feature.id, [])
@@ -239,7 +239,7 @@ def proof_problems(sections: Iterable[Section], marks: Marks, results: Results) 
 
 
 def unclaimed(sections: Iterable[Section], marks: Marks, results: Results) -> list[str]:
-    """Features whose tests all pass although nobody claims them: perhaps only a part is there."""
+    """Features whose tests all pass although they are not claimed: perhaps only a part works."""
     return [
         feature.id
         for feature in all_features(sections)

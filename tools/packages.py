@@ -1,10 +1,10 @@
-"""The wheel and the sdist: built without a network, looked into, and the one made from the other.
+"""The wheel and the sdist: built without a network, checked, and the wheel built again from the sdist.
 
     python -m tools.packages                build into dist/ and check
     python -m tools.packages --output DIR
 
 The wheel has every file of the two packages, the pipeline that `penstock demo` runs, and nothing else; the sdist makes
-the same wheel. Only when that is so do the files come to where they were asked for.
+the same wheel. The files are moved to the output directory only if both hold.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ TOP_LEVEL = "pyspark_penstock.py"
 DEMO = "examples/prices"
 DEMO_INSIDE = "penstock/cli/pipeline/examples/prices"
 SHIPPED = (".py", ".pyi", ".typed", ".yaml", ".yml", ".sql", ".txt", ".md")
-"""Kinds of files that belong into a wheel; anything else below src is there by mistake."""
+"""Suffixes of files that belong in a wheel; anything else below src is a mistake."""
 METADATA = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
 
 
 class PackageError(Exception):
-    """Something a person has to put right; the message names the fix."""
+    """A problem with a package; the message names the fix."""
 
 
 def expected_files(root: Path = ROOT) -> set[str]:
-    """What the wheel has to have, besides its metadata."""
+    """The files that the wheel must have, besides its metadata."""
     names = {TOP_LEVEL}
     for package in PACKAGES:
         names |= {path.relative_to(root / "src").as_posix() for path in _files(root / "src" / package)}
@@ -49,7 +49,7 @@ def _files(directory: Path, *left_out: str) -> Iterator[Path]:
 
 
 def wheel_problems(wheel: Path, root: Path = ROOT) -> list[str]:
-    """One line each."""
+    """The problems of a wheel, one line each."""
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if not name.endswith("/")}
     metadata = {name for name in names if PurePosixPath(name).parts[0].endswith(".dist-info")}
@@ -68,7 +68,7 @@ def _is_odd(name: str) -> bool:
 
 
 def build(root: Path, directory: Path, *targets: str) -> None:
-    """With the backend that is installed: nothing is fetched."""
+    """Build with the installed backend: nothing is downloaded."""
     arguments = [argument for target in targets for argument in ("--target", target)]
     command = [sys.executable, "-m", "hatchling", "build", "--directory", str(directory), *arguments]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
@@ -84,7 +84,7 @@ def only(directory: Path, pattern: str) -> Path:
 
 
 def wheel_of_sdist(sdist: Path, directory: Path) -> Path:
-    """Built as pip builds it: from the files of the sdist alone."""
+    """The wheel that pip would build: from the files of the sdist alone."""
     with tarfile.open(sdist) as archive:
         archive.extractall(directory, filter="data")
     tree = only(directory, "penstock-*")
@@ -93,7 +93,7 @@ def wheel_of_sdist(sdist: Path, directory: Path) -> Path:
 
 
 def differences(wheel: Path, other: Path) -> list[str]:
-    """Files that one of two wheels has and the other has not, or that have other bytes there."""
+    """Files that only one of two wheels has, or whose bytes differ."""
     with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(other) as two:
         names = sorted({*one.namelist(), *two.namelist()})
         both = {*one.namelist()} & {*two.namelist()}
@@ -101,7 +101,7 @@ def differences(wheel: Path, other: Path) -> list[str]:
 
 
 def make(output: Path, root: Path = ROOT) -> list[Path]:
-    """The sdist and the wheel, in `output`."""
+    """Make the sdist and the wheel in `output`."""
     there = next(path for path in (output, *output.absolute().parents) if path.exists())
     if not there.is_dir():
         raise PackageError(f"{there} is no directory: give another one with --output")

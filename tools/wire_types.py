@@ -10,7 +10,7 @@ src/penstock/protocol/kafka:
     field_names.py                      every field that some version has, by class: other names are refused at run time
 
     python -m tools.wire_types           write them
-    python -m tools.wire_types --check   fail if one of them is not what kio says
+    python -m tools.wire_types --check   fail if one of them is out of date
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Field:
     takes: list[str]
     versions: set[int]
     required: set[int]
-    """Versions without a default; only what all versions require is required of a builder."""
+    """Versions without a default; a builder requires only fields that all versions require."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -88,7 +88,7 @@ def _note_fields(entity: Entity, entity_class: type, version: int) -> None:
 
 
 def _types(annotation: object) -> tuple[str, str]:
-    """How a field reads, and what a builder takes for it."""
+    """The type of a field, and the type that a builder takes for it."""
     if typing.get_origin(annotation) in (types.UnionType, typing.Union):
         (inner,) = (each for each in typing.get_args(annotation) if each is not types.NoneType)
         reads, takes = _types(inner)
@@ -155,7 +155,7 @@ def class_stub(name: str, entity: Entity) -> list[str]:
 
 
 def _note(field: Field, entity: Entity) -> str:
-    """In which versions a field is, if it is not in all."""
+    """A comment with the versions of a field that is not in all of them."""
     if field.versions == entity.versions:
         return ""
     oldest, newest = min(field.versions), max(field.versions)
@@ -316,7 +316,7 @@ def _table_lines(table: dict[str, set[str]]) -> Iterator[str]:
 
 
 def made() -> dict[Path, str]:
-    """What is to be written, by path."""
+    """The texts of all files, by path."""
     files = {ROOT / "versioned.pyi": versioned_stub(), ROOT / "field_names.py": field_names()}
     for api in APIS.values():
         for folder, direction in DIRECTIONS:

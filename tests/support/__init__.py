@@ -1,1 +1,1 @@
-"""What the outside tests stand on: real broker processes and a client that speaks raw Kafka frames."""
+"""Support for the tests: real broker processes, clients that speak raw frames, and small worlds without I/O."""

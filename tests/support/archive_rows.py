@@ -1,4 +1,4 @@
-"""An archive as others see it: all Parquet files below a directory, and nothing else that is there."""
+"""An archive as other programs see it: all Parquet files below a directory, and nothing else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.topic_contents import Seen
 
 
 def archive_rows(directory: Path, topic: str) -> list[Seen]:
-    """What a program that reads the whole directory gets of a topic."""
+    """The rows of a topic that a program gets when it reads the whole directory."""
     if not archive_files(directory):
         return []
     dataset = ds.dataset(directory, format="parquet", partitioning="hive")
@@ -34,7 +34,7 @@ def archive_files(directory: Path) -> list[Path]:
 
 
 def assert_sorted(path: Path) -> None:
-    """By partition and offset; a row group has one partition only."""
+    """Assert that rows are sorted by partition and offset, and that a row group has one partition only."""
     file = pq.ParquetFile(path)
     table = file.read(columns=["partition", "offset"])
     pairs = list(zip(table["partition"].to_pylist(), table["offset"].to_pylist(), strict=True))

@@ -124,7 +124,7 @@ def compress(codec: int, data: bytes) -> bytes:
         case 2:
             return bytes(cramjam.snappy.compress_raw(data))
         case 3:
-            # Java clients read only blocks that do not lean on the one before.
+            # Java clients read only blocks that do not depend on the previous one.
             compressor = cramjam.lz4.Compressor(block_linked=False)
             compressor.compress(data)
             return bytes(compressor.finish())
@@ -231,7 +231,7 @@ def message_set(magic: int, value: bytes = b"old") -> bytes:
 
 
 def decode_batches(data: bytes | None) -> list[StoredBatch]:
-    """The whole batches at the front of `data`; a cut-off one at the end is left out."""
+    """The complete batches at the beginning of `data`; a cut-off one at the end is left out."""
     return list(_iterate_batches(data or b""))
 
 

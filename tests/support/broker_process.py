@@ -15,7 +15,7 @@ from tests.support.waiting import wait_until
 from tests.support.wire import Connection, ConnectionClosed
 
 HOST = "127.0.0.1"
-# For what takes a second on an idle machine: only a broker that hangs takes so long, however busy the machine is.
+# For steps that take a second on an idle machine: however busy it is, only a broker that hangs takes this long.
 START_DEADLINE_S = 180.0
 STOP_DEADLINE_S = 120.0
 
@@ -24,7 +24,7 @@ _given_ports: set[int] = set()
 
 
 def free_port() -> int:
-    """A port that nobody listens on and that was not given out before; none that the system gives to a client."""
+    """A port without a listener that was not given out before, outside the range of ephemeral ports."""
     while True:
         port = random.SystemRandom().randrange(10_240, 32_768)
         if port in _given_ports:
@@ -49,7 +49,7 @@ def answers_kafka(host: str, port: int) -> bool:
 
 
 class BrokerProcess:
-    """One broker process; `kind` is what tests branch on, and `is_durable`: whether it knows anything after a start."""
+    """One broker process. Tests branch on `kind`, and on `is_durable`: whether data survives a restart."""
 
     kind = ""
     is_durable = True

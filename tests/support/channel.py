@@ -1,4 +1,4 @@
-"""Requests without a socket: a channel whose stream is nowhere, and requests on it, for handlers called directly."""
+"""Requests without a socket: a channel with a fake stream, and requests on it, for handlers called directly."""
 
 from __future__ import annotations
 

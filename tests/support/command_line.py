@@ -1,4 +1,4 @@
-"""The `penstock` command as users meet it: a real process."""
+"""The `penstock` command as users run it: a real process."""
 
 import contextlib
 import json
@@ -34,7 +34,7 @@ class Outcome:
 
 
 class Question:
-    """What a command asks, and what comes of an answer."""
+    """The question of a command, and the outcome of an answer."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
@@ -46,7 +46,7 @@ class Question:
             self.text += piece.decode()
 
     def answer(self, word: str) -> tuple[int, str]:
-        """The exit code, and what it says then."""
+        """Answer the question. Returns the exit code and the rest of the output."""
         _, told = self._process.communicate(f"{word}\n".encode(), TIMEOUT_S)
         return self._process.returncode, told.decode()
 
@@ -76,7 +76,7 @@ class CommandLine:
         return outcome
 
     def on_terminal(self, *args: object) -> tuple[str, str]:
-        """What a command writes to its terminal (stderr) while it runs, and what it has found (stdout)."""
+        """The output of a command to its terminal (stderr) while it runs, and its result (stdout)."""
         ours, theirs = pty.openpty()
         with subprocess.Popen(
             [sys.executable, "-m", "penstock", *map(str, args)],

@@ -1,6 +1,6 @@
 """A consumer that reads committed records only, as Kafka's clients do: from slices and lists of aborted transactions.
 
-Besides, transactional batches and markers for those who write without a coordinator.
+It also has transactional batches and markers for tests that write without a coordinator.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def end_transaction(
 
 
 def committed_in(slice_: Buffer, aborted: list[AbortedTransaction]) -> list[Record]:
-    """What a client shows of one answer."""
+    """The records of one answer that a client shows."""
     waiting = sorted(aborted, key=lambda one: one.first_offset)
     hidden: set[int] = set()
     shown: list[Record] = []

@@ -1,4 +1,4 @@
-"""The consumer application as its users run it: `python -m penstock edge`, told by variables."""
+"""The consumer application as its users run it: `python -m penstock edge`, configured by variables."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class EdgeProcess(BrokerProcess):
 
     @property
     def is_stopped(self) -> bool:
-        """By itself, where it was told to pause."""
+        """Whether the process has stopped itself at the configured pause."""
         return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
     def wait_for_pause(self) -> None:
@@ -56,7 +56,7 @@ class EdgeProcess(BrokerProcess):
         return ask(self.http_port, path)
 
     def messages(self, query: str = "") -> list[dict[str, Any]]:
-        """All pages."""
+        """The messages of all pages."""
         found: list[dict[str, Any]] = []
         answer = self.get(f"/messages?{query}")
         while True:
@@ -76,5 +76,5 @@ class EdgeProcess(BrokerProcess):
         wait_until(lambda: self.stats()["messages"] >= count, what=f"{count} messages", within_s=within_s)
 
     def wait_for(self, condition: str, value: object) -> None:
-        """Of /health."""
+        """Wait until a field of /health has a value."""
         wait_until(lambda: self.get("/health").body[condition] == value, what=f"{condition} = {value}", within_s=30)

@@ -1,4 +1,4 @@
-"""Log engines without threads: what would come onto the event loop waits in a queue until `settle`."""
+"""Log engines without threads: calls for the event loop wait in a queue until `settle`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TOPIC = uuid.UUID(int=1)
 
 
 class LogBench:
-    """What both engines' benches can do."""
+    """The common part of both engines' benches."""
 
     engine: DiskEngine | MemoryEngine
 
@@ -51,7 +51,7 @@ class LogBench:
         self.flushed.append(log)
 
     def settle(self) -> None:
-        """Calls until nothing is left to do."""
+        """Run calls until nothing is left to do."""
         while self.calls:
             function, args = self.calls.popleft()
             function(*args)
@@ -134,7 +134,7 @@ class EngineBench(LogBench):
             self.engine.declare(topic, PartitionId(topic_id, index), LogConfig(**config), self.engine.metadata.boot)
 
     def settle(self) -> None:
-        """Flush rounds and calls until nothing is left to do."""
+        """Run flush rounds and calls until nothing is left to do."""
         while self.calls or self.engine.commit.run_round():
             self.engine.commit.finish_rounds()
             super().settle()

@@ -1,6 +1,6 @@
-"""The broker's side of the push protocol, as far as a test wants it: sends what it is told, writes down what comes.
+"""A scripted broker for the push protocol: it sends the frames that a test gives it, and records those that arrive.
 
-For what a real broker does at a moment that no test can choose.
+It is for situations that a real broker produces only at moments that no test can choose.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class FakePushBroker:
         return wire.encode(wire.Reset(self._group, refresh_id, topics))
 
     def send(self, frame: bytes) -> None:
-        """To the client that is there."""
+        """Send frames to the connected client."""
         assert self._connection is not None
         self._connection.sendall(frame)
 

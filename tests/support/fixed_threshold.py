@@ -1,4 +1,4 @@
-"""A cost of syncs that does not depend on the disk, for runs that must be the same every time."""
+"""A sync threshold that does not depend on the disk, for runs that must be reproducible."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ storage:
 
 
 class RunningBroker(BrokerProcess):
-    """A broker that somebody else started and that the tests must leave running."""
+    """A broker that was started elsewhere, and that the tests must leave running."""
 
     def __init__(self, directory: Path, kind: str, address: str) -> None:
         super().__init__(directory)

@@ -16,7 +16,7 @@ NOT_READY = (
 
 
 def subscription(*topics: str) -> bytes:
-    """What a consumer says about itself when it joins: version 0, its topics, no user data."""
+    """The metadata with which a consumer joins: version 0, its topics, no user data."""
     names = b"".join(len(topic).to_bytes(2, "big") + topic.encode() for topic in topics)
     return b"\x00\x00" + len(topics).to_bytes(4, "big") + names + b"\xff\xff\xff\xff"
 
@@ -146,7 +146,7 @@ def commit(
     version: int = 8,
     group_instance_id: str | None = None,
 ) -> ErrorCode:
-    """Commit one partition; its error code."""
+    """Commit one partition. Returns its error code."""
     committed = {
         "partition_index": partition,
         "committed_offset": offset,
@@ -175,7 +175,7 @@ def fetch_offsets(
 
 
 def committed(connection: Connection, group: str, topic: str, partition: int = 0) -> Any:
-    """What OffsetFetch says about one partition."""
+    """The answer of OffsetFetch for one partition."""
     answer = fetch_offsets(connection, group, {topic: [partition]})
     assert answer.error_code == ErrorCode.none, answer
     return answer.topics[0].partitions[0]

@@ -1,7 +1,7 @@
-"""A group coordinator in a small world: the real tables and controller over logs in memory that flush when told to.
+"""A group coordinator in a small world: the real tables and controller over logs in memory that flush on demand.
 
 `World` is one boot of a node. `restart` makes the next one over the same logs, as after kill -9: everything in memory
-is gone, and with it what was not flushed.
+is lost, including unflushed records.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class HandClock:
-    """Stands still until it is moved."""
+    """A clock that is moved by hand."""
 
     def __init__(self) -> None:
         self.time_ms = 1_000_000
@@ -232,7 +232,7 @@ class World:
         await self.controller.close()
 
     def restarted(self) -> World:
-        """The next boot: only what was flushed is there."""
+        """The next boot, with flushed records only."""
         for log in self.engine.logs.values():
             log.lose_unflushed()
             log.state = LogState.ONLINE
@@ -266,7 +266,7 @@ class World:
 
 
 def run(test: Coroutine[Any, Any, T]) -> T:
-    """A test with an event loop, which no waiting bug can hold up for ever."""
+    """Run a test with an event loop and a time limit, so that a bug cannot make it hang."""
 
     async def limited() -> T:
         return await asyncio.wait_for(test, 20)
@@ -275,6 +275,6 @@ def run(test: Coroutine[Any, Any, T]) -> T:
 
 
 async def settle() -> None:
-    """Let everything run that can run."""
+    """Let all ready tasks run."""
     for _ in range(10):
         await asyncio.sleep(0)

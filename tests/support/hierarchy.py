@@ -1,4 +1,4 @@
-"""Brokers above and below each other, as real processes, and a line between two of them that can be cut."""
+"""A hierarchy of brokers as real processes, and a connection between two of them that can be cut."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ class HierarchyNode(PenstockProcess):
         return dict(self.get("/pipe/status"))
 
     def mirror(self, topic: str) -> dict[str, Any]:
-        """What the status page says of it; empty if it is not there."""
+        """The entry of a mirror on the status page; empty if there is none."""
         found = [each for each in self.pipe["topics"] if each["name"] == topic]
         return found[0] if found else {}
 
     def ends(self, topic: str) -> list[int]:
-        """High watermarks of its partitions."""
+        """High watermarks of a topic's partitions."""
         for each in self.get("/pipe/topics")["topics"]:
             if each["name"] == topic:
                 return [partition["logEnd"] for partition in each["partitions"]]
@@ -113,7 +113,7 @@ class Line:
         return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
     def cut(self) -> None:
-        """Whatever is on its way is lost, and nobody gets through."""
+        """Drop all bytes in transit, and refuse new connections."""
         self.is_cut = True
         with self._lock:
             connections, self._open = self._open, set()

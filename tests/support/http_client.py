@@ -26,7 +26,7 @@ class HttpAnswer:
 def ask(
     url: str, method: str = "GET", document: object = None, *, body: bytes | None = None, **headers: str
 ) -> HttpAnswer:
-    """`document` is sent as JSON, `body` as it is; an underscore in a header's name stands for a dash."""
+    """Send a request. `document` is sent as JSON, `body` as it is; an underscore in a header's name means a dash."""
     if document is not None:
         body = json.dumps(document).encode()
     request = urllib.request.Request(url, data=body, method=method)

@@ -1,4 +1,4 @@
-"""Asking an HTTP port for JSON: status, body and headers, whatever the status is."""
+"""A request for JSON to an HTTP port: status, body and headers, whatever the status is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Answer(NamedTuple):
 
     @property
     def detail(self) -> str:
-        """Of a problem."""
+        """The detail of a problem."""
         assert self.headers["content-type"] == "application/problem+json", self
         assert self.body["status"] == self.status
         return str(self.body["detail"])

@@ -1,4 +1,4 @@
-"""Apache Kafka, one KRaft node: the control that the facts were seen on.
+"""Apache Kafka, one KRaft node: the control against which the facts were observed.
 
 The jars come from `tests/compat/setup.sh` (or the directory that PENSTOCK_KAFKA_JARS names).
 """
@@ -14,7 +14,7 @@ from tests.support.broker_process import HOST, BrokerProcess, free_port
 
 JARS = Path(__file__).parents[1] / "compat" / ".cache" / "kafka"
 JVM_OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
-TERMINATED = 143  # what a JVM that SIGTERM stopped cleanly exits with
+TERMINATED = 143  # the exit code of a JVM that SIGTERM stopped cleanly
 
 
 def jars_directory() -> Path:
@@ -26,7 +26,7 @@ def java_command(main_class: str, *arguments: str, options: tuple[str, ...] = JV
 
 
 def compiled_sink(directory: Path) -> Path | None:
-    """A class path with `TelemetrySink`, which lets Kafka take telemetry; None where there is no compiler."""
+    """A class path with `TelemetrySink`, with which Kafka accepts telemetry; None if there is no compiler."""
     if shutil.which("javac") is None:
         return None
     source = Path(__file__).parent / "TelemetrySink.java"

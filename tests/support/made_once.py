@@ -1,4 +1,4 @@
-"""Something that takes a while to make and that all workers of a run can share."""
+"""Directories that take a while to make, shared by all workers of a run."""
 
 import fcntl
 import os
@@ -9,7 +9,7 @@ import pytest
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """The directory that `make` was called with, once in a run of pytest; the other workers wait for it."""
+    """A directory that `make` has filled, once per run of pytest; the other workers wait for it."""
     base = factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         base = base.parent  # the directory of the run, above those of its workers

@@ -8,13 +8,13 @@ from tests.support.penstock_process import PenstockProcess
 
 
 def metric(process: PenstockProcess, name: str) -> float:
-    """One without labels."""
+    """The value of a metric without labels."""
     (value,) = (line.split()[1] for line in _lines(process) if line.startswith(f"{name} "))
     return float(value)
 
 
 def metric_sum(process: PenstockProcess, name: str, label: str) -> float:
-    """Of all that have this label, written name="value"."""
+    """The sum of a metric over all series with this label, written name="value"."""
     return sum(float(line.split()[-1]) for line in _lines(process) if line.startswith(f"{name}{{") and label in line)
 
 

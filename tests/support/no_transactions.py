@@ -1,4 +1,4 @@
-"""The part of a log that speaks of transactions, for logs of tests in which nobody has any."""
+"""The transactional part of a log, for logs of tests without transactions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from penstock.storage.interface import AbortedTransaction, Appended, OpenTransac
 
 
 class NoTransactions:
-    """And no mirrors."""
+    """A log without transactions and mirrors."""
 
     def stable_end(self, below: int) -> int:
         return below

@@ -1,7 +1,7 @@
-"""A hierarchy without I/O: nodes with real logs in memory, whose crashes, losses and time are the test's to choose.
+"""A hierarchy without I/O: nodes with real logs in memory, whose crashes, losses and time the test controls.
 
-A node's log loses what was not flushed when it crashes. What a child asks goes through the real codec, the real reader
-of the parent and the real follower; only the wire and the disk are played.
+A node's log loses unflushed records when it crashes. Requests of a child go through the real codec, the real reader of
+the parent and the real follower; only the wire and the disk are simulated.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Node:
         self.log.show_all()
 
     def crash(self, *, keep: int | None = None) -> None:
-        """Only what was flushed is there afterwards, or, on a disk that lies, what is below `keep`."""
+        """Lose all unflushed records, or, on a disk that lies, all records from `keep` on."""
         old, end = self.log, self.log.flushed if keep is None else keep
         stored = batches_of(old, end)
         self.log = self._new_log()
@@ -122,7 +122,7 @@ class Root(Node):
 
 
 class Time:
-    """One for all nodes; it goes on when the test says so."""
+    """The clock of all nodes, which the test moves."""
 
     def __init__(self) -> None:
         self.now_ms = 0
@@ -132,7 +132,7 @@ class Time:
 
 
 class Child(Node):
-    """`health` hears of every question what became of it, as in a node."""
+    """A child. `health` is notified of the outcome of every request, as in a node."""
 
     is_mirror = True
 
@@ -153,11 +153,11 @@ class Child(Node):
         return follower
 
     def begin_anew(self) -> None:
-        """After an error, or with another parent."""
+        """Start again after an error, or with another parent."""
         self.follower = self._new_follower()
 
     def failed(self) -> None:
-        """A question without a good answer."""
+        """Note a request without a usable answer."""
         self.health.failed()
         self.begin_anew()
 
@@ -171,14 +171,14 @@ class Child(Node):
         self.begin_anew()
 
     def ask(self, parent: Node) -> bytes:
-        """The answer as it leaves the parent; an empty one if it is too early to ask."""
+        """The answer as the parent sends it; an empty one if it is too early to ask."""
         request = decode_request(encode_request(self.follower.request(self.time.now_ms)))
         reader = PullReader(request.bytes_max, request.batches_max)
         found = reader.read([(wanted, parent.partition) for wanted in request.partitions], wait=True)
         return b"".join(bytes(piece) for piece in encode_answer(PullAnswer(1, found)))
 
     def take(self, answer: bytes) -> None:
-        """What arrived. A bad answer changes nothing."""
+        """Take an answer. A bad one changes nothing."""
         if self.diverged:
             return
         try:
@@ -204,7 +204,7 @@ class Child(Node):
 
 
 def damaged(answer: bytes, random: Random) -> bytes:
-    """Cut, or changed where a checksum sees it."""
+    """An answer that is cut off, or changed where a checksum detects it."""
     if random.random() < 0.5 or len(answer) < 200:
         return answer[: random.randint(0, len(answer) - 1)]
     changed = bytearray(answer)
@@ -213,7 +213,7 @@ def damaged(answer: bytes, random: Random) -> bytes:
 
 
 def same_where_both_have_it(child: MemoryLog, parent: MemoryLog, end: int) -> bool:
-    """Whether every batch of the child is the parent's, byte by byte, and none is missing or there twice."""
+    """Whether the child's batches equal the parent's byte by byte, with none missing or duplicated."""
     start = max(child.log_start, parent.log_start)
     mine = {base: data for base, data in batches_of(child, end).items() if base >= start}
     theirs = {base: data for base, data in batches_of(parent, end).items() if base >= start}

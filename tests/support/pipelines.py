@@ -43,7 +43,7 @@ class Project:
 
 @pytest.fixture(scope="session")
 def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[str, str]]]:
-    """The address of a Spark Connect server for everybody, and the environment with its secret."""
+    """The address of a Spark Connect server for all tests, and the environment with its secret."""
     state = tmp_path_factory.mktemp("connect")
     environ, log = spark_environ(), state / "log"
     server = SparkServer(name="tests", master="local[2]", state=state, log=log, environ=environ, conf=SHORT_LIVED)

@@ -1,7 +1,7 @@
-"""A log engine that keeps offsets but no records: what tests of topics and admin answers need of one, and no more.
+"""A log engine that keeps offsets but no records: enough for tests of topics and admin answers.
 
-It flushes when told to (`PlainLog.grow` and `flush`), can be failed, and remembers what it was asked to do, so that a
-test can see that a deleted topic's partitions were removed and that new configs arrived.
+It flushes on demand (`PlainLog.grow` and `flush`), can be made to fail, and records its calls, so that a test can see
+that a deleted topic's partitions were removed and that new configs arrived.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -1,6 +1,6 @@
-"""A push client of the simplest kind, for tests of the door: one socket, blocking, frame by frame.
+"""A minimal push client for tests of the door: one blocking socket, frame by frame.
 
-It does what it is told and nothing by itself: no heartbeats, no acknowledgements.
+It sends nothing by itself: no heartbeats, no acknowledgements.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class PushClient:
         return message_id
 
     def ask(self, value: Any) -> Any:
-        """The answer to a request; PushRefused if it is an ERROR. What comes in between is kept for `receive`."""
+        """The answer to a request; PushRefused if it is an ERROR. Frames that come before it are kept for `receive`."""
         message_id = self.send(value)
         while True:
             frame = self.next_frame()
@@ -75,7 +75,7 @@ class PushClient:
         return answer
 
     def publish(self, topic: str, *bodies: bytes, **more: Any) -> list[int]:
-        """Offsets; without sequences unless they are given."""
+        """Publish messages and return their offsets; without sequences unless they are given."""
         values: dict[str, Any] = {"client_id": "", "epoch": 0, "sequence": -1, "partition": 0, "key": None} | more
         return [self.ask(m.Publish(topic=topic, body=body, **values)).offset for body in bodies]
 
@@ -86,7 +86,7 @@ class PushClient:
     # --- in ----------------------------------------------------------------------------------------------------------
 
     def receive(self, timeout_s: float | None = None) -> Any:
-        """The next frame but for heartbeats. TimeoutError if none comes, ConnectionError if the broker has gone."""
+        """The next frame except heartbeats. TimeoutError if none comes, ConnectionError if the broker has gone."""
         before = self.socket.gettimeout()
         if timeout_s is not None:
             self.socket.settimeout(timeout_s)
@@ -104,7 +104,7 @@ class PushClient:
         return value
 
     def items(self, count: int, *, acknowledge: bool = True) -> list[Item]:
-        """So many messages, from as many frames as it takes."""
+        """A number of messages, from as many frames as needed."""
         found: list[Item] = []
         while len(found) < count:
             data = self.data()
@@ -122,7 +122,7 @@ class PushClient:
         return False
 
     def ends(self) -> list[Any]:
-        """Everything until the broker closes the connection."""
+        """All frames until the broker closes the connection."""
         found = []
         while True:
             try:

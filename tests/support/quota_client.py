@@ -18,7 +18,7 @@ Result = tuple[ErrorCode, str | None, Names]
 
 
 def entry(names: Names, *ops: tuple[str, float | None]) -> dict[str, Any]:
-    """What an entity shall have; None removes."""
+    """The entry that sets quotas of an entity; None removes one."""
     return {
         "entity": [{"entity_type": kind, "entity_name": name} for kind, name in names],
         "ops": [{"key": key, "value": value or 0.0, "remove": value is None} for key, value in ops],
@@ -59,7 +59,7 @@ def values_of(client: RawClient, names: Names) -> dict[str, float]:
 
 
 def set_quotas(client: RawClient, names: Names, quotas: Mapping[str, float | None]) -> None:
-    """Set what must be right, and wait until the broker shows it."""
+    """Set valid quotas, and wait until the broker shows them."""
     ((code, message, _),) = alter(client, entry(names, *quotas.items()))
     assert code == ErrorCode.none, message
     wanted = {key: value for key, value in quotas.items() if value is not None}
@@ -74,7 +74,7 @@ def set_quotas(client: RawClient, names: Names, quotas: Mapping[str, float | Non
 
 @contextlib.contextmanager
 def quotas_set(client: RawClient, names: Names, **quotas: float) -> Iterator[None]:
-    """Quotas that are gone afterwards, so that they limit no other test."""
+    """Set quotas for the length of a block, so that they limit no other test."""
     set_quotas(client, names, quotas)
     try:
         yield

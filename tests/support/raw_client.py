@@ -1,4 +1,4 @@
-"""The few steps that many facts share, on top of one raw connection: make a topic, produce, fetch, look up.
+"""Common steps of many tests on top of one raw connection: create a topic, produce, fetch, look up.
 
 Each step sends one request at a version the caller may choose and returns the innermost answer, error code
 and all.
@@ -108,7 +108,7 @@ class RawClient(Connection):
         return {"transactional_id": None, "acks": acks, "timeout": 10_000, "topic_data": [data]}
 
     def appended(self, topic: str, records: bytes, *, partition: int = 0, version: int = 9) -> int:
-        """Produce what must succeed; returns the base offset."""
+        """Produce records that must be accepted. Returns the base offset."""
         answer = self.produce(topic, records, partition=partition, version=version)
         assert answer.error_code == ErrorCode.none, answer
         return int(answer.base_offset)

@@ -14,7 +14,7 @@ POLL_INTERVAL_MS = 300
 
 
 class RegistryProcess(BrokerProcess):
-    """Its `port` is the HTTP port."""
+    """The registry; its `port` is the HTTP port."""
 
     kind = "registry"
 
@@ -69,7 +69,7 @@ class FollowingProcess(PenstockProcess):
         return ask(f"{self.url}/health/ready").json
 
     def place(self) -> str:
-        """The line of the health report; empty while nobody answers."""
+        """The line of the health report; empty while the node does not answer."""
         try:
             return str(self.health()["details"].get("topology", ""))
         except OSError:

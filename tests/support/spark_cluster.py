@@ -17,7 +17,7 @@ WORKER = "org.apache.spark.deploy.worker.Worker"
 
 @contextlib.contextmanager
 def spark_cluster(directory: Path, *, hosts: Sequence[str] = (HOST, HOST)) -> Iterator[str]:
-    """Its address: spark://…, once there is a worker on each of the hosts, with one core."""
+    """The address of the cluster, spark://…, once each of the hosts has a worker with one core."""
     environ = spark_environ()
     address = f"spark://{HOST}:{free_port()}"
     port = address.rpartition(":")[2]

@@ -1,4 +1,4 @@
-"""A proxy in front of a broker that knows which request passes, so that something can happen at exactly that step.
+"""A proxy in front of a broker that recognises requests, so that a test can act at exactly one step.
 
 It listens on another loopback address under the broker's own port, which the broker must advertise.
 """
@@ -44,7 +44,7 @@ class StepProxy:
         self.cut()
 
     def at(self, step: Step, action: Callable[[], None]) -> None:
-        """Do something once, at this step, counted from now on. What was on its way then goes no further."""
+        """Call a function once, at this step, counted from now on. The bytes of that moment are not passed on."""
         with self._lock:
             self._step, self._action, self._seen = step, action, 0
             self.happened.clear()
@@ -54,7 +54,7 @@ class StepProxy:
             self._step = None
 
     def cut(self, *, refuse: bool = False) -> None:
-        """Every connection; new ones, too, until `allow`."""
+        """Cut every connection, and refuse new ones until `allow`."""
         with self._lock:
             self._shut = refuse
             connections, self._open = self._open, set()

@@ -33,8 +33,8 @@ class Strace:
     def __exit__(self, *_: object) -> None:
         """Detach and wait until that is done.
 
-        On SIGTERM strace stops one thread after the other to detach from it, and waits for each of them as long as that
-        takes. When strace is killed, the kernel detaches from all of them at once; what differs is only that a call
+        On SIGTERM strace stops one thread after the other to detach from it, and waits for each of them without a
+        limit. When strace is killed, the kernel detaches from all of them at once; the only difference is that a call
         whose error is being injected at this moment fails with ENOSYS.
         """
         self._process.terminate()

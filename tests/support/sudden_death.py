@@ -1,7 +1,7 @@
-"""Death at the n-th call to the outside world, in the middle of a job: nothing that follows is done, as after kill -9.
+"""Death at the n-th call to the outside world, in the middle of a job: nothing happens after it, as with kill -9.
 
-The call itself may have been made (`after=True`) or not. All later calls of the same functions fail, too, so that
-whatever a job does on its way out does not happen either.
+The call itself may have been made (`after=True`) or not. All later calls of the same functions fail, too, so that the
+clean-up of a job does not happen either.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 
 
 class Death(BaseException):
-    """Not an Exception: nobody may catch it."""
+    """Death of the process. Not an Exception, so that no handler catches it."""
 
 
 NETWORK: tuple[tuple[Any, str], ...] = ((socket.socket, "sendmsg"), (socket.socket, "recv_into"))
@@ -26,7 +26,7 @@ FILES: tuple[tuple[Any, str], ...] = ((os, "fsync"), (Path, "replace"), (Path, "
 
 @contextmanager
 def death_at(number: int, calls: tuple[tuple[Any, str], ...], *, after: bool) -> Iterator[None]:
-    """Raises nothing by itself: whoever runs the job inside sees `Death`, if there were so many calls."""
+    """Make the n-th call raise `Death` within the block; nothing is raised if there are fewer calls."""
     seen = 0
     is_dead = False
 

@@ -1,4 +1,4 @@
-"""A `Progress` of bulk jobs that keeps what it is told."""
+"""A `Progress` of bulk jobs that records its calls."""
 
 from __future__ import annotations
 

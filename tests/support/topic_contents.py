@@ -1,4 +1,4 @@
-"""Everything that is committed in a topic, read with librdkafka: a client that knows nothing of ours."""
+"""All committed records of a topic, read with librdkafka, which shares no code with Penstock."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Seen(NamedTuple):
 
 
 def topic_contents(bootstrap: str, topic: str) -> list[Seen]:
-    """In the order of offsets within each partition; aborted records are not among them."""
+    """The records in the order of offsets within each partition, without aborted ones."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,

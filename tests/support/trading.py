@@ -1,4 +1,4 @@
-"""Prices for the example pipeline: into a topic, and what must come out of it, computed here in plain Python."""
+"""Prices for the example pipeline, and the expected results, computed in plain Python."""
 
 import datetime
 import json
@@ -23,7 +23,7 @@ def publish(client: RawClient, topic: str, values: Iterable[str | None], *, part
 
 
 def expected_bars(values: Iterable[str], *, until_s: float) -> dict[tuple[str, str], tuple[float, ...]]:
-    """(minute, symbol) → open, high, low, close, volume, count of every minute that ends before."""
+    """(minute, symbol) → open, high, low, close, volume, count of every minute that has ended."""
     minutes: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for value in values:
         found = json.loads(value)

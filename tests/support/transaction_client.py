@@ -1,7 +1,7 @@
 """A transactional producer of either protocol generation, one raw request at a time.
 
 First generation (V1): partitions are added by AddPartitionsToTxn v3, batches go by Produce v10, EndTxn is v4. Second
-(V2, KIP-890): Produce v12 adds them by itself, and EndTxn v5 gives the next epoch.
+(V2, KIP-890): Produce v12 adds them by itself, and EndTxn v5 returns the next epoch.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class TransactionClient:
         return self.client.call("init_producer_id", version, transactional_id=self.transactional_id, **values)
 
     def init(self, version: int = 5, **values: Any) -> TransactionClient:
-        """Until the coordinator is ready and what was open before is aborted."""
+        """Initialise, and wait until the coordinator is ready and an earlier transaction is aborted."""
         self.find_coordinator()
         answers: list[Any] = []
 
@@ -108,7 +108,7 @@ class TransactionClient:
         return ErrorCode(answer.responses[0].partition_responses[0].error_code)
 
     def send(self, topic: str, *values: str, partition: int = 0) -> None:
-        """What must succeed."""
+        """Send a batch that must be accepted."""
         if self.generation == V1:
             wait_until(
                 lambda: self.add(topic, partition)[0] not in _RETRIABLE, what="the end of the transaction before"

@@ -23,7 +23,7 @@ from tests.support.group_world import HandEngine, HandLog, World
 
 
 class ProducingLog(HandLog):
-    """With the producer state of a real log."""
+    """A log in memory with the producer state of a real log."""
 
     def __init__(self, topic: str, partition: PartitionId, config: LogConfig) -> None:
         super().__init__(topic, partition, config)
@@ -146,7 +146,7 @@ class TransactionWorld(World):
 
 
 class Outcomes(list[ErrorCode]):
-    """What was told."""
+    """The outcomes that were reported."""
 
     def __call__(self, code: ErrorCode) -> None:
         self.append(code)

@@ -1,4 +1,4 @@
-"""Parameters of which a few are enough for a quick run.
+"""Parameters of tests, of which a few are enough for a quick run.
 
 Where every combination of two or three choices is tested, `make test` runs as many as show each choice once, and
 `make test-full` all of them.

@@ -8,7 +8,7 @@ Value = TypeVar("Value")
 
 POLL_INTERVAL_S = 0.02
 WITHIN_S = 90.0
-"""For what takes milliseconds: on a machine that is busy with other things, everything takes longer."""
+"""The limit for steps that take milliseconds on an idle machine: on a busy one everything takes longer."""
 
 
 class DeadlinePassed(AssertionError):

@@ -1,4 +1,4 @@
-"""A diagram as SVG. The same source always gives the same bytes."""
+"""Drawing of a diagram as SVG. The same source always gives the same bytes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _line(arrow: Arrow, points: list[Point]) -> str:
 
 
 def _texts(box: Box) -> Iterator[str]:
-    """In the middle of the box; those of a frame at its top."""
+    """The texts of a box, in its middle; those of a frame at its top."""
     x = box.left + box.size[0] / 2
     height = TITLE_HEIGHT * bool(box.title) + LINE_HEIGHT * len(box.lines)
     y = box.top + (0.3 if box.kind == "frame" else (box.size[1] - height) / 2)
@@ -84,7 +84,7 @@ def _texts(box: Box) -> Iterator[str]:
 
 
 def _label(arrow: Arrow, points: list[Point]) -> str:
-    """On white, so that a line behind it does not cross the letters."""
+    """A label on white, so that a line behind it does not cross the letters."""
     x, y = arrow.label_at or middle(points)
     width = len(arrow.label) * LABEL_WIDTH
     place = f'x="{_px(x - width / 2)}" y="{_px(y - 1.6)}" width="{_px(width)}" height="{_px(1.4)}"'

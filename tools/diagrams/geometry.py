@@ -1,4 +1,4 @@
-"""How arrows run: in straight pieces, upright or level where they meet a box, never from a corner."""
+"""Routes of arrows: straight segments, perpendicular to the boxes that they meet, never at a corner."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _straight(arrow: Arrow, origin: Box, target: Box) -> list[Point]:
 
 
 def _shared(low: float, high: float, other_low: float, other_high: float) -> float | None:
-    """The middle of what two ranges have in common."""
+    """The middle of the intersection of two ranges."""
     begin, end = max(low, other_low), min(high, other_high)
     return (begin + end) / 2 if begin < end else None
 
@@ -50,7 +50,7 @@ def _exit(arrow: Arrow, box: Box, towards: Point) -> Point:
 
 
 def middle(points: list[Point]) -> Point:
-    """The middle of the longest piece, where a label has room."""
+    """The middle of the longest segment, where a label has room."""
     pieces = list(pairwise(points))
     begin, end = max(pieces, key=lambda piece: _length(*piece))
     return ((begin[0] + end[0]) / 2, (begin[1] + end[1]) / 2)

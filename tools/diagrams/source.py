@@ -1,4 +1,4 @@
-"""A diagram as its TOML file describes it. Whatever is wrong is a `DiagramError` that names the file and the fix."""
+"""A diagram as its TOML file describes it. A mistake raises a `DiagramError` that names the file and the fix."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LINE_HEIGHT = 1.8
 
 
 class DiagramError(Exception):
-    """Something a person has to put right; the message names the fix."""
+    """A mistake in a source; the message names the fix."""
 
 
 class _Part(BaseModel):

@@ -1,11 +1,11 @@
-"""The smoke test of a wheel: installed into an empty environment, does it serve?
+"""The smoke test of a wheel: it is installed into an empty environment and must serve.
 
-    environment   a virtual environment with the wheel and what it names as its dependencies, and nothing else
+    environment   a virtual environment with the wheel and its dependencies, and nothing else
     service       the installed `penstock serve`, as a process of its own
-    checks        what must work, one after the other
+    checks        the checks, one after the other
 
     python -m tools.smoke                 the wheel in dist/
     python -m tools.smoke WHEEL
 
-Nothing of the clone is on the path of what runs, so a file or a dependency that the wheel lacks is missed here.
+Nothing of the clone is on the import path, so a file or a dependency that the wheel lacks is noticed here.
 """

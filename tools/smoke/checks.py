@@ -1,4 +1,4 @@
-"""What an installed wheel must do, one check after the other. Each raises SmokeError, or returns what to print."""
+"""Checks of an installed wheel, one after the other. Each raises SmokeError, or returns a line to print."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ with Consumer(bootstrap, "smoke-sdk", group="smoke", start="earliest", value_des
 
 
 def dependencies(environment: Environment, pins: Path) -> str:
-    """What the wheel brought along is what requirements/runtime.txt pins: nothing more, nothing else."""
+    """The wheel installs exactly the packages that requirements/runtime.txt pins."""
     installed = {name: version for name, version in environment.installed().items() if name != "penstock"}
     expected = pinned(pins)
     wrong = [f"{name} {version}" for name, version in installed.items() if expected.get(name) != version]
@@ -59,7 +59,7 @@ def version(environment: Environment, wheel: Path) -> str:
 
 
 def modules(environment: Environment) -> str:
-    """Every module can be imported with the wheel's own dependencies; extras are asked for when they are used."""
+    """Every module can be imported with the wheel's own dependencies; extras are only needed when they are used."""
     return f"{environment.python('-c', _IMPORT_ALL).strip()} modules"
 
 
@@ -96,7 +96,7 @@ def program(environment: Environment, service: Service) -> str:
 
 
 def extras(environment: Environment, service: Service) -> str:
-    """What needs an extra says which one."""
+    """A command that needs an extra names it."""
     told = environment.penstock("archive", "smoke", "archive", "--bootstrap-server", service.bootstrap, code=1)
     if "penstock[spark]" not in told:
         raise SmokeError(f"penstock archive does not name the extra that it needs:\n{told}")
@@ -124,7 +124,7 @@ def stop(service: Service) -> str:
 
 
 def run(wheel: Path, pins: Path, directory: Path, told: Callable[[str, str], None]) -> None:
-    """All of them; `told` hears of each."""
+    """Run all checks; `told` is called with the result of each."""
     environment = Environment(directory)
     environment.install(wheel, pins)
     told("installed", wheel.name)

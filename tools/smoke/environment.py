@@ -1,4 +1,4 @@
-"""A virtual environment with a wheel in it, and nothing that the wheel does not ask for."""
+"""A virtual environment with a wheel and its dependencies, and nothing else."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ COMMAND_TIMEOUT_S = 120
 
 
 class SmokeError(Exception):
-    """The wheel does not do what it must; the message says what."""
+    """A failed check of the wheel; the message says which."""
 
 
 def clean_environ() -> dict[str, str]:
-    """Without what would let the clone, or the caller's settings, in."""
+    """The environment without variables that would expose the clone or the caller's settings."""
     unwanted = ("PYTHON", "PENSTOCK_", "QB_", "VIRTUAL_ENV")
     return {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
 
 
 class Environment:
-    """Commands of it run in `directory`, where there is nothing to import."""
+    """A virtual environment; its commands run in `directory`, where there is nothing to import."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -39,7 +39,7 @@ class Environment:
         self._run([*pip, "check"], COMMAND_TIMEOUT_S)
 
     def installed(self) -> dict[str, str]:
-        """Packages and their versions, but for the environment's own."""
+        """Installed packages and their versions, without the environment's own."""
         listed = json.loads(self.python("-m", "pip", "--disable-pip-version-check", "list", "--format", "json"))
         found = {_plain(each["name"]): str(each["version"]) for each in listed}
         return {name: version for name, version in found.items() if name not in _PART_OF_EVERY_ENVIRONMENT}
@@ -48,7 +48,7 @@ class Environment:
         return [str(self._bin / "penstock"), *arguments]
 
     def penstock(self, *arguments: str, stdin: str = "", code: int = 0) -> str:
-        """What the command prints; SmokeError if it ends with another code or with a traceback."""
+        """Run the command and return its output. SmokeError if it ends with another code or with a traceback."""
         return self._run(self.command(*arguments), COMMAND_TIMEOUT_S, stdin=stdin, code=code)
 
     def python(self, *arguments: str) -> str:

@@ -30,7 +30,7 @@ def free_ports(count: int) -> list[int]:
 
 
 class Service:
-    """Runs from entering to leaving; `stop` asks it to end and says with which code it did."""
+    """The service, which runs from entry to exit of the block; `stop` ends it and returns the exit code."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment

@@ -1,4 +1,4 @@
-"""`python -m tools.website`: the documentation as a site, in build/site unless told otherwise."""
+"""`python -m tools.website`: the documentation as a site, by default in build/site."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The reference of the public API, made by pdoc from docstrings, signatures and types.
 
-What is public is said in one place, `MODULES`: programs import from these and from nothing else. Spark's options are no
-names of Python; their tables are those of docs/spark.md.
+`MODULES` defines what is public: programs import from these modules and from nothing else. Spark's options are not
+Python names; their tables come from docs/spark.md.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ MODULES = (
     "penstock_spark",
 )
 _UNPACKED = re.compile(r"\*&lt;class &#x27;(.*?)&#x27;&gt;")
-"""How Python shows `Unpack[…]`, which nobody would recognise."""
+"""Python's notation for `Unpack[…]`, which readers would not recognise."""
 _SPARK_PAGE = "docs/spark.md"
 _SPARK_SECTIONS = ("Options", "Writing")
 
 
 def write_api(site: Path, root: Path = ROOT) -> int:
-    """A page for each module, and the index of the search. How many pages that are."""
+    """Write a page for each module, and the search index. Returns the number of pages."""
     modules = documented(root)
     pdoc.render.env.globals["shown_above"] = frozenset(penstock.__all__)
     for name, module in modules.items():
@@ -48,7 +48,7 @@ def write_api(site: Path, root: Path = ROOT) -> int:
 @cache
 def documented(root: Path = ROOT) -> dict[str, pdoc.doc.Module]:
     """The modules as pdoc sees them."""
-    for name in penstock.__all__:  # they are loaded when they are asked for, and pdoc does not ask
+    for name in penstock.__all__:  # these are loaded on first access, which pdoc does not make
         getattr(penstock, name)
     modules = {name: pdoc.doc.Module.from_name(name) for name in MODULES}
     shown = {each.taken_from for module in modules.values() for each in module.own_members}
@@ -62,7 +62,7 @@ def documented(root: Path = ROOT) -> dict[str, pdoc.doc.Module]:
 
 
 def _inherited_unseen(shown_class: pdoc.doc.Class, shown: Container[tuple[str, str]]) -> Iterator[pdoc.doc.Doc[Any]]:
-    """What a class has from bases of ours that have no place of their own in the reference."""
+    """Members that a class inherits from bases that are not in the reference themselves."""
     for base, members in shown_class.inherited_members.items():
         if base[0].startswith("penstock") and base not in shown:
             yield from (member for member in members if member.name != "__init__")
@@ -73,7 +73,7 @@ def _own_docstring(module: pdoc.doc.Module) -> str:
 
 
 def spark_options(root: Path = ROOT) -> Iterator[str]:
-    """The sections of docs/spark.md that list options, with links that hold on the API's page."""
+    """The sections of docs/spark.md that list options, with links that work on the API's page."""
     text = (root / _SPARK_PAGE).read_text(encoding="utf-8")
     for title in _SPARK_SECTIONS:
         found = re.search(rf"^## {title}\n(.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL)

@@ -1,4 +1,4 @@
-"""The whole site, made beside the old one, looked through, and put in its place if nothing is wrong."""
+"""The whole site, built beside the old one, checked, and put in its place if nothing is wrong."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Built:
 
 
 def build(output: Path, root: Path = ROOT) -> Built:
-    """SiteError, and `output` as it was, if it may not be replaced or something is wrong with a page."""
+    """Build the site. SiteError, with `output` unchanged, if it may not be replaced or a page has a problem."""
     _check_replaceable(output)
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as directory:

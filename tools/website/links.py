@@ -1,5 +1,5 @@
-"""What a finished site refers to, read from its HTML, CSS and SVG: nothing that is missing, and nothing that a browser
-would fetch from another host. A link that a person has to click may lead anywhere.
+"""The check of all references of a finished site, in its HTML, CSS and SVG: nothing is missing, and a browser fetches
+nothing from another host. Links that a reader clicks may lead anywhere.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CSS = re.compile(r"""@import\s+(?:url\()?\s*["']?([^"')\s;]+)|url\(\s*["']?([^"
 
 @dataclass(slots=True)
 class References:
-    """Of one file."""
+    """The references of one file."""
 
     loaded: list[str] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
@@ -73,7 +73,7 @@ def references(path: Path) -> References:
 
 
 def problems(site: Path) -> Iterator[str]:
-    """One line each; none means that the site is sound."""
+    """The problems of a site, one line each; none if it is sound."""
     files = {path: references(path) for path in sorted(site.rglob("*")) if path.suffix in (".html", ".svg", ".css")}
     for path, found in files.items():
         name = path.relative_to(site)

@@ -1,4 +1,4 @@
-"""A page of Markdown as HTML: headings get the anchors that forges give them, links become those of the site."""
+"""A page of Markdown as HTML: headings get the same anchors as on GitHub, links become those of the site."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Rendered:
     html: str
     headings: tuple[Heading, ...]
     files: frozenset[PurePosixPath]
-    """What it links to in the project, pages and others."""
+    """The files of the project that it links to, pages and others."""
 
 
 def highlighted(code: str, language: str) -> str:
@@ -54,7 +54,7 @@ _MARKDOWN = MarkdownIt("commonmark", {"html": True, "highlight": _fence}).enable
 
 
 def anchor(title: str, taken: set[str]) -> str:
-    """As forges make it: lower case, no punctuation, hyphens for spaces; a number where there are two of a kind."""
+    """The anchor as on GitHub: lower case, no punctuation, hyphens for spaces; a number if it is repeated."""
     plain = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
     found, number = plain, 0
     while found in taken:
@@ -65,7 +65,7 @@ def anchor(title: str, taken: set[str]) -> str:
 
 
 def rendered(page: PurePosixPath, text: str, *, shown_at: PurePosixPath | None = None, root: Path = ROOT) -> Rendered:
-    """`shown_at` is the file of the site that shows it; by default the page's own."""
+    """Render a page. `shown_at` is the file of the site that shows it, by default the page's own."""
     here = shown_at or site_path(page)
     tokens = _MARKDOWN.parse(text)
     headings = tuple(_headings(tokens))

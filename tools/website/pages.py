@@ -1,4 +1,4 @@
-"""Pages in the frame that all share: Markdown, and the sources that Markdown links to.
+"""Pages in the common frame: Markdown, and the sources that Markdown links to.
 
 The frame is pdoc's, so that pages and API reference look alike and one library's templates are enough.
 """
@@ -35,7 +35,7 @@ class Links:
 
 
 def api_page(module: str) -> PurePosixPath:
-    """Where pdoc puts a module."""
+    """The page that pdoc writes for a module."""
     return API / f"{module.replace('.', '/')}.html"
 
 
@@ -59,7 +59,7 @@ def _link(title: str, page: PurePosixPath, here: PurePosixPath) -> Link:
 
 
 def configure(modules: Iterable[str], root: Path = ROOT) -> None:
-    """Tell pdoc's templates where they are used. Source code is on its own pages, and nothing comes from a network."""
+    """Configure pdoc's templates. Source code is on its own pages, and nothing comes from a network."""
     pdoc.render.configure(docformat="markdown", show_source=False, template_directory=TEMPLATES)
     names = pdoc.render.env.globals
     names["navigation_of"] = Navigation(navigation(root), modules).seen_from
@@ -68,7 +68,7 @@ def configure(modules: Iterable[str], root: Path = ROOT) -> None:
 
 
 def write_pages(site: Path, root: Path = ROOT) -> int:
-    """Every page, with the images and sources that they name. How many files that are."""
+    """Write every page, with the images and sources that they name. Returns the number of files."""
     (site / _STYLE).write_text(pdoc.render.env.get_template("style.css.jinja2").render(), encoding="utf-8")
     files: set[PurePosixPath] = set()
     pages = page_paths(root)
@@ -89,7 +89,7 @@ def write_pages(site: Path, root: Path = ROOT) -> int:
 
 
 def _source(path: Path, title: str) -> str:
-    """Plain: there are hundreds of them, and colours would take longer than all the rest."""
+    """A page of source code, without colours: highlighting hundreds of them would take longer than all the rest."""
     return f"<h1>{escape(title)}</h1>\n<pre><code>{escape(_text(path))}</code></pre>"
 
 

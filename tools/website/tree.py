@@ -1,4 +1,4 @@
-"""Which files of the project are pages of the site, and what each of them is called there.
+"""The files of the project that are pages of the site, and their names there.
 
 The site has the tree of the project, with `.html` for `.md`, so that links between pages keep their shape.
 docs/README.md is the first page, index.html; its headings and lists are the navigation of all others.
@@ -19,14 +19,14 @@ _ENTRY = re.compile(r"^- \[(?P<title>[^\]]+)\]\((?P<target>[^)#]+)\)", re.MULTIL
 
 
 class SiteError(Exception):
-    """Something a person has to put right; the message names the fix."""
+    """A mistake in a page; the message names the fix."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     title: str
     page: PurePosixPath
-    """Below the project's root."""
+    """The path, relative to the project's root."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,14 +36,14 @@ class Group:
 
 
 def page_paths(root: Path = ROOT) -> list[PurePosixPath]:
-    """Every page, below the project's root."""
+    """Every page, relative to the project's root."""
     found = [root / name for name in _TOP_LEVEL if (root / name).is_file()]
     found += [*(root / "docs").rglob("*.md"), *(root / "examples").glob("*/README.md")]
     return sorted(PurePosixPath(path.relative_to(root).as_posix()) for path in found)
 
 
 def site_path(path: PurePosixPath) -> PurePosixPath:
-    """Where a file of the project is on the site."""
+    """The path of a project file on the site."""
     if path == FIRST:
         return PurePosixPath("index.html")
     if path.suffix == ".md":
@@ -64,7 +64,7 @@ def relative(origin: PurePosixPath, target: PurePosixPath) -> str:
 
 
 def navigation(root: Path = ROOT) -> tuple[Group, ...]:
-    """The groups of docs/README.md; SiteError if a page is in none of them, or one that is named does not exist."""
+    """The groups of docs/README.md. SiteError if a page is in none of them, or if a listed page does not exist."""
     text = (root / FIRST).read_text(encoding="utf-8")
     groups = []
     for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:

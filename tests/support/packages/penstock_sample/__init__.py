@@ -1,1 +1,1 @@
-"""A package of somebody else: one storage engine, one network and one pipe connector, found by entry points."""
+"""A third-party package: one storage engine, one network and one pipe connector, found by entry points."""
