@@ -178,8 +178,8 @@ def push_states() -> str:
         sent.setdefault((before, after), {}).setdefault(side, []).append(name)
     lines = ["| from | to | the client sends | the broker sends |", "|---|---|---|---|"]
     for (before, after), names in sent.items():
-        told = " | ".join(", ".join(names.get(side, ())) for side in (Side.CLIENT, Side.BROKER))
-        lines.append(f"| {before.value} | {after.value} | {told} |")
+        frames = " | ".join(", ".join(names.get(side, ())) for side in (Side.CLIENT, Side.BROKER))
+        lines.append(f"| {before.value} | {after.value} | {frames} |")
     return "\n".join(lines)
 
 

@@ -55,7 +55,9 @@ class Registries(RuleBasedStateMachine):
             return
         answer = self.world.poll(name)
         anew = Hierarchy()
-        anew.load([replace(member, told=None, told_at=-1) for member in self.members.values()], 0, self.world.now_ms)
+        anew.load(
+            [replace(member, answer=None, answer_change=-1) for member in self.members.values()], 0, self.world.now_ms
+        )
         assert replace(anew.poll(name, None, self.world.now_ms), version=answer.version) == answer
 
     @rule(seconds=st.sampled_from([0.25, 1, 2, 5, 30]))
@@ -92,7 +94,7 @@ class Registries(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         """What is stored is what there is."""
-        stored = [replace(member, polls=0, told_at=-1) for member in self.members.values()]
+        stored = [replace(member, polls=0, answer_change=-1) for member in self.members.values()]
         again = Hierarchy()
         again.load(stored, self.world.hierarchy.version, self.world.now_ms)
         self.world.hierarchy = again

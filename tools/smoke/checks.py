@@ -53,9 +53,9 @@ def dependencies(environment: Environment, pins: Path) -> str:
 
 def version(environment: Environment, wheel: Path) -> str:
     wanted = f"penstock {wheel.name.split('-')[1]}"
-    if (told := environment.penstock("--version").strip()) != wanted:
-        raise SmokeError(f"--version says {told!r}, not {wanted!r}")
-    return told
+    if (output := environment.penstock("--version").strip()) != wanted:
+        raise SmokeError(f"--version says {output!r}, not {wanted!r}")
+    return output
 
 
 def modules(environment: Environment) -> str:
@@ -81,25 +81,25 @@ def commands(environment: Environment, service: Service) -> str:
     broker = ("--bootstrap-server", service.bootstrap)
     environment.penstock("topic", "create", "smoke", "--partitions", "2", *broker)
     environment.penstock("produce", "smoke", "--key-separator", ":", *broker, stdin="AAPL:187.20\n")
-    told = environment.penstock("consume", "smoke", "--from", "earliest", "--count", "1", *broker)
-    if "187.20" not in told:
-        raise SmokeError(f"penstock consume does not show what was produced:\n{told}")
+    output = environment.penstock("consume", "smoke", "--from", "earliest", "--count", "1", *broker)
+    if "187.20" not in output:
+        raise SmokeError(f"penstock consume does not show what was produced:\n{output}")
     return "a topic, a message there and back"
 
 
 def program(environment: Environment, service: Service) -> str:
     """The SDK and the push client, as a program uses them."""
-    told = environment.python("-c", _PROGRAM, service.bootstrap, str(service.push_port)).split("\n")
-    if told[:3] != ["0", "over Kafka", "over push"]:
-        raise SmokeError(f"a program with the SDK saw {told}")
+    output = environment.python("-c", _PROGRAM, service.bootstrap, str(service.push_port)).split("\n")
+    if output[:3] != ["0", "over Kafka", "over push"]:
+        raise SmokeError(f"a program with the SDK saw {output}")
     return "messages through the SDK and the push door"
 
 
 def extras(environment: Environment, service: Service) -> str:
     """A command that needs an extra names it."""
-    told = environment.penstock("archive", "smoke", "archive", "--bootstrap-server", service.bootstrap, code=1)
-    if "penstock[spark]" not in told:
-        raise SmokeError(f"penstock archive does not name the extra that it needs:\n{told}")
+    output = environment.penstock("archive", "smoke", "archive", "--bootstrap-server", service.bootstrap, code=1)
+    if "penstock[spark]" not in output:
+        raise SmokeError(f"penstock archive does not name the extra that it needs:\n{output}")
     return "archive asks for penstock[spark]"
 
 
@@ -123,19 +123,19 @@ def stop(service: Service) -> str:
     return "exit code 0, a clean stop, no error in the log"
 
 
-def run(wheel: Path, pins: Path, directory: Path, told: Callable[[str, str], None]) -> None:
-    """Run all checks; `told` is called with the result of each."""
+def run(wheel: Path, pins: Path, directory: Path, report: Callable[[str, str], None]) -> None:
+    """Run all checks; `report` is called with the result of each."""
     environment = Environment(directory)
     environment.install(wheel, pins)
-    told("installed", wheel.name)
-    told("dependencies", dependencies(environment, pins))
-    told("version", version(environment, wheel))
-    told("imports", modules(environment))
-    told("files", files(environment))
+    report("installed", wheel.name)
+    report("dependencies", dependencies(environment, pins))
+    report("version", version(environment, wheel))
+    report("imports", modules(environment))
+    report("files", files(environment))
     with Service(environment) as service:
-        told("serve", f"ready on {service.bootstrap}")
-        told("commands", commands(environment, service))
-        told("program", program(environment, service))
-        told("extras", extras(environment, service))
-        told("HTTP", http(service))
-        told("stop", stop(service))
+        report("serve", f"ready on {service.bootstrap}")
+        report("commands", commands(environment, service))
+        report("program", program(environment, service))
+        report("extras", extras(environment, service))
+        report("HTTP", http(service))
+        report("stop", stop(service))

@@ -20,14 +20,14 @@ Topic = Annotated[
 @app.command()
 def status(output: OutputOption = Output.TABLE, url: NodeUrl = DEFAULT_URL) -> None:
     """Show the parent, the health of the pipe, and every mirror."""
-    told = ask_node(url, "/pipe/status")
+    answer = ask_node(url, "/pipe/status")
     if output is Output.JSON:
-        print_json(told)
+        print_json(answer)
         return
-    print_table(["", "value"], _summary(told))
-    if told["topics"]:
+    print_table(["", "value"], _summary(answer))
+    if answer["topics"]:
         columns = ["mirror", "state", "partitions", "messages behind", "why"]
-        print_table(columns, map(_row, told["topics"]), numbers=["partitions", "messages behind"])
+        print_table(columns, map(_row, answer["topics"]), numbers=["partitions", "messages behind"])
     else:
         note("no mirrors yet")
 
@@ -35,27 +35,27 @@ def status(output: OutputOption = Output.TABLE, url: NodeUrl = DEFAULT_URL) -> N
 @app.command()
 def reset(topic: Topic = None, output: ChangeOutput = Output.TABLE, url: NodeUrl = DEFAULT_URL) -> None:
     """Delete a mirror, or all that have diverged, and copy it again from the start of the parent's log."""
-    told = ask_node(url, "/pipe/reset", method="POST", **({} if topic is None else {"topic": topic}))
+    answer = ask_node(url, "/pipe/reset", method="POST", **({} if topic is None else {"topic": topic}))
     if output is Output.JSON:
-        print_json(told)
-    elif told["reset"]:
-        note(f"reset: {', '.join(told['reset'])}")
+        print_json(answer)
+    elif answer["reset"]:
+        note(f"reset: {', '.join(answer['reset'])}")
     else:
         note("no mirror has diverged; name a mirror to reset it anyway")
 
 
-def _summary(told: dict[str, Any]) -> list[tuple[str, object]]:
+def _summary(answer: dict[str, Any]) -> list[tuple[str, object]]:
     rows: list[tuple[str, object]] = [
-        ("parent", told["parentUrl"]),
-        ("health", told["health"]),
-        ("messages behind", told["lagMessages"]),
-        ("seconds behind", told["lagSeconds"]),
-        ("failures", told["failures"]),
-        ("gaps", told["gaps"]),
-        ("messages mirrored", told["messages"]),
+        ("parent", answer["parentUrl"]),
+        ("health", answer["health"]),
+        ("messages behind", answer["lagMessages"]),
+        ("seconds behind", answer["lagSeconds"]),
+        ("failures", answer["failures"]),
+        ("gaps", answer["gaps"]),
+        ("messages mirrored", answer["messages"]),
     ]
-    if told["lastFailure"]:
-        rows.append(("last failure", told["lastFailure"]))
+    if answer["lastFailure"]:
+        rows.append(("last failure", answer["lastFailure"]))
     return rows
 
 

@@ -58,7 +58,7 @@ class DeadLetters:
         await self._client.publish(self.topic, message.body, message.key, properties)
 
     def _reason(self, message: Message, error: Exception, attempts: int) -> list[tuple[bytes, bytes | None]]:
-        told = {
+        headers = {
             "dead-letter-topic": message.topic,
             "dead-letter-partition": message.partition,
             "dead-letter-offset": message.sequence_number,
@@ -70,4 +70,4 @@ class DeadLetters:
             "dead-letter-error": type(error).__name__,
             "dead-letter-reason": str(error)[:TEXT_CHARACTERS_MAX],
         }
-        return [(name.encode(), str(value).encode("utf-8", "surrogateescape")) for name, value in told.items()]
+        return [(name.encode(), str(value).encode("utf-8", "surrogateescape")) for name, value in headers.items()]

@@ -98,8 +98,10 @@ def _model_decoder(model: Any) -> Callable[[bytes], Any]:
         try:
             return model.model_validate_json(body)
         except ValueError as error:  # pydantic's ValidationError is one
-            told = "; ".join(_finding(found) for found in error.errors()) if hasattr(error, "errors") else str(error)
-            raise PayloadError(f"the body is not a {model.__name__}: {told[:SHOWN_CHARACTERS]}") from error
+            findings = (
+                "; ".join(_finding(found) for found in error.errors()) if hasattr(error, "errors") else str(error)
+            )
+            raise PayloadError(f"the body is not a {model.__name__}: {findings[:SHOWN_CHARACTERS]}") from error
 
     return decode
 

@@ -82,7 +82,7 @@ def catch_up(index: Index, source: Log, end: int, cancelled: Cancelled = lambda:
     """KafkaError where the log is damaged: everything before is covered then. IndexUnusable if the index is."""
     first = index.covered
     is_long = end - first >= PROGRESS_ROWS_MIN
-    told = time.monotonic()
+    logged_at = time.monotonic()
     rows: list[Stored] = []
     try:
         for message in messages_from(source, first, end):
@@ -92,8 +92,8 @@ def catch_up(index: Index, source: Log, end: int, cancelled: Cancelled = lambda:
                 rows = []
                 if cancelled():
                     return
-                if is_long and time.monotonic() - told >= PROGRESS_SECONDS:
-                    told = time.monotonic()
+                if is_long and time.monotonic() - logged_at >= PROGRESS_SECONDS:
+                    logged_at = time.monotonic()
                     logger.info("building the index", extra=_progress(index.covered, end))
     finally:
         if rows and not cancelled():

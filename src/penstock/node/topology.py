@@ -59,10 +59,12 @@ class TopologyProbe:
         self._client = client
 
     def families(self) -> Iterator[Metric]:
-        told, poller = self._client.current, self._client.poller
-        places = [] if told is None else [((told.node_id, told.role, told.parent_url or ""), 1.0)]
+        topology, poller = self._client.current, self._client.poller
+        places = [] if topology is None else [((topology.node_id, topology.role, topology.parent_url or ""), 1.0)]
         yield labelled_gauge("penstock_topology_info", "The node's place", ["node", "role", "parent"], places)
-        yield gauge("penstock_topology_version", "Version of the topology", told.version if told is not None else 0)
+        yield gauge(
+            "penstock_topology_version", "Version of the topology", topology.version if topology is not None else 0
+        )
         yield counter("penstock_topology_changes", "Topologies that differed from the last one", poller.changes)
         registered = poller.state is RegistryState.REGISTERED
         yield gauge("penstock_topology_registered", "1 while the registry answers, 0 while it does not", registered)

@@ -50,17 +50,17 @@ class Health:
         self._details[name] = describe
 
     def report(self) -> HealthReport:
-        problems = _told(self._problems)
+        problems = _texts(self._problems)
         if self.phase is not Phase.RUNNING:
             problems = {"phase": f"the node is {self.phase}", **problems}
         return HealthReport(
             ready=not problems,
             phase=self.phase,
             problems=problems,
-            warnings=_told(self._warnings),
-            details=_told(self._details),
+            warnings=_texts(self._warnings),
+            details=_texts(self._details),
         )
 
 
-def _told(checks: dict[str, Check]) -> dict[str, str]:
+def _texts(checks: dict[str, Check]) -> dict[str, str]:
     return {name: reason for name, check in checks.items() if (reason := check()) is not None}

@@ -61,11 +61,11 @@ class TopologyClient:
 
     def describe(self) -> str:
         """For the health report: role, parent, and the state of the link to the registry."""
-        told, poller = self.current, self.poller
+        topology, poller = self.current, self.poller
         place = "no role yet"
-        if told is not None:
-            parent = f"parent {told.parent_url}" if told.parent_url is not None else "no parent"
-            place = f"{told.role}, {parent}, version {told.version}"
+        if topology is not None:
+            parent = f"parent {topology.parent_url}" if topology.parent_url is not None else "no parent"
+            place = f"{topology.role}, {parent}, version {topology.version}"
         return f"{place}; registry {self.url} {poller.state}"
 
     def warning(self) -> str | None:
@@ -138,10 +138,10 @@ class TopologyClient:
         if status != HTTPStatus.OK:
             return self.poller.refused(status, _detail(status, body))
         try:
-            told = TopologyBody.model_validate_json(body).topology()
+            topology = TopologyBody.model_validate_json(body).topology()
         except ValidationError:
             return self.poller.unreachable("it answers, but not as a registry; check registry.url")
-        return self.poller.answered(told, etag)
+        return self.poller.answered(topology, etag)
 
     async def _keep(self) -> None:
         try:

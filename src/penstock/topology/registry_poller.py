@@ -76,8 +76,8 @@ class RegistryPoller:
             self.changes += topology != self.topology
             self.topology = topology
         interval_ms = self._interval_ms
-        told = self.topology
-        if told is not None and told.parent_url is None and told.role is not Role.ROOT:
+        topology = self.topology
+        if topology is not None and topology.parent_url is None and topology.role is not Role.ROOT:
             interval_ms = min(interval_ms, ORPHAN_INTERVAL_MS)
         return interval_ms * (1 - EARLY * self._chance())
 

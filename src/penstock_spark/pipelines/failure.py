@@ -45,14 +45,14 @@ class Failure:
             self._error = place + explained(str(error))
             return
         last = f"{type(error).__name__}: {error}"
-        told = max((explained(text) for text in (*reversed(self._messages), last)), key=_worth)
+        reason = max((explained(text) for text in (*reversed(self._messages), last)), key=_worth)
         for message in self._messages:
             if found := _FLOW.search(message):
                 self._flow = found[1].replace("`", "")
                 break
-        if not place and (in_sql := self._place_in_sql(told)):
-            place, last = in_sql, without_line(told)
-        self._error = place + (explained(last) if place else told)
+        if not place and (in_sql := self._place_in_sql(reason)):
+            place, last = in_sql, without_line(reason)
+        self._error = place + (explained(last) if place else reason)
 
     def document(self) -> dict[str, str]:
         return {"error": self._error, "flow": self._flow}
@@ -67,8 +67,8 @@ class Failure:
         own = [frame for frame in frames if Path(frame.filename).is_relative_to(self._project)]
         return f"{self._relative(own[-1].filename)}:{own[-1].lineno}: " if own else ""
 
-    def _place_in_sql(self, told: str) -> str:
-        return next((place for source in self.sources if (place := source.place_of_flow(self._flow, told))), "")
+    def _place_in_sql(self, reason: str) -> str:
+        return next((place for source in self.sources if (place := source.place_of_flow(self._flow, reason))), "")
 
     def _relative(self, name: str) -> str:
         path = Path(name)

@@ -30,31 +30,31 @@ class SqlFile:
         self._statements = _split(text)
         self.tables = [name.replace("`", "") for name in SQL_TABLE.findall(text)]
 
-    def mistake(self, told: str) -> SqlMistake:
+    def mistake(self, message: str) -> SqlMistake:
         """Place a refusal of the file as a whole: the statement is the one that Spark quotes."""
-        quoted = _QUOTED.search(told)
+        quoted = _QUOTED.search(message)
         fits = [at for at, text in self._statements if quoted and text.startswith(quoted[1].rstrip("\n"))]
-        return SqlMistake(self._place(told, fits[0] if len(fits) == 1 else None), without_line(told))
+        return SqlMistake(self._place(message, fits[0] if len(fits) == 1 else None), without_line(message))
 
-    def place_of_flow(self, flow: str, told: str) -> str:
+    def place_of_flow(self, flow: str, message: str) -> str:
         """Return the place of what Spark says about a flow; empty if the flow is not defined in this file."""
         name = flow.rpartition(".")[2].casefold()
         for at, text in self._statements:
             found = SQL_TABLE.search(text)
             if found and found[1].replace("`", "").rpartition(".")[2].casefold() == name:
-                return self._place(told, at)
+                return self._place(message, at)
         return ""
 
-    def _place(self, told: str, start: int | None) -> str:
-        line = _LINE.search(told)
+    def _place(self, message: str, start: int | None) -> str:
+        line = _LINE.search(message)
         if line is None or start is None:
             return f"{self.path}: "
         return f"{self.path}:{start + int(line[1] or line[2]) - 1}: "
 
 
-def without_line(told: str) -> str:
+def without_line(message: str) -> str:
     """Remove Spark's own line numbers, which do not count from the top of the file."""
-    return _LINE.sub("", told)
+    return _LINE.sub("", message)
 
 
 def _split(text: str) -> list[tuple[int, str]]:

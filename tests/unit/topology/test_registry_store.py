@@ -37,7 +37,7 @@ def test_members_and_version_come_back(tmp_path: Path) -> None:
     store.save(changes)
     store.close()
     again = RegistryStore(tmp_path)
-    expected = [replace(member, polls=0, last_poll_ms=0, told_at=-1) for member in changes.members]
+    expected = [replace(member, polls=0, last_poll_ms=0, answer_change=-1) for member in changes.members]
     assert again.members() == expected
     assert (again.version, again.registry_id) == (changes.version, store.registry_id)
     again.save(Changes([], ["l2-a"], 99))

@@ -208,8 +208,8 @@ class LiveSubscription:
     def _send_resets(self, refresh: Refresh) -> None:
         refreshing = self._core.refreshing
         for member, sink in self._sinks.items():
-            if refreshing.must_tell(member):
-                refreshing.told(member)
+            if refreshing.needs_reset(member):
+                refreshing.reset_sent(member)
                 ends = tuple(sorted(refresh.ends.items()))
                 sink.send(encode(Reset(self.name, refresh.refresh_id, (TopicEnds(self.topic, ends),))))
 

@@ -54,7 +54,7 @@ class SessionPartition:
             or answer.log_start != self.log_start
         )
 
-    def told(self, answer: FetchedPartition) -> None:
+    def sent(self, answer: FetchedPartition) -> None:
         # After an error the next state is always news.
         self.high_watermark = -2 if answer.error else answer.high_watermark
         self.log_start = -2 if answer.error else answer.log_start
@@ -102,24 +102,24 @@ class FetchSession:
         if item is not None and item.request is request:
             item.partition = partition
 
-    def worth_telling(self, answers: list[FetchedPartition]) -> list[FetchedPartition]:
+    def with_news(self, answers: list[FetchedPartition]) -> list[FetchedPartition]:
         """The partitions that `news` would report, without marking them as reported."""
         known = ((self.partitions.get((answer.topic, answer.partition)), answer) for answer in answers)
         return [answer for item, answer in known if item is not None and item.is_news(answer)]
 
     def news(self, answers: list[FetchedPartition], *, full: bool) -> list[FetchedPartition]:
         """The partitions with news. Those with data move to the end, so that the next answer begins with others."""
-        told = []
+        changed = []
         for answer in answers:
             key = (answer.topic, answer.partition)
             item = self.partitions.get(key)
             if item is None or not (full or item.is_news(answer)):
                 continue
-            item.told(answer)
-            told.append(answer)
+            item.sent(answer)
+            changed.append(answer)
             if not full and answer.size:
                 self.partitions[key] = self.partitions.pop(key)
-        return told
+        return changed
 
 
 class FetchSessions:

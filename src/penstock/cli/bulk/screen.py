@@ -47,25 +47,25 @@ class JobScreen:
                 TextColumn("{task.description}"),
                 BarColumn(),
                 TaskProgressColumn(),
-                TextColumn("{task.fields[told]}"),
+                TextColumn("{task.fields[figures]}"),
                 TimeRemainingColumn(),
                 console=console(stderr=True),
                 transient=True,
             )
             self._bar.start()
-            self._task = self._bar.add_task(self._title, total=total, completed=done, told="")
+            self._task = self._bar.add_task(self._title, total=total, completed=done, figures="")
 
     def advance(self, rows: int, done: int) -> None:
         self.rows += rows
         now = time.monotonic()
         if self._bar is not None:
-            self._bar.update(self._task, completed=done, told=self._told())
+            self._bar.update(self._task, completed=done, figures=self._figures())
         elif self._show and now - self._last_line >= LINE_EVERY_S:
             self._last_line = now
             share = f"{100 * done // self._total} %, " if self._total else ""
-            note(f"{self._title}: {share}{self._told()}")
+            note(f"{self._title}: {share}{self._figures()}")
 
-    def _told(self) -> str:
+    def _figures(self) -> str:
         return f"{counted(self.rows, 'row')}, {self.rate:,.0f} per second"
 
     @property

@@ -162,8 +162,8 @@ def list_projects(
 
 def _list_row(row: Mapping[str, Any]) -> tuple[object, ...]:
     found = row["last_run"]
-    told = row.get("error") or (f"{found['state']}, {found['started']}" if found else "never")
-    return row["project"] or None, row["directory"], told
+    last = row.get("error") or (f"{found['state']}, {found['started']}" if found else "never")
+    return row["project"] or None, row["directory"], last
 
 
 def print_shown(shown: Mapping[str, Any]) -> None:

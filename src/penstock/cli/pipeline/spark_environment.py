@@ -58,10 +58,10 @@ def check_java() -> None:
     if java is None:
         where = f"there is no Java at JAVA_HOME={home}" if home else "Spark needs Java, which is not installed"
         raise CommandError(where, hint=JAVA_HINT)
-    told = _told([java, "-version"])
-    version = _VERSION.search(told)
+    output = _output_of([java, "-version"])
+    version = _VERSION.search(output)
     if version is None:
-        raise CommandError(f"`{java} -version` does not show a version: {_last_line(told)}", hint=JAVA_HINT)
+        raise CommandError(f"`{java} -version` does not show a version: {_last_line(output)}", hint=JAVA_HINT)
     if int(version[1]) < JAVA_LEAST:
         raise CommandError(f"{java} is Java {version[1]}, but Spark needs {JAVA_LEAST} or newer", hint=JAVA_HINT)
 
@@ -77,16 +77,16 @@ def worker_python() -> str:
         raise CommandError(f"PYSPARK_PYTHON={named} is not a program", ExitCode.USAGE, hint=hint)
     if os.path.realpath(path) == os.path.realpath(sys.executable) and Path(path).parent == Path(sys.executable).parent:
         return path
-    told = _told([path, "-c", _PROBE])
-    words = (_last_line(told)).split()
+    output = _output_of([path, "-c", _PROBE])
+    words = (_last_line(output)).split()
     if words[:2] != [str(number) for number in sys.version_info[:2]] or len(words) != 3:
         here = ".".join(map(str, sys.version_info[:2]))
-        problem = f"PYSPARK_PYTHON={named} cannot run Penstock's source with Python {here}: {_last_line(told)}"
+        problem = f"PYSPARK_PYTHON={named} cannot run Penstock's source with Python {here}: {_last_line(output)}"
         raise CommandError(problem, ExitCode.USAGE, hint=hint)
     return path
 
 
-def _told(command: list[str]) -> str:
+def _output_of(command: list[str]) -> str:
     """Return everything that a program prints, or the reason why it cannot be run."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_TIMEOUT_S, check=False)

@@ -115,12 +115,12 @@ def update_events(project: Project, where: Where, wanted: Wanted, log: Path) -> 
 
 
 def _events(worker: ChildProcess, log: Path) -> Iterator[dict[str, Any]]:
-    told = False
+    ended = False
     for line in worker.lines:
         event: dict[str, Any] = json.loads(line)
-        told = told or event["kind"] in ("completed", "failed")
+        ended = ended or event["kind"] in ("completed", "failed")
         yield event
     code = worker.wait()
-    if not told:
+    if not ended:
         problem = f"the update ended with exit code {code} before it began: {telling_line(log)}"
         raise CommandError(problem, hint=f"the full log is {log}")

@@ -45,13 +45,13 @@ def page(document: Schema, prefix: str = "") -> str:
 def _operation(method: str, path: str, operation: Schema, schemas: Schema) -> str:
     parameters = operation.get("parameters", ())
     body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
-    told = [_paragraphs(operation.get("description", ""))]
+    blocks = [_paragraphs(operation.get("description", ""))]
     if parameters:
         rows = [
             (each["name"], _type(each["schema"], schemas), each["in"], each.get("description", ""))
             for each in parameters
         ]
-        told.append(_table(("parameter", "type", "in", ""), rows))
+        blocks.append(_table(("parameter", "type", "in", ""), rows))
     example: Any = None
     if body is not None:
         fields = _resolved(body, schemas)
@@ -61,16 +61,16 @@ def _operation(method: str, path: str, operation: Schema, schemas: Schema) -> st
             for name, field in fields.get("properties", {}).items()
         ]  # fmt: skip
         if rows:
-            told.append(_table(("field", "type", "", ""), rows))
+            blocks.append(_table(("field", "type", "", ""), rows))
         example = _example(body, schemas)
-    told.append(f"<pre>{escape(_curl(method, path, parameters, example))}</pre>")
+    blocks.append(f"<pre>{escape(_curl(method, path, parameters, example))}</pre>")
     answers = "".join(
         f"<tr><td><code>{escape(status)}</code></td><td>{escape(answer.get('description', ''))}</td></tr>"
         for status, answer in operation.get("responses", {}).items()
     )
     return (
         f"<details><summary><b>{method.upper()}</b><code>{escape(path)}</code>{escape(operation.get('summary', ''))}"
-        f"</summary>{''.join(told)}<table>{answers}</table></details>"
+        f"</summary>{''.join(blocks)}<table>{answers}</table></details>"
     )
 
 

@@ -78,20 +78,20 @@ def add_problems(
         wrong = next((finding for finding in findings if finding["type"] == "json_invalid"), None)
         status = HTTPStatus.BAD_REQUEST
         if wrong is not None:
-            told = f"{NOT_JSON} ({wrong['ctx']['error']}, at character {wrong['loc'][-1]}); {_SEND_JSON}"
+            detail = f"{NOT_JSON} ({wrong['ctx']['error']}, at character {wrong['loc'][-1]}); {_SEND_JSON}"
         elif any(isinstance(finding.get("input"), bytes) for finding in findings):
-            told = "the body was not looked at; send JSON, and the header Content-Type: application/json"
+            detail = "the body was not looked at; send JSON, and the header Content-Type: application/json"
         else:
-            status, told = wrong_fields, "; ".join(map(_told, findings[:FINDINGS_MAX]))
-        return problem(status, told, request.url.path, **more(status))
+            status, detail = wrong_fields, "; ".join(map(_sentence, findings[:FINDINGS_MAX]))
+        return problem(status, detail, request.url.path, **more(status))
 
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         status = HTTPStatus(error.status_code)
-        told = f"{NOT_JSON}; {_SEND_JSON}" if error.detail == _UNREADABLE else str(error.detail)
-        if status is HTTPStatus.NOT_FOUND and told == status.phrase:
-            told = what_there_is
-        response = problem(status, told, request.url.path, **more(status))
+        detail = f"{NOT_JSON}; {_SEND_JSON}" if error.detail == _UNREADABLE else str(error.detail)
+        if status is HTTPStatus.NOT_FOUND and detail == status.phrase:
+            detail = what_there_is
+        response = problem(status, detail, request.url.path, **more(status))
         response.headers.update(error.headers or {})
         return response
 
@@ -100,7 +100,7 @@ def add_problems(
     app.add_middleware(BodyLimit, bytes_max=body_bytes_max, more=more)
 
 
-def _told(finding: Any) -> str:
+def _sentence(finding: Any) -> str:
     place = ".".join(map(str, finding["loc"][1:])) or "body"
     if finding["type"] == "extra_forbidden":
         return f"{place}: there is no such field; leave it out, or correct its name"

@@ -128,7 +128,7 @@ def add_admin_problems(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _mistake)
 
 
-def told(error: KafkaError) -> str:
+def error_text(error: KafkaError) -> str:
     """The problem and its remedy."""
     meaning = _MEANINGS.get(error.code, _OTHERWISE)
     text = (error.message or meaning.text).rstrip(".")
@@ -142,7 +142,7 @@ def _named(code: ErrorCode) -> dict[str, Any]:
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, KafkaError)
     status = _MEANINGS.get(error.code, _OTHERWISE).status
-    response = problem(status, told(error), request.url.path, **_named(error.code))
+    response = problem(status, error_text(error), request.url.path, **_named(error.code))
     if status is HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = RETRY_AFTER_S
     return response
@@ -167,7 +167,7 @@ async def _mistake(request: Request, error: Exception) -> Response:
     """The server logs it, too, with its traceback."""
     logger.error("%s %s failed: %r", request.method, request.url.path, error)
     code = ErrorCode.UNKNOWN_SERVER_ERROR
-    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, told(KafkaError(code)), request.url.path, **_named(code))
+    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, error_text(KafkaError(code)), request.url.path, **_named(code))
 
 
 def not_found(code: ErrorCode, text: str) -> KafkaError:

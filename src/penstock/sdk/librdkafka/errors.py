@@ -93,8 +93,8 @@ GONE = tuple(getattr(KafkaError, name) for name in ("ILLEGAL_GENERATION", "UNKNO
 def translate(error: KafkaError, what: str, text: str = "") -> errors.BrokerError:
     """Translate an error into ours. `what` is the failed operation; `text` replaces the error's own."""
     kind, hint = _BY_CODE.get(error.code(), (errors.BrokerError, ""))
-    told = text or error.str() or error.name()
-    return kind(f"{what}: {told}", hint="" if ";" in told else hint, code=error.name())
+    message = text or error.str() or error.name()
+    return kind(f"{what}: {message}", hint="" if ";" in message else hint, code=error.name())
 
 
 def cause(error: KafkaException) -> KafkaError:

@@ -71,7 +71,7 @@ class _Round:
     waiting: list[_Waiting]
     errors: list[OSError | None]
     seconds: float
-    told: int = 0
+    notified: int = 0
 
 
 class GroupCommit:
@@ -266,9 +266,9 @@ class GroupCommit:
     def _finish_round(self, turn_end: int) -> bool:
         """The oldest one; False if the turn ended before it was through."""
         finished = self._finished[0]
-        while finished.told < len(finished.waiting):
-            waiting, error = finished.waiting[finished.told], finished.errors[finished.told]
-            finished.told += 1
+        while finished.notified < len(finished.waiting):
+            waiting, error = finished.waiting[finished.notified], finished.errors[finished.notified]
+            finished.notified += 1
             try:
                 self._tell(waiting, error)
             except Exception:  # an error in one log's waiters must not keep the others waiting

@@ -32,12 +32,12 @@ def _got(fetch: OffsetFetch) -> str:
 
 def _origin(history: History, commit: OffsetCommit | None) -> str:
     if commit is None:
-        return "nobody committed it"
+        return "no client committed it"
     transaction = history.transaction_of(commit)
     if transaction is None:
         return f"the commit of {commit.client} failed or began later"
-    told = "was asked to commit only later" if transaction.can_commit else "did not commit"
-    return f"{transaction.name} of {transaction.client} had it and {told}"
+    reason = "was asked to commit only later" if transaction.can_commit else "did not commit"
+    return f"{transaction.name} of {transaction.client} had it and {reason}"
 
 
 def offsets_that_went_back(history: History) -> Iterator[OffsetWentBack]:

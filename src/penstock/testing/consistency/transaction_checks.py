@@ -42,8 +42,8 @@ def _why_not(write: Write, transaction: Transaction | None, isolation: Isolation
         return ""
     if transaction.end is End.COMMIT:
         return f"the commit of {transaction.name} failed"
-    told = "was aborted" if transaction.end is End.ABORT else "was never asked to commit"
-    return f"{transaction.name} {told}"
+    reason = "was aborted" if transaction.end is End.ABORT else "was never asked to commit"
+    return f"{transaction.name} {reason}"
 
 
 def uncommitted_reads(history: History) -> Iterator[UncommittedRead]:

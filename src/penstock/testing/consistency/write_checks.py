@@ -103,5 +103,5 @@ def foreign_values(history: History) -> Iterator[ForeignValue]:
         if (write is not None and write.partition == record.partition) or record.value in reported:
             continue
         reported.add(record.value)
-        told = "nobody wrote it" if write is None else f"it was written to {write.partition}"
-        yield ForeignValue(evidence=f"{record.value!r} is at {place(record)} ({by}), and {told}")
+        reason = "no client wrote it" if write is None else f"it was written to {write.partition}"
+        yield ForeignValue(evidence=f"{record.value!r} is at {place(record)} ({by}), and {reason}")

@@ -90,7 +90,7 @@ class HttpPipeConnector:
 def _parent_topics(body: bytes) -> ParentTopics:
     import json
 
-    told: dict[str, Any] = json.loads(body)
+    document: dict[str, Any] = json.loads(body)
     topics = [
         ParentTopic(
             name=str(each["name"]),
@@ -99,6 +99,6 @@ def _parent_topics(body: bytes) -> ParentTopics:
             configs={str(name): str(value) for name, value in each["configs"].items()},
             ends=[int(partition.get("logEnd", -1)) for partition in each["partitions"]],
         )
-        for each in told["topics"]
+        for each in document["topics"]
     ]
-    return ParentTopics(version=int(told["version"]), topics=topics)
+    return ParentTopics(version=int(document["version"]), topics=topics)

@@ -122,10 +122,10 @@ def _detail(pipe: Pipe) -> str | None:
 
 
 def _warning(pipe: Pipe) -> str | None:
-    told = []
+    problems = []
     if pipe.parent_url is not None and pipe.state is not PipeState.HEALTHY:
-        told.append(f"{pipe.state.name}: {pipe.last_failure or 'too far behind the parent'}")
+        problems.append(f"{pipe.state.name}: {pipe.last_failure or 'too far behind the parent'}")
     names = diverged(pipe)
     if names:
-        told.append(f"diverged: {', '.join(names[:10])}; see penstock pipe status, then penstock pipe reset")
-    return "; ".join(told) or None
+        problems.append(f"diverged: {', '.join(names[:10])}; see penstock pipe status, then penstock pipe reset")
+    return "; ".join(problems) or None

@@ -97,7 +97,7 @@ class _Routes:
         if url is None and body.http_port is not None and request.client is not None:
             host = f"[{request.client.host}]" if ":" in request.client.host else request.client.host
             url = f"http://{host}:{body.http_port}"
-        told = await self._service.register(
+        topology = await self._service.register(
             Registration(
                 node_id=body.node_id,
                 instance_id=body.instance_id,
@@ -107,8 +107,8 @@ class _Routes:
                 poll_interval_ms=body.poll_interval_ms,
             )
         )
-        response.headers["ETag"] = self._etag(told)
-        return TopologyBody.of(told)
+        response.headers["ETag"] = self._etag(topology)
+        return TopologyBody.of(topology)
 
     async def poll(
         self,
@@ -118,12 +118,12 @@ class _Routes:
         if_none_match: Annotated[str | None, Header()] = None,
     ) -> Any:
         """Get a node's place; each poll also shows that the node is live."""
-        told = await self._service.poll(node_id, instance_id)
-        etag = self._etag(told)
+        topology = await self._service.poll(node_id, instance_id)
+        etag = self._etag(topology)
         if if_none_match is not None and _matches(if_none_match, etag):
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers={"ETag": etag})
         response.headers["ETag"] = etag
-        return TopologyBody.of(told)
+        return TopologyBody.of(topology)
 
     async def nodes(self) -> NodesBody:
         members = self._service.hierarchy.members.values()
@@ -141,8 +141,8 @@ class _Routes:
         """Forget a node. If it is still live, it registers again at its next poll."""
         await self._service.remove(node_id)
 
-    def _etag(self, told: Topology) -> str:
-        return f'"{self._service.registry_id}-{told.version}"'
+    def _etag(self, topology: Topology) -> str:
+        return f'"{self._service.registry_id}-{topology.version}"'
 
     def _body(self, member: Member) -> NodeBody:
         return NodeBody(
@@ -154,7 +154,7 @@ class _Routes:
             parent_id=member.parent,
             set_by_hand=member.pinned,
             children=self._service.hierarchy.children(member.node_id),
-            version=member.told.version if member.told is not None else 0,
+            version=member.answer.version if member.answer is not None else 0,
             poll_interval_ms=member.poll_interval_ms,
             silent_ms=self._service.silent_ms(member),
         )

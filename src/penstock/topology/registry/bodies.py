@@ -70,13 +70,13 @@ class TopologyBody(_Body):
     parents: list[str]
 
     @classmethod
-    def of(cls, told: Topology) -> TopologyBody:
+    def of(cls, topology: Topology) -> TopologyBody:
         return cls(
-            node_id=told.node_id,
-            role=told.role,
-            parent_url=told.parent_url,
-            version=told.version,
-            parents=list(told.fallbacks),
+            node_id=topology.node_id,
+            role=topology.role,
+            parent_url=topology.parent_url,
+            version=topology.version,
+            parents=list(topology.fallbacks),
         )
 
     def topology(self) -> Topology:

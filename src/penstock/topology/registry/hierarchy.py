@@ -131,21 +131,21 @@ class Hierarchy:
                 member.lapses = 0
                 self._dirty.add(member.node_id)
         self._review_parent(member)
-        if member.told is None or member.told_at != self._changes[member.role.level]:
-            told = self._topology(member)
-            if told != member.told:
+        if member.answer is None or member.answer_change != self._changes[member.role.level]:
+            answer = self._topology(member)
+            if answer != member.answer:
                 self.version += 1
-                told = replace(told, version=self.version)
+                answer = replace(answer, version=self.version)
                 self._dirty.add(member.node_id)
-            member.told, member.told_at = told, self._changes[member.role.level]
-        return member.told
+            member.answer, member.answer_change = answer, self._changes[member.role.level]
+        return member.answer
 
     def _topology(self, member: Member) -> Topology:
         """The topology of a node with the version of its last answer, so that a comparison shows other changes only."""
         parent = self._table.get(member.parent)
         return Topology(
             node_id=member.node_id,
-            version=member.told.version if member.told is not None else 0,
+            version=member.answer.version if member.answer is not None else 0,
             role=member.role,
             parent_url=parent.url if parent is not None else None,
             fallbacks=tuple(other.url for other in self._table.fallbacks(member) if other.url is not None),
@@ -233,9 +233,9 @@ class Hierarchy:
         self._dirty.add(member.node_id)
         self._restless = True
         self._table.changed(member)
-        member.told_at = -1
+        member.answer_change = -1
         for follower in self._table.followers(member.node_id):
-            follower.told_at = -1  # by hand it may be on any level
+            follower.answer_change = -1  # by hand it may be on any level
         for level in range(member.role.level + 1, len(self._changes)):
             self._changes[level] += 1
 
@@ -271,7 +271,7 @@ class Hierarchy:
         self._table.attach(member, parent_id)
         self._dirty.add(member.node_id)
         self._restless = True
-        member.told_at = -1
+        member.answer_change = -1
 
     def _pin(self, member: Member, parent_id: str | None) -> None:
         """Set or remove a parent by hand. It may be of any role, so the answers to all nodes are built again."""

@@ -51,10 +51,10 @@ class Member:
     polls: int = 0
     """Polls in a row since the node came, or came back."""
     last_poll_ms: int = 0
-    told: Topology | None = None
+    answer: Topology | None = None
     """The last answer, which has the version."""
-    told_at: int = -1
-    """The change above it that `told` has taken in; -1: it has to be built again."""
+    answer_change: int = -1
+    """The change above it that `answer` has taken in; -1: it has to be built again."""
     site_parts: tuple[str, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -63,9 +63,11 @@ class RegistryService:
         return max(0, self._clock.monotonic_ms() - member.last_poll_ms)
 
     async def register(self, registration: Registration) -> Topology:
-        told = await self._ask("register", lambda core, now: core.register(registration, now))
-        logger.info("registered", extra={"node": told.node_id, "role": told.role, "parent": told.parent_url})
-        return told
+        topology = await self._ask("register", lambda core, now: core.register(registration, now))
+        logger.info(
+            "registered", extra={"node": topology.node_id, "role": topology.role, "parent": topology.parent_url}
+        )
+        return topology
 
     async def poll(self, node_id: str, instance_id: str | None) -> Topology:
         return await self._ask("poll", lambda core, now: core.poll(node_id, instance_id, now))

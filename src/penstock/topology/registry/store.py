@@ -133,10 +133,10 @@ class RegistryStore:
 
 
 def _row(member: Member) -> tuple[Any, ...]:
-    told = member.told
+    answer = member.answer
     document = None
-    if told is not None:
-        document = json.dumps([told.version, told.role, told.parent_url, told.fallbacks])
+    if answer is not None:
+        document = json.dumps([answer.version, answer.role, answer.parent_url, answer.fallbacks])
     return (
         member.node_id, member.role, member.instance_id, member.url, member.site, member.poll_interval_ms,
         member.parent, member.pinned, member.live, member.lapses, document,
@@ -145,13 +145,13 @@ def _row(member: Member) -> tuple[Any, ...]:
 
 def _member(row: tuple[Any, ...]) -> Member:
     node_id, role, instance_id, url, site, poll_interval_ms, parent, pinned, live, lapses, document = row
-    told = None
+    answer = None
     if document is not None:
-        version, told_role, parent_url, fallbacks = json.loads(document)
-        told = Topology(
-            node_id=node_id, version=version, role=Role(told_role), parent_url=parent_url, fallbacks=tuple(fallbacks)
+        version, role_name, parent_url, fallbacks = json.loads(document)
+        answer = Topology(
+            node_id=node_id, version=version, role=Role(role_name), parent_url=parent_url, fallbacks=tuple(fallbacks)
         )
     return Member(
         node_id=node_id, role=Role(role), instance_id=instance_id, url=url, site=site,
-        poll_interval_ms=poll_interval_ms, parent=parent, pinned=pinned, live=bool(live), lapses=lapses, told=told,
+        poll_interval_ms=poll_interval_ms, parent=parent, pinned=pinned, live=bool(live), lapses=lapses, answer=answer,
     )  # fmt: skip

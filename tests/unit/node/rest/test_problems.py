@@ -6,13 +6,13 @@ import pytest
 
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.node.rest.parameters import milliseconds
-from penstock.node.rest.problems import told
+from penstock.node.rest.problems import error_text
 
 
 @pytest.mark.parametrize("code", list(ErrorCode))
 def test_every_code_is_told_with_a_remedy(code: ErrorCode) -> None:
     for error in (KafkaError(code), KafkaError(code, "Kafka's words.")):
-        what, _, remedy = told(error).partition("; ")
+        what, _, remedy = error_text(error).partition("; ")
         assert what
         assert remedy
 

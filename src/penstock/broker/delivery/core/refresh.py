@@ -38,7 +38,7 @@ def decode_ends(text: str) -> dict[int, int]:
 class RefreshProgress:
     """The refresh under way, if there is one (`refresh`)."""
 
-    __slots__ = ("_cursors", "_dispatch", "_exhausted", "_ready", "_redelivery", "_starts", "_told", "refresh")
+    __slots__ = ("_cursors", "_dispatch", "_exhausted", "_ready", "_redelivery", "_reset", "_starts", "refresh")
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class RefreshProgress:
         self._redelivery = redelivery
         self._exhausted = exhausted
         self._starts: dict[int, int] | None = None  # where it begins, as soon as nothing is in flight
-        self._told: set[Member] = set()
+        self._reset: set[Member] = set()
         self._ready: set[Member] = set()
 
     # --- beginning ---------------------------------------------------------------------------------------------------
@@ -92,26 +92,26 @@ class RefreshProgress:
             self._cursors[partition].reset(Position(start))
         self._redelivery.clear()
         self._exhausted.clear()
-        self._told.clear()
+        self._reset.clear()
         self._dispatch.restart(now_ms)
 
     # --- members -----------------------------------------------------------------------------------------------------
 
-    def must_tell(self, member: Member) -> bool:
+    def needs_reset(self, member: Member) -> bool:
         """Whether a member has to be sent RESET before anything else."""
-        return self.refresh is not None and self._starts is None and member not in self._told
+        return self.refresh is not None and self._starts is None and member not in self._reset
 
-    def told(self, member: Member) -> None:
-        self._told.add(member)
+    def reset_sent(self, member: Member) -> None:
+        self._reset.add(member)
 
     def leave(self, member: Member) -> None:
-        self._told.discard(member)
+        self._reset.discard(member)
         self._ready.discard(member)
 
     def ready(self, member: Member, refresh_id: int) -> None:
         """Take a READY. KafkaError unless that refresh is under way and the member is done with it."""
         refresh = self.refresh
-        if refresh is None or refresh.refresh_id != refresh_id or member not in self._told or self.is_waiting:
+        if refresh is None or refresh.refresh_id != refresh_id or member not in self._reset or self.is_waiting:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"refresh {refresh_id} is not under way here")
         for partition, end in refresh.ends.items():
             cursor = self._cursors.get(partition)

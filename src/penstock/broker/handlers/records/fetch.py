@@ -281,7 +281,7 @@ class _Fetch:
         if self._session is None:
             return meter.instead(self._answers, 0, self._read_seconds)
         if not self._full:
-            return meter.instead(self._session.worth_telling(self._answers), self._session.id, self._read_seconds)
+            return meter.instead(self._session.with_news(self._answers), self._session.id, self._read_seconds)
         instead = meter.instead(self._answers, 0, self._read_seconds)
         if instead is not None:
             self._broker.fetch_sessions.forget(self._session)
