@@ -23,6 +23,7 @@ from typing import Any
 
 from tests.docs.pages import ROOT, Page
 from tests.support.broker_process import free_port
+from tests.support.command_line import heed_interrupts
 from tests.support.http_json import ask
 from tests.support.penstock_process import PenstockProcess
 
@@ -180,7 +181,7 @@ class Reader:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                preexec_fn=_heed_interrupts,
+                preexec_fn=heed_interrupts,
             )
         self._beside.append(process)
 
@@ -230,7 +231,3 @@ def agrees(shown: Any, answered: Any) -> bool:
         rest = iter(answered)
         return all(any(agrees(item, each) for each in rest) for item in shown if item != ANYTHING)
     return bool(shown == answered and type(shown) is type(answered))
-
-
-def _heed_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -11,6 +11,7 @@ import pytest
 
 from penstock import BrokerClient
 from tests.push_client.conftest import CONFIG
+from tests.support.command_line import heed_interrupts
 from tests.support.fixtures import running
 from tests.support.metrics_page import metric
 from tests.support.penstock_process import PenstockProcess
@@ -95,15 +96,14 @@ def example(text: str, broker: PenstockProcess, directory: Path) -> Iterator[tup
     script, output = directory / "example.py", directory / "output"
     script.write_text(text.replace("from client import", "from penstock import"))
     command = [sys.executable, "-u", "-m", "tests.push_client.redirected", broker.bootstrap, str(script)]
-    with output.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out, preexec_fn=_heed) as process:
+    with (
+        output.open("wb") as out,
+        subprocess.Popen(command, stdout=out, stderr=out, preexec_fn=heed_interrupts) as process,
+    ):
         try:
             yield process, output
         finally:
             process.kill()
-
-
-def _heed() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_the_examples_run_as_they_stand(fresh: PenstockProcess, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from penstock import Admin, Producer
 from tests.support.broker_process import BrokerProcess, free_port
+from tests.support.command_line import heed_interrupts
 from tests.support.raw_client import unique_name
 from tests.support.waiting import wait_until
 
@@ -33,8 +34,11 @@ def start(broker: BrokerProcess) -> Iterator[Start]:
 
     def run(example: str, *arguments: str) -> subprocess.Popen[str]:
         command = [sys.executable, str(EXAMPLES / example), *arguments, "--bootstrap", broker.bootstrap]
-        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
-        return started[-1]
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+        )
+        started.append(process)
+        return process
 
     yield run
     for process in started:

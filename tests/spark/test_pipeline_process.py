@@ -13,7 +13,7 @@ import pytest
 
 from penstock.cli.demo.pipeline import SHORT_LIVED
 from tests.support.broker_process import BrokerProcess
-from tests.support.command_line import CommandLine
+from tests.support.command_line import CommandLine, heed_interrupts
 from tests.support.pipelines import PIPELINE_TIMEOUT_S, Project
 from tests.support.raw_client import RawClient, unique_name
 from tests.support.trading import publish
@@ -58,12 +58,8 @@ def test_a_new_project_runs_and_goes_on_in_the_next_process(fresh: Project, clie
 def started(project: Project, *options: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "penstock", "pipeline", "run", str(project.directory), *project.spark, *options]
     return subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, env=project.command.environ, preexec_fn=_heed_interrupts
+        command, stderr=subprocess.PIPE, text=True, env=project.command.environ, preexec_fn=heed_interrupts
     )
-
-
-def _heed_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def until_line(process: subprocess.Popen[str], word: str) -> str:

@@ -116,7 +116,7 @@ class CommandLine:
             [sys.executable, "-m", "penstock", *map(str, args)],
             stdout=subprocess.PIPE,
             env=self.environ,
-            preexec_fn=_heed_interrupts,
+            preexec_fn=heed_interrupts,
         ) as process:
             try:
                 yield process
@@ -124,5 +124,6 @@ class CommandLine:
                 process.kill()
 
 
-def _heed_interrupts() -> None:
+def heed_interrupts() -> None:
+    """For `preexec_fn`: a background job passes an ignored SIGINT on to its children."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -20,7 +20,7 @@ class ConfluentClient:
                 "bootstrap.servers": bootstrap,
                 "compression.type": codec,
                 "acks": acks,
-                "linger.ms": 20,
+                "linger.ms": 1_000,  # all in one batch: a small one is not compressed
             }
         )
         failures: list[KafkaError] = []

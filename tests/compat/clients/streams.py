@@ -1,7 +1,6 @@
 """Kafka Streams: the word count that comes with it, unmodified, as a process that is started, stopped and killed."""
 
 import shutil
-import signal
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -47,11 +46,11 @@ class WordCount:
             )
 
     def stop(self) -> None:
-        """As Ctrl-C does: what was counted is committed."""
+        """As Ctrl-C does: the counts are committed."""
         if self._process is None:
             return
         process, self._process = self._process, None
-        process.send_signal(signal.SIGINT)
+        process.terminate()  # a background job would inherit a SIGINT that is ignored
         try:
             process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
