@@ -232,13 +232,19 @@ def compare(name: str, other: Beside, own: Beside, pairs: int) -> dict[str, floa
         for number in range(pairs):
             for broker, work in slices if number % 2 == 0 else reversed(slices):
                 taken[broker].append(_measured(broker, work))
-    theirs, ours = taken[other], taken[own]
+    their_cpu, our_cpu = (_lower_quartile([one.cpu_us for one in taken[broker]]) for broker in (other, own))
+    their_wall, our_wall = (_lower_quartile([one.wall_us for one in taken[broker]]) for broker in (other, own))
     return {
-        "their_cpu_us": statistics.median(one.cpu_us for one in theirs),
-        "our_cpu_us": statistics.median(one.cpu_us for one in ours),
-        "cpu_ratio": statistics.median(a.cpu_us / b.cpu_us for a, b in zip(theirs, ours, strict=True)),
-        "wall_ratio": statistics.median(a.wall_us / b.wall_us for a, b in zip(theirs, ours, strict=True)),
+        "their_cpu_us": their_cpu,
+        "our_cpu_us": our_cpu,
+        "cpu_ratio": their_cpu / our_cpu,
+        "wall_ratio": their_wall / our_wall,
     }
+
+
+def _lower_quartile(values: list[float]) -> float:
+    """Slices that were disturbed are the upper ones."""
+    return statistics.quantiles(values, n=4)[0]
 
 
 def main() -> int:

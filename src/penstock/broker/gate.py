@@ -35,7 +35,7 @@ class Gate:
 
     def __init__(self, dispatcher: Dispatcher, metrics: BrokerMetrics, access: Access) -> None:
         self._dispatcher = dispatcher
-        self._metrics = metrics
+        self.answered = metrics.requests.observe
         self._access = access
         self.throttle: Throttle | None = None
         """Set while there are quotas: without them requests pay nothing for the possibility."""
@@ -69,9 +69,6 @@ class Gate:
             self._access.admit(session, api)
         except AuthenticationFailed as failure:
             raise MalformedRequest(f"{api} before the client has logged in: {failure}") from None
-
-    def answered(self, api_key: int, seconds: float) -> None:
-        self._metrics.requests.observe(api_key, seconds)
 
 
 def enforce_quotas(quotas: Quotas, gate: Gate, listener: Listener) -> None:

@@ -82,7 +82,7 @@ class DiskTail:
         position = segment.size
         try:
             file = self._unflushed.active or self._open_active(segment)
-            if self._commit.wants_preallocation:
+            if position + size > self._preallocation.end and self._commit.wants_preallocation:
                 self._preallocation.extend(file, position, size)
             file.pwrite((batch,), position)
         except OSError as error:

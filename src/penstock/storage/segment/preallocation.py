@@ -17,33 +17,34 @@ SMALL_BATCH_BYTES = 32 << 10  # the sync of a larger one costs more for its data
 class Preallocation:
     """The zeros of one log's active segment; true while there are any. Loop thread."""
 
-    __slots__ = ("_end",)
+    __slots__ = ("end",)
 
     def __init__(self) -> None:
-        self._end = 0
+        self.end = 0
+        """Writes below it need no more."""
 
     def extend(self, file: File, position: int, size: int) -> None:
         """Before a batch is written at `position`. Small segments get none: there may be very many of them."""
-        if position + size <= self._end or size > SMALL_BATCH_BYTES or position < STEP_BYTES:
+        if position + size <= self.end or size > SMALL_BATCH_BYTES or position < STEP_BYTES:
             return
         try:
             file.allocate(position, STEP_BYTES)
         except OSError:
             return  # a full disk, or a file system that cannot: the write itself will fail if it has to
-        self._end = position + STEP_BYTES
+        self.end = position + STEP_BYTES
 
     def cut(self, file: File, size: int) -> None:
         """End the file at `size`, where its last batch ends."""
-        if self._end:
+        if self.end:
             file.truncate(size)
-            self._end = 0
+            self.end = 0
 
     def forget(self) -> None:
         """The file was cut elsewhere."""
-        self._end = 0
+        self.end = 0
 
     def __bool__(self) -> bool:
-        return self._end > 0
+        return self.end > 0
 
 
 def is_preallocated(file: File, start: int, end: int) -> bool:
