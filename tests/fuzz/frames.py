@@ -22,7 +22,7 @@ from kio.serial.errors import OutOfBoundValue
 
 from penstock.broker.broker import Broker
 from penstock.broker.dispatcher import Dispatcher
-from penstock.broker.gate import Gate, enforce_quotas
+from penstock.broker.gate import Gate
 from penstock.net.connection import Connection
 from penstock.net.listener import Listener
 from penstock.net.reply import Reply
@@ -77,9 +77,8 @@ class Conversation:
         dispatcher = Dispatcher(broker)
         if self._flags & LOADED:
             dispatcher._loaded = EVERY_VERSION.copy()
-        gate = Gate(dispatcher, broker.metrics, broker.access)
+        gate = Gate(dispatcher, broker.quotas, broker.access, broker.metrics)
         listener = WatchedListener(broker, gate, self.asked)
-        enforce_quotas(broker.quotas, gate, listener)
         self._scratch = listener.scratch
         connection = listener.connection()
         connection.connection_made(cast(asyncio.Transport, self.transport))
@@ -206,6 +205,9 @@ class WatchedService:
         channel = self._service.connected(stream)
         assert channel is not None
         return WatchedChannel(channel, self._asked)
+
+    def refusal_delay(self, host: str) -> float:
+        return self._service.refusal_delay(host)
 
     def answered(self, api_key: int, seconds: float) -> None:
         self._service.answered(api_key, seconds)

@@ -28,7 +28,7 @@ class FakeStream:
 
 
 def open_channel(broker: Broker, local: Endpoint, client_id: str = "test") -> KafkaChannel:
-    channel = Gate(Dispatcher(broker), broker.metrics, broker.access).connected(FakeStream(local))
+    channel = Gate(Dispatcher(broker), broker.quotas, broker.access, broker.metrics).connected(FakeStream(local))
     assert channel is not None
     channel.session = channel.session.with_client_id(client_id)
     return channel

@@ -14,7 +14,6 @@ from penstock.broker.dispatcher import Dispatcher, refuse_version
 from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.quotas.throttle import Throttle
 from penstock.broker.request import AnyRequest, Request
-from penstock.net.listener import Listener
 from penstock.net.reply import Reply
 from penstock.net.service import Stream
 from penstock.observability.metrics import BrokerMetrics
@@ -33,12 +32,21 @@ LISTENER = "PLAINTEXT"
 class Gate:
     """One for a listener."""
 
-    def __init__(self, dispatcher: Dispatcher, metrics: BrokerMetrics, access: Access) -> None:
+    def __init__(self, dispatcher: Dispatcher, quotas: Quotas, access: Access, metrics: BrokerMetrics) -> None:
         self._dispatcher = dispatcher
         self.answered = metrics.requests.observe
+        self._quotas = quotas
         self._access = access
         self.throttle: Throttle | None = None
-        """Set while there are quotas: without them requests pay nothing for the possibility."""
+        """In the chain while there are quotas of clients: without them requests pay nothing for the possibility."""
+        quotas.subscribe(self._quotas_changed)
+        self._quotas_changed()
+
+    def _quotas_changed(self) -> None:
+        if not self._quotas.limits_clients:
+            self.throttle = None
+        elif self.throttle is None:
+            self.throttle = Throttle(self._quotas)
 
     def connected(self, stream: Stream) -> KafkaChannel | None:
         peer = stream.peer
@@ -70,19 +78,11 @@ class Gate:
         except AuthenticationFailed as failure:
             raise MalformedRequest(f"{api} before the client has logged in: {failure}") from None
 
-
-def enforce_quotas(quotas: Quotas, gate: Gate, listener: Listener) -> None:
-    """Put the throttle into the chain whenever there are quotas, and take it out when there are none."""
-    throttle = Throttle(quotas)
-
-    def connected(host: str) -> float:
+    def refusal_delay(self, host: str) -> float:
+        quotas = self._quotas
+        if not quotas.addresses:
+            return 0.0
         wait_ms = quotas.addresses.connected(host, quotas.now_ms())
         if wait_ms:
             quotas.probe.throttled("connection", None, wait_ms / 1000)
         return wait_ms / 1000
-
-    def adjust() -> None:
-        gate.throttle = throttle if quotas.limits_clients else None
-        listener.delay_of = connected if quotas.addresses else None
-
-    quotas.watch(adjust)

@@ -32,6 +32,9 @@ class LogSummary(NamedTuple):
     segment_count: int
 
 
+OpenListener = Callable[[Partition], None]
+
+
 class PartitionTable:
     """Partitions by topic name or id, and index."""
 
@@ -42,12 +45,15 @@ class PartitionTable:
         self._by_name: dict[str, Places] = {}
         self._by_id: dict[int, Places] = {}  # by the integer of the id: a UUID hashes in Python, slowly
         self._offline: set[PartitionId] = set()
-        self.on_opened: Callable[[Partition], None] | None = None
-        """Called with every log that is opened from now on: it may hold transactions that were never ended."""
+        self._open_listeners: list[OpenListener] = []
         self._unopened: set[PartitionId] = set()  # offline ones whose log could not be opened: a retry may succeed
         topics.subscribe(self._follow)
         for topic in topics.all():
             self._follow(TopicChange(None, topic))
+
+    def subscribe(self, listener: OpenListener) -> None:
+        """Call the listener with every partition whose log is opened from now on; `opened` has those before it."""
+        self._open_listeners.append(listener)
 
     def get(self, topic: str, index: int) -> Partition:
         places = self._by_name.get(topic)
@@ -143,8 +149,8 @@ class PartitionTable:
         partition = places[index] = Partition(
             topic.name, partition_id, log, role, self._visibility, internal=topic.internal
         )
-        if self.on_opened is not None:
-            self.on_opened(partition)
+        for listener in self._open_listeners:
+            listener(partition)
         return partition
 
     def _open_again(self) -> None:

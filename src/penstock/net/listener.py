@@ -69,8 +69,6 @@ class Listener:
         self._next_id = 0
         self._server: NetworkServer | None = None
         self._sweep: asyncio.TimerHandle | None = None
-        self.delay_of: Callable[[str], float] | None = None
-        """Seconds after which a new connection of an address is closed unread, 0 to accept it; None accepts all."""
         self._sweep_seconds = min(IDLE_SWEEP_SECONDS, options.idle_ms_max / 2000)
         self._shared = Shared(
             service=service,
@@ -99,8 +97,8 @@ class Listener:
         return self._shared.muted
 
     def hand_over(self, is_other: Callable[[memoryview], bool | None], make: Callable[[], asyncio.Protocol]) -> None:
-        """Hand connections over to another door by their first bytes; None asks for more bytes."""
-        self._shared.others = (is_other, make)
+        """Hand connections over to the one other door by their first bytes; None asks for more bytes."""
+        self._shared.hand_over(is_other, make)
 
     async def start(self, bound: NetworkServer) -> None:
         """Accept connections at the bound address. OSError if it cannot be used after all."""
@@ -151,11 +149,10 @@ class Listener:
             self._metrics.connection_refused("address")
             logger.warning("refused %s: too many connections from this address", address)
             return False
-        if self.delay_of is not None:
-            delay_seconds = self.delay_of(address)
-            if delay_seconds:
-                self._metrics.connection_refused("rate")
-                connection.refuse(delay_seconds)
+        delay_seconds = self._shared.service.refusal_delay(address)
+        if delay_seconds:
+            self._metrics.connection_refused("rate")
+            connection.refuse(delay_seconds)
         return True
 
     def _closed(self, connection: Connection) -> None:

@@ -45,3 +45,7 @@ class Shared:
     """Number of connections that are not read because their clients are over a quota."""
     others: tuple[Callable[[memoryview], bool | None], Callable[[], asyncio.Protocol]] | None = None
     """Whether a connection with these first bytes is for another door (None: more are needed), and its protocol."""
+
+    def hand_over(self, is_other: Callable[[memoryview], bool | None], make: Callable[[], asyncio.Protocol]) -> None:
+        assert self.others is None, "another door has the connections already"
+        self.others = (is_other, make)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from penstock.broker.broker import Broker
 from penstock.broker.dispatcher import Dispatcher
 from penstock.broker.fetch.sessions import FetchSessions
-from penstock.broker.gate import Gate, enforce_quotas
+from penstock.broker.gate import Gate
 from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.produce.timeouts import SWEEP_INTERVAL_MS as PRODUCE_SWEEP_INTERVAL_MS
 from penstock.broker.push.server import PushDoor
@@ -298,9 +298,8 @@ class Node:
 
     async def _open_kafka_door(self, broker: Broker, kafka_server: NetworkServer, outbox: Outbox) -> None:
         """Closing it goes the other way round: nothing new, waiting requests answered, the last answers sent."""
-        gate = Gate(Dispatcher(broker), self.metrics, broker.access)
+        gate = Gate(Dispatcher(broker), broker.quotas, broker.access, self.metrics)
         listener = self._listener = Listener(listener_options(self.settings), gate, broker.flow, self.metrics, outbox)
-        enforce_quotas(broker.quotas, gate, listener)
         connect_listener_probe(listener, self.metrics)
         self._resolving = asyncio.ensure_future(broker.quotas.resolve_names())
         self._stack.callback(self._resolving.cancel)

@@ -39,6 +39,7 @@ class Service:
         self.later: list[tuple[Reply, bytes]] = []
         self.gate = asyncio.Event()
         self.abandoned = 0
+        self.delays: dict[str, float] = {}
         self.closed = 0
 
     def connected(self, stream: Stream) -> ServiceChannel:
@@ -73,6 +74,9 @@ class Service:
 
     def _abandon(self) -> None:
         self.abandoned += 1
+
+    def refusal_delay(self, host: str) -> float:
+        return self.delays.get(host, 0.0)
 
     def answered(self, api_key: int, seconds: float) -> None:
         assert seconds >= 0
@@ -514,7 +518,7 @@ def test_a_connection_over_the_rate_of_its_address_is_closed_unread() -> None:
         async with served() as (service, listener, connect):
             welcome = await connect()
             await until(lambda: listener.connection_count == 1)
-            listener.delay_of = lambda address: 0.2 if address == "127.0.0.1" else 0.0
+            service.delays["127.0.0.1"] = 0.2
             started = asyncio.get_running_loop().time()
             refused = await connect()
             refused.send(b"now")

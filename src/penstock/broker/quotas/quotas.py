@@ -1,7 +1,7 @@
 """The quotas of a node: the book, made durable, and the meters whose limits it sets.
 
 Owned by the broker. Without quotas there is no cost: the parts that enforce quotas are notified when the first is set
-and when the last is removed (`watch`), and do not touch requests in between.
+and when the last is removed (`subscribe`), and do not touch requests in between.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Quotas:
         self._clock = clock
         self._book = QuotaBook()
         self._resolved: dict[str, str] = {}
-        self._watcher: Callable[[], None] | None = None
+        self._listeners: list[Callable[[], None]] = []
 
     def __len__(self) -> int:
         """Entities with quotas."""
@@ -67,10 +67,9 @@ class Quotas:
     def limits_clients(self) -> bool:
         return bool(self.produce or self.fetch or self.request or self.mutation)
 
-    def watch(self, watcher: Callable[[], None]) -> None:
-        """Call the listener whenever limits have changed, and now."""
-        self._watcher = watcher
-        watcher()
+    def subscribe(self, listener: Callable[[], None]) -> None:
+        """Call the listener whenever limits have changed."""
+        self._listeners.append(listener)
 
     def load(self) -> None:
         """Load the quotas from the store, without a loop."""
@@ -117,8 +116,8 @@ class Quotas:
                 self._limit_address(dict(entity)[IP], value)
             elif key in self._meters:
                 self._meters[key].set_limit(entity, value)
-        if self._watcher is not None:
-            self._watcher()
+        for listener in self._listeners:
+            listener()
 
     def _limit_address(self, name: str | None, limit: float | None) -> None:
         if name is None:

@@ -88,7 +88,7 @@ class TransactionCoordinator:
                 if value.state in PREPARED:
                     self.completions.begin(value.transactional_id)
                     self.completions.finish(shard, value)
-        self._partitions.on_opened = self.hanging.abort_in
+        self._partitions.subscribe(self.hanging.abort_in)
         for partition in self._partitions.opened():
             self.hanging.abort_in(partition)
 
