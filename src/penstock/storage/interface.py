@@ -1,4 +1,4 @@
-"""What the rest of Penstock knows of the log engine: a log per partition, behind the same face on disk or in memory.
+"""The interface of the log engine: a log per partition, the same for logs on disk and in memory.
 
 Threads: every method is called on the event loop's thread unless its docstring says otherwise. Nothing here waits
 for the disk except reads with `wait=True`, which the caller moves to a thread, and what says that it is durable.
@@ -67,7 +67,7 @@ class LogConfig:
 
     @property
     def codec(self) -> int | None:
-        """What every batch is stored with; None: as its producer sent it."""
+        """The codec of stored batches; None: as their producers sent them."""
         if self.compression_type == "producer":
             return None
         return 0 if self.compression_type == "uncompressed" else CODEC_NAMES.index(self.compression_type)
@@ -116,7 +116,7 @@ class ProducerView(NamedTuple):
 
 
 class AbortedTransaction(NamedTuple):
-    """What a reader of committed records has to leave out: this producer's records from here to its next marker."""
+    """Records that read_committed consumers leave out: those of this producer from here to its next marker."""
 
     producer_id: int
     first_offset: int
@@ -300,7 +300,7 @@ class LogEngine(Protocol):
         ...
 
     def problems(self) -> Mapping[str, Sequence[str]]:
-        """What an operator should know, in words, by kind: `compaction`, `orphans`, and what else an engine has."""
+        """Problems for the operator as texts, by kind: `compaction`, `orphans`, and others that an engine has."""
         ...
 
     def accepts_writes(self) -> bool:
@@ -320,8 +320,8 @@ class LogEngine(Protocol):
         after_round: Callable[[], None] | None = None,
     ) -> None:
         """Begin flush rounds. `call_soon(function, *args)` brings a call onto the event loop from any thread,
-        `call_next` does so from the loop's own. `after_round` is called on the loop when everybody who waited for
-        a round has been told.
+        `call_next` does so from the loop's own. `after_round` is called on the loop when all waiters for a round
+        have been called.
         """
         ...
 

@@ -14,7 +14,7 @@
                                    first <= base offset < second; see `unfinished_swap`
     <name>.tmp                     half of a durable write; worthless
 
-Names only: who writes and reads them is said in `segment`, `snapshot`, `recovery` and `compaction`.
+Names only: `segment`, `snapshot`, `recovery` and `compaction` say who writes and reads them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def aborted_index_path(directory: Path, base_offset: int) -> Path:
 
 
 def derived_paths(directory: Path, base_offset: int) -> tuple[Path, ...]:
-    """What goes with a segment; some of it may never have been written."""
+    """The derived files of a segment; some of them may never have been written."""
     return (
         index_path(directory, base_offset),
         time_index_path(directory, base_offset),

@@ -40,7 +40,7 @@ class SeenBatch(NamedTuple):
     last_sequence: int
     base_offset: int
     last_offset: int
-    append_time_ms: int  # the largest of its timestamps, which a duplicate is told, as in Kafka
+    append_time_ms: int  # the largest of its timestamps, with which a duplicate is answered, as in Kafka
 
 
 class Producer:
@@ -261,7 +261,7 @@ class Producers:
 
 
 def decode_producers(data: Buffer, position: int, *, with_transactions: bool = True) -> tuple[Producers, int]:
-    """What `encode` wrote, and the position after it. struct.error or IndexError if it is cut short.
+    """The producers that `encode` wrote, and the position after them. struct.error or IndexError if cut short.
 
     Old snapshots are without transactions.
     """

@@ -1,4 +1,4 @@
-"""Which transactions of one log are undecided, and so how far readers of committed records may go.
+"""The undecided transactions of one log, which limit how far read_committed consumers may go.
 
     offsets   … 40 ……… 57 ……… 63 ……… 70          marker 63 ends the transaction that began at 40
                  │       │       └ not yet flushed: 40 is still undecided
@@ -77,7 +77,7 @@ class Transactions:
         return end
 
     def forget_ended(self, below: int) -> None:
-        """Nobody will ask for a stable end at or below this offset any more."""
+        """Forget ended transactions: stable ends at or below this offset are not asked for any more."""
         ending = self._ending
         while ending and ending[0][0] < below:
             ending.popleft()

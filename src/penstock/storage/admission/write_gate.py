@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Gate(Protocol):
-    """`refusal` is what clients are told while `accepts_writes` is False."""
+    """A gate for writes of clients. `refusal` is the text of their errors while `accepts_writes` is False."""
 
     accepts_writes: bool
 
@@ -18,7 +18,7 @@ class Gate(Protocol):
 
 
 class WriteGate:
-    """Opened and closed by the watch over free space, looked at by every append. Loop thread."""
+    """The gate, opened and closed by the watch over free space, and checked by every append. Loop thread."""
 
     __slots__ = ("accepts_writes", "refusal")
 

@@ -168,7 +168,7 @@ def write_missing_indexes(files: Files, directory: Path, segments: Sequence[Segm
 
 
 def write_whole(files: Files, path: Path, data: Buffer) -> None:
-    """Replace a file without a sync: what is found after a power cut is told by its CRC."""
+    """Replace a file without a sync: after a power cut its CRC shows whether it is complete."""
     temporary = path.with_name(path.name + layout.TEMPORARY)
     file = files.open(temporary, create=True)
     try:

@@ -1,4 +1,4 @@
-"""Small files in a log's directory that tell the next start what the segments cannot.
+"""Small files in a log's directory with facts for the next start that segments cannot hold.
 
 holes          offsets may be missing without being damage: compaction or repair took them, or a parent's did
 flush-failed   a sync failed, so the page cache cannot be believed (`recovery.crash_leftovers` rewrites the tail)
@@ -13,7 +13,7 @@ from penstock.storage import layout
 
 
 def record_holes(files: Files, directory: Path) -> None:
-    """Record durably, before the first hole appears, that a missing offset is no damage here. Waits for the disk."""
+    """Record durably, before the first hole appears, that missing offsets are not damage. Waits for the disk."""
     if not files.exists(directory / layout.HOLES):
         files.write_durably(directory / layout.HOLES, b"offsets may be missing: compaction or repair took them\n")
 

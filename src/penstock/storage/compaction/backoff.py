@@ -26,7 +26,7 @@ class CompactionBackoff:
 
     @property
     def problems(self) -> dict[str, str]:
-        """What went wrong, by the name of the log."""
+        """The reasons for failures, by the name of the log."""
         return {log.name: reason for log, reason in self._reasons.items()}
 
     def may_try(self, log: DiskLog, now_ms: int) -> bool:

@@ -22,7 +22,7 @@ def key_digest(key: bytes) -> bytes:
 
 
 class BatchCleaner:
-    """Decides about batches, one after the other, and counts what is worth telling."""
+    """Decides about batches, one after the other, and counts what is reported."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class BatchCleaner:
         return not (span.is_tombstone and expired)
 
     def _horizon_fits(self, header: BatchHeader, kept: Sequence[RecordSpan]) -> bool:
-        """Whether every timestamp can be told as a distance from it: no clock is so wrong, but a client may be."""
+        """Whether every timestamp can be written as a delta from it: no clock is that wrong, but a client may be."""
         horizon = self._now_ms + self._delete_retention_ms
         return all(record_timestamp(header, span) - horizon >= -(1 << 63) for span in kept)
 

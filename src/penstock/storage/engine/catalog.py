@@ -77,7 +77,7 @@ class Catalog:
         self._database.close()
 
     def record(self, logs: Iterable[CataloguedLog]) -> None:
-        """What these logs hold now. One transaction."""
+        """Store the segments of these logs, in one transaction."""
         with self._forgiving() as database:
             database.execute("BEGIN")
             for log in logs:

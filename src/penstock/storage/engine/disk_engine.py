@@ -1,4 +1,4 @@
-"""All logs of a node: declared cheaply, opened on first use, flushed together, looked after in the background.
+"""All logs of a node: declared cheaply, opened on first use, flushed together, maintained in the background.
 
     declare   a partition exists: an entry in a dictionary, no file touched
     log       the open log; the first call recovers it, which is short (see `recovery.tail_recovery`)
@@ -210,7 +210,7 @@ class DiskEngine:
     def accepts_writes(self) -> bool:
         return self.gate.accepts_writes
 
-    # --- what an operator should know ------------------------------------------------------------------
+    # --- reports for the operator ----------------------------------------------------------------------
 
     @property
     def damaged(self) -> Mapping[PartitionId, str]:
@@ -297,7 +297,7 @@ class DiskEngine:
     # --- internals -------------------------------------------------------------------------------------
 
     def _note_flushed(self, log: Flushable) -> None:
-        """After a flush round; the partitions are told by the group commit."""
+        """Pass a flushed log to the jobs; the group commit notifies the partitions."""
         assert isinstance(log, DiskLog)
         if log.state is LogState.OFFLINE:
             _report_offline(log)

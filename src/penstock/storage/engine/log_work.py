@@ -18,7 +18,7 @@ from penstock.storage.observer import EngineObserver
 
 
 class LogWork:
-    """Implements `engine.jobs.job.MaintenanceHost`. `on_failed` is told of logs that went offline."""
+    """Implements `engine.jobs.job.MaintenanceHost`. `on_failed` is called with logs that went offline."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What a log needs from the engine around it, and what the engine needs from a log: small protocols, no code.
+"""The small protocols between a log and the engine around it; no code.
 
 `GroupCommit` is the flush queue, `metadata.log_journal` the journal, `LruFileCache` the cache of descriptors, and
 `DiskLog` is flushable. The order of one write:
@@ -48,10 +48,10 @@ class Flushable(Protocol):
 
 
 class FlushQueue(Protocol):
-    """Where logs say that they have unflushed bytes."""
+    """The queue in which logs announce unflushed bytes."""
 
     waits_for_sync: bool
-    """Whether producers are told that a batch is stored only when it is on disk."""
+    """Whether producers get their acknowledgement only when a batch is on disk."""
 
     wants_preallocation: bool
     """Whether syncs are many, so that cheaper ones are worth some zeros at the end of a segment
@@ -63,7 +63,7 @@ class FlushQueue(Protocol):
 
 
 class LogJournal(Protocol):
-    """What segments cannot give back. Every call is durable on return and may come from any thread."""
+    """Facts that segments cannot give back. Every call is durable on return and may come from any thread."""
 
     def set_log_start(self, partition: PartitionId, offset: int) -> None: ...
     def replace_epochs(self, partition: PartitionId, epochs: Sequence[tuple[int, int]]) -> None: ...
@@ -75,8 +75,8 @@ class FileCache(Protocol):
     def acquire(self, path: Path, *, write: bool = False, create: bool = False) -> File:
         """The open file, pinned until `release`. One opened for writing serves readers, too.
 
-        The same `File` is given to everybody who asks for the path, so that a sync error reaches whoever
-        must know. FileNotFoundError if it is not there and `create` is not set.
+        All callers get the same `File` for a path: the kernel reports a writeback error once per open file, so with a
+        second descriptor it could go unseen. FileNotFoundError if the path is missing and `create` is not set.
         """
         ...
 
@@ -85,5 +85,5 @@ class FileCache(Protocol):
         ...
 
     def forget(self, path: Path) -> None:
-        """The path was removed or now names another file: close when unpinned, open anew when asked again."""
+        """Note that the path was removed or names another file now: its file is closed when unpinned."""
         ...

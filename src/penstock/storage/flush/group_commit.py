@@ -1,21 +1,21 @@
-"""Group commit: one sync a round for every log that waits at that moment.
+"""Group commit: one sync per round for every log that waits at that moment.
 
     loop thread    append → mark(log) ─┐                        ┌→ flush_completed, note, on_flushed per log
     flush thread                       └→ collect → sync → ─────┘   (one call onto the loop per round)
 
-The engine takes note of a flushed log for its own jobs; the listener is the way to those who wait.
+For each flushed log the engine is called first, for its own jobs (`note`), then the listener, which wakes waiters.
 
-Marks that come during a round form the next one, which starts at once: under load the rounds grow, and a write that
-comes alone waits for no other. Three modes: `always` acknowledges after the sync; `interval` acknowledges what is
-written and syncs every so often; `os` never syncs here (logs still do when they write recovery points and close).
+Marks that come during a round form the next one, which starts at once: under load the rounds grow, and a single write
+waits for no other. There are three modes: `always` acknowledges after the sync; `interval` acknowledges after the write
+and syncs periodically; `os` never syncs here (logs still do when they write recovery points and close).
 
 Why a round covers what it promises: a log is marked after its bytes are written. The round takes the set of marked logs
 first, and asks each for its end and its files after that, so every byte below the end was written before the sync
-began. A log that is written to meanwhile is marked again and gets another round. Only the loop raises `flushed`, from
-the end that was asked for, never from the end as it is by then.
+began. A log that is written to meanwhile is marked again and gets another round. Only the loop raises `flushed`, to the
+end that was asked for before the sync, never to the end at that moment.
 
-A few small writes, while the thread has nothing to do, are synced by the loop itself (`sync_cost.LoopSync`), after it
-has looked once more for requests that are there already: they share the sync.
+While the thread is idle, a few small writes are synced by the loop itself (`sync_cost.LoopSync`), after one more look
+at the sockets: requests that have already arrived share the sync.
 
 A failed sync is final for its log: the kernel has dropped the pages and a second sync would succeed without writing
 them. When the one sync of a round fails, each file is synced by itself, which finds the log that it failed for and
@@ -47,7 +47,7 @@ logger = logging.getLogger(__name__)
 
 OnFlushed = Callable[[Flushable], None]
 CallSoon = Callable[..., object]
-# Above these a round is the thread's: the loop would be stalled too long.
+# Larger rounds are left to the thread: they would stall the loop for too long.
 _LOOP_MARKS_MAX = 16
 _LOOP_BYTES_MAX = 64 << 10
 
@@ -66,7 +66,7 @@ class _Waiting(NamedTuple):
 
 @dataclass(slots=True)
 class _Round:
-    """What a round did: an error per log, None where everything below `end` is on disk."""
+    """The outcome of a round: an error per log, None where everything below `end` is on disk."""
 
     waiting: list[_Waiting]
     errors: list[OSError | None]
@@ -88,7 +88,7 @@ class GroupCommit:
         cost: SyncCost | None = None,
     ) -> None:
         self.syncs = mode is not FlushMode.OS
-        """Whether rounds are made: what is not flushed yet will be."""
+        """Whether there are flush rounds, so that everything written will be flushed."""
         self.waits_for_sync = self.wants_preallocation = mode is FlushMode.ALWAYS
         self._files = files
         self._mode = mode
@@ -105,7 +105,7 @@ class GroupCommit:
         self._finished: deque[_Round] = deque()
         self._when_done: deque[tuple[int, Callable[[], None]]] = deque()
         self._wake: SimpleQueue[None] = SimpleQueue()
-        self._wakes = self._wakes_heeded = 0  # the thread rests while they are equal
+        self._wakes = self._wakes_heeded = 0  # the thread is idle while they are equal
         self._marks = self._marks_seen = self._marked_bytes = 0  # since the last round began
         self._loop_sync = LoopSync()
         self._stopping = threading.Event()
@@ -139,7 +139,7 @@ class GroupCommit:
             self._thread.start()
 
     def mark(self, log: Flushable, size_bytes: int = 0) -> None:
-        """Loop thread: this log has unflushed bytes."""
+        """Note that this log has unflushed bytes. Loop thread, after the bytes are written."""
         if self._mode is not FlushMode.ALWAYS:
             self._mark_unseen(log)
             if self._mode is FlushMode.OS:
@@ -148,7 +148,7 @@ class GroupCommit:
             first = not self._dirty
             self._dirty[log] = None
         if self._mode is FlushMode.INTERVAL:
-            return  # the thread looks by itself
+            return  # the thread wakes up by itself
         if self._call_next is None:
             if first:
                 self._wake_thread()
@@ -174,14 +174,17 @@ class GroupCommit:
         self._wake.put(None)
 
     def _has_one_file(self) -> bool:
-        """More files may mean a syncfs, which also waits for what other processes have written to the file system."""
+        """Whether a round would sync one file.
+
+        With more it may use syncfs, which also waits for other processes' writes.
+        """
         if len(self._dirty) != 1:
             return False
         (log,) = self._dirty
         return len(log.flush_targets()[1]) == 1
 
     def _look_once_more(self) -> None:
-        """Loop thread: begin the round when a look at the sockets brought nothing more, or it has become large."""
+        """Begin the round if a look at the sockets brought nothing more, or if it has become large. Loop thread."""
         marks = self._marks
         is_small = marks <= _LOOP_MARKS_MAX and self._marked_bytes <= _LOOP_BYTES_MAX
         if is_small and marks != self._marks_seen:
@@ -200,9 +203,7 @@ class GroupCommit:
             self._wake_thread()
 
     def forget(self, log: Flushable, then: Callable[[], None]) -> None:
-        """Loop thread: never touch this log again. `then` is called on the loop once no round holds its
-        files.
-        """
+        """Never touch this log again. `then` is called once no round holds its files. Loop thread."""
         self._unseen.pop(log, None)
         with self._lock:
             self._dirty.pop(log, None)
@@ -213,9 +214,7 @@ class GroupCommit:
             self._when_done.append((busy_until, then))
 
     def stop(self) -> None:
-        """Loop thread, or after the loop has ended: flush what is marked, finish every round, end the
-        thread.
-        """
+        """Flush all marked logs, finish every round, and end the thread. Loop thread, or after the loop has ended."""
         self._stopping.set()
         self._wake_thread()
         if self._thread is not None:
@@ -228,12 +227,16 @@ class GroupCommit:
         self._root.close()
 
     def run_round(self) -> bool:
-        """Collect, sync, report; False if no log was dirty. One caller at a time: the flush thread, or its
-        stand-in.
+        """Collect, sync, report; False if no log was dirty.
+
+        One caller at a time: the thread, or the loop in its place.
         """
         with self._lock:
             if not self._dirty:
                 return False
+            # Before `flush_targets`: a log that is written to after this line is marked again, for the next round. Were
+            # the set emptied after the ends are read, such a mark would be lost and its batch never reported as
+            # flushed.
             logs, self._dirty = list(self._dirty), {}
             self._rounds_begun += 1
         started = time.perf_counter()
@@ -248,12 +251,12 @@ class GroupCommit:
         return True
 
     def finish_rounds(self) -> None:
-        """Loop thread: tell the logs of finished rounds, and those who listen."""
+        """Report finished rounds to their logs and listeners. Loop thread."""
         while self._finished:
             self._finish_round(1 << 63)
 
     def _finish_some(self) -> None:
-        """The same, with turns for others: a round may have thousands of logs."""
+        """Report finished rounds for one turn, and continue in the next: a round may have thousands of logs."""
         turn_end = time.perf_counter_ns() + TURN_NS
         while self._finished:
             if not self._finish_round(turn_end):
@@ -264,14 +267,14 @@ class GroupCommit:
             self._after_round()
 
     def _finish_round(self, turn_end: int) -> bool:
-        """The oldest one; False if the turn ended before it was through."""
+        """Report the oldest round; False if the turn ended before all of its logs were notified."""
         finished = self._finished[0]
         while finished.notified < len(finished.waiting):
             waiting, error = finished.waiting[finished.notified], finished.errors[finished.notified]
             finished.notified += 1
             try:
                 self._tell(waiting, error)
-            except Exception:  # an error in one log's waiters must not keep the others waiting
+            except Exception:  # an error in one log's waiters must not hold up the others
                 logger.exception("after a flush")
             if time.perf_counter_ns() > turn_end:
                 return False

@@ -1,4 +1,4 @@
-"""What a log is opened with besides its content: the engine's parts that all logs share, and which log it is."""
+"""The surroundings of an open log: its identity, and the parts of the engine that all logs share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens when bytes are not what was written: no more writes, no reads from there on, and the engine is told."""
+"""Reaction to bytes that are not what was written: no more writes, no reads from there on, and the engine is notified."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class DamageReporter:
         self._on_damage = on_damage
 
     def found(self, segment: Segment, position: int, offset: int, reason: str) -> KafkaError:
-        """The batch at `position`, where `offset` should be, is wrong. Returns what to raise.
+        """Report that the batch at `position`, where `offset` should be, is wrong. Returns the error to raise.
 
         A segment that retention or compaction took away meanwhile damages nothing.
         """

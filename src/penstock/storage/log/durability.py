@@ -1,4 +1,4 @@
-"""How much of a log is on disk, and what flush rounds ask and are told.
+"""The durable part of a log, and its side of flush rounds.
 
     flush round   `flush_targets` in the flush thread, then on the loop `flush_completed` or `flush_failed`
     written       where producers do not wait for the disk (`storage.flush` interval and os): `note_written`, and with
@@ -56,13 +56,13 @@ class Durability:
         self.begin_at_end()
 
     def begin_at_end(self) -> None:
-        """Everything that is there is on disk: after recovery, or when all of it was forgotten."""
+        """Count everything as flushed: after recovery, or when the whole log was dropped."""
         self.reading_mark = self._flushing = self._tail.end_mark
         self.flushed = self._tail.log_end
 
     @property
     def settled(self) -> int:
-        """End of what producers may have been told is stored. Retention, deletion and compaction keep below it."""
+        """End of the records that may have been acknowledged. Retention, deletion and compaction keep below it."""
         return self.flushed if self._commit.waits_for_sync else self._tail.log_end
 
     @property
@@ -114,6 +114,6 @@ class Durability:
         self._unflushed.abandon()
 
     def closed(self) -> None:
-        """Everything was synced outside a round."""
+        """Count everything as flushed, because it was synced outside a round."""
         self._unflushed.abandon()
         self.flushed = self._tail.log_end

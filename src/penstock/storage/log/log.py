@@ -8,7 +8,7 @@ A log is put together from parts, each the owner of its state; this file builds 
     segments        `segment_list`      the tuple of segments, the log start
     tail            `tail`              the active file, log end, rolling
     appender        `admission.appender` rules, producers, epochs; shared with logs in memory
-    durability      `durability`        flushed, what flush rounds ask and are told
+    durability      `durability`        flushed, the log's side of flush rounds
     reader          `reader`            slices by offset; `time_lookup`, `aborted_lookup` search
     front           `front`             raising the log start
     recovery point  `recovery_point`    checkpoints
@@ -153,7 +153,7 @@ class DiskLog:
 
     @property
     def settled(self) -> int:
-        """End of what producers may have been told is stored, for retention."""
+        """End of the records that may have been acknowledged, for retention."""
         return self._durability.settled
 
     @property

@@ -125,7 +125,7 @@ class LogReader:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{segment.path.name}: {error}") from error
         finally:
             self._cache.release(file)
-        # Batches before the damage are served; a reader that goes on from there is told.
+        # Batches before the damage are served; the next read, which begins at the damage, gets the error.
         below_damage = limits._replace(end=self._condition.readable_end, end_position=-1)
         return self._read_segment(segment, offset, below_damage)
 

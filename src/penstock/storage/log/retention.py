@@ -1,7 +1,7 @@
 """Which segments a log may forget: by age, by size, and those wholly below its start. Kafka's rules.
 
 Whole segments go, oldest first, and only while everything before them goes, too. The active segment counts:
-when all of it is expired it is rolled first, so that even a topic nobody writes to gets empty. Nothing above
+when all of it is expired it is rolled first, so that even a topic without writers becomes empty. Nothing above
 the flushed end is ever touched. A segment whose records have no timestamps is as old as its file.
 
     plan (loop)            which segments; rolls the active one if it is due

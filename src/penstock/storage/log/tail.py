@@ -1,6 +1,6 @@
 """The end of a log on disk: the active segment's file, writing to it, and rolling over to the next one.
 
-    write   file pinned as unflushed → bytes written → segment's numbers → end mark → log end
+    write   file pinned as unflushed → bytes written → segment's numbers → log end → end mark
 
 The order matters to the flush thread, which looks without a lock: it reads the end mark first and the unflushed files
 after it, so every file that holds a byte below the mark is among those it syncs. Loop thread; waits for the disk only
@@ -92,6 +92,7 @@ class DiskTail:
         if segment.first_timestamp < 0:
             segment.first_timestamp = now_ms  # no timestamp: segment.ms goes by the clock
         self.log_end = next_offset
+        # Last, and as one value: the flush thread takes it for the end of what the pinned files hold.
         self.end_mark = (next_offset, segment.base_offset, position + size)
         self.written_bytes += size
 

@@ -20,7 +20,7 @@ from penstock.storage.segment.aborted_index import AbortedEntry, AbortedRanges
 
 
 class CleaningRules(NamedTuple):
-    """What a run has to know of its log."""
+    """The facts of a log that a run needs."""
 
     first_dirty: int
     producer_last_offsets: Mapping[int, int]
@@ -83,7 +83,7 @@ def map_segment(run_id: str, segment: MemorySegment) -> bool:
 
 
 def clean_segment(run_id: str, segment: MemorySegment) -> MemorySegment | None:
-    """What is left of a segment; None if that is all of it."""
+    """The rest of a segment after cleaning; None if nothing was removed."""
     cleaner = _found(run_id).cleaner
     cleaned = MemorySegment(segment.base_offset)
     is_changed = False

@@ -115,7 +115,7 @@ class MemoryEngine:
     # --- running ---------------------------------------------------------------------------------------
 
     def recover(self) -> None:
-        """Nothing is left of the process before."""
+        """Do nothing: memory has nothing to recover."""
 
     def start(
         self,

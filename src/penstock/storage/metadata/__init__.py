@@ -1,1 +1,1 @@
-"""`meta.db`: what segments cannot give back, in SQLite."""
+"""`meta.db`: the facts that segments cannot give back, in SQLite."""

@@ -1,7 +1,7 @@
 """The table `leader_epochs`: the epoch in which each partition is led.
 
 A partition of a new topic begins with epoch 0, and every start of the node raises all epochs by one: a client that read
-something before a crash can tell that it may not be there any more. Mirrors have no rows, since they are led by nobody.
+something before a crash can tell that it may not be there any more. Mirrors have no rows, since they have no leader.
 
 The functions with a connection run inside a transaction of the caller, so that an epoch is stored together with the
 change that it belongs to.

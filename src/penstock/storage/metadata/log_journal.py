@@ -1,4 +1,4 @@
-"""The tables `log_starts` and `epochs`: what the segments of a log cannot give back.
+"""The tables `log_starts` and `epochs`: facts that the segments of a log cannot give back.
 
 A log start that is not stored while segments go would make the next start find a log whose beginning is missing, which
 is damage. So a partition without a topic is an error here, never a statement that quietly changes nothing: the caller

@@ -1,4 +1,4 @@
-"""What segments cannot give back, in one durable SQLite file: cluster id, topics, configs, log starts, epochs.
+"""The facts that segments cannot give back, in one durable SQLite file: cluster id, topics, configs, epochs, …
 
 It is the truth, unlike the catalog: losing it loses topics. Each table is an object with a few methods, all durable on
 return and for any thread; users take the table that they need. The tables are small: a broker of 10,000 partitions has

@@ -86,14 +86,14 @@ class StoredTopics:
         return {uuid.UUID(bytes=key): name for key, name in rows}
 
     def forget_deleted(self, topic_ids: Sequence[TopicId]) -> None:
-        """Nothing is left of these topics."""
+        """Forget deleted topics of which nothing is left."""
         with self._database.transaction() as connection:
             connection.executemany(
                 "DELETE FROM deleted_topics WHERE topic_id = ?", [(topic_id.bytes,) for topic_id in topic_ids]
             )
 
     def set_partitions(self, topic_id: TopicId, count: int, leader_epoch: int) -> None:
-        """Add partitions, which are led in an epoch, or by nobody (NO_EPOCH). UnknownTopic if there is no topic."""
+        """Add partitions with a leader epoch, or without a leader (NO_EPOCH). UnknownTopic if there is no topic."""
         with self._database.transaction() as connection:
             found = connection.execute("SELECT partitions FROM topics WHERE topic_id = ?", (topic_id.bytes,)).fetchone()
             if found is None:
@@ -103,7 +103,7 @@ class StoredTopics:
                 leader_epochs.begin(connection, topic_id, range(found[0], count), leader_epoch)
 
     def set_diverged(self, topic_id: TopicId, reason: str) -> None:
-        """A mirror follows its parent no longer. UnknownTopic if there is none."""
+        """Store that a mirror no longer follows its parent. UnknownTopic if there is no topic."""
         with self._database.transaction() as connection:
             statement = "UPDATE topics SET diverged = ? WHERE topic_id = ?"
             _check_found(connection.execute(statement, (reason, topic_id.bytes)), topic_id)

@@ -1,7 +1,7 @@
-"""Files that an interrupted process leaves in a log's directory, and what is done with them.
+"""Files that an interrupted process leaves in a log's directory, and their treatment.
 
-.tmp, .cleaned    half of something: removed
-.swap             all of something: compaction is finished where it stopped (`recovery.swap_recovery`)
+.tmp, .cleaned    incomplete: removed
+.swap             complete: compaction is finished where it stopped (`recovery.swap_recovery`)
 flush-failed      a sync failed; the kernel may have dropped the dirty pages and call them clean, so what is
                   in the page cache is copied into a new file, whose sync can be believed
 """
@@ -18,7 +18,7 @@ from penstock.storage.segment.batch_scanner import CHUNK_BYTES
 
 
 def clear_leftovers(files: Files, directory: Path, names: list[str], notes: list[str] | None = None) -> list[str]:
-    """Remove halves, settle swaps; returns the names there are afterwards. Notes for people go to `notes`."""
+    """Remove incomplete files, and settle swaps. Returns the names that are left; `notes` gets messages for people."""
     if not any(name.endswith((layout.TEMPORARY, layout.CLEANED, layout.SWAP)) for name in names):
         return names
     for name in names:

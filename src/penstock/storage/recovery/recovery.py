@@ -1,11 +1,11 @@
-"""Opening a log's directory: find the recovery point, scan what lies above it, and decide what each oddity is.
+"""Recovery of a log's directory: find the recovery point, scan everything above it, and classify each anomaly.
 
     snapshot reads well           everything below it was synced; scan from there (nothing, after a clean stop)
     no snapshot                   scan everything
     bad bytes, nothing after      a torn tail: cut, the bytes kept beside the log, reported
     bad bytes, valid batch after  damage: never cut; readable up to it, no writes, `penstock log repair`
     a segment gone or too short   damage, likewise
-    flush-failed                  the page cache lied once: rewrite the tail into new files before trusting it
+    flush-failed                  the page cache cannot be trusted: rewrite the tail into new files first
 
 A torn tail and damage differ in what may follow: a write that was cut off by a crash was never acknowledged, and
 nothing valid can lie behind it, so cutting loses no promise. Where a valid batch follows, bytes that were once synced
@@ -66,7 +66,7 @@ def recover(
     names = clear_leftovers(files, directory, names, notes)
     snapshot, is_newest = newest_snapshot(files, directory, names)
     bases = segment_bases(names)
-    if layout.FLUSH_FAILED in names:
+    if layout.FLUSH_FAILED in names:  # before the scan: the pages that it reads may never have reached the disk
         first = snapshot.segments[-1].base_offset if snapshot is not None else 0
         rewrite_after_failed_flush(files, directory, [base for base in bases if base >= first])
     has_holes = compacted or layout.HOLES in names
@@ -77,6 +77,8 @@ def recover(
     if snapshot is not None:
         recovery.start_from(snapshot, bases, position_holds=is_newest)
     recovery.scan(bases)
+    # A tail that is only in the page cache must not be served: a second power cut would take it back, and with it the
+    # sequences against which retries have been deduplicated since.
     if not tail_is_synced or recovery.result.cut_bytes:
         recovery.sync()
     return recovery.result
@@ -142,7 +144,7 @@ class _Recovery:
             result.segments.clear()
 
     def _drop_expired(self, first_base: int, bases: list[int]) -> None:
-        """Retention forgot these but was stopped before it could remove them."""
+        """Remove segments that retention dropped from the log but could not delete before the process ended."""
         self._drop([base for base in bases if base < first_base <= self.log_start], bases)
 
     def _drop(self, expired: Sequence[int], bases: list[int]) -> None:
@@ -257,12 +259,17 @@ class _Recovery:
             segment.note_aborted(aborted)
 
     def _settle(self, file: File, segment: Segment, size: int, reason: str, later: Sequence[int]) -> bool:
-        """The bytes at the segment's end are bad: a torn tail or damage?"""
+        """Decide whether bad bytes at the segment's end are a torn tail, which is cut, or damage.
+
+        Returns whether to go on.
+        """
         position = segment.size
         lost = self.resume is not None and segment.base_offset == self.resume.base_offset
-        if lost and self.resume is not None and position < self.resume.size:
+        if lost and self.resume is not None and position < self.resume.size:  # these bytes were synced: never torn
             self._damaged(segment.base_offset, position, reason, segment.end_offset)
             return False
+        # If a valid batch follows, the bad bytes may once have been synced and acknowledged, and must not be cut.
+        # Without one they are taken for the end of writes that a crash cut off before their sync.
         found = find_batch(file, position, size, min_offset=segment.end_offset)
         if found is None:
             found = self._find_later(later, segment.end_offset)
@@ -280,7 +287,7 @@ class _Recovery:
         return False
 
     def _remove_torn(self, bases: Sequence[int]) -> None:
-        """Segments without a single valid batch, created just before the power went."""
+        """Remove segments without a single valid batch, which were created just before the power cut."""
         for base in bases:
             path = layout.log_path(self.directory, base)
             file = self.files.open(path, write=True)
@@ -306,7 +313,7 @@ class _Recovery:
         return None
 
     def _finish(self) -> None:
-        """All segments are known: each ends where the next begins."""
+        """Set the end of each segment to the beginning of the next, now that all are known."""
         segments = self.result.segments
         for segment, following in pairwise(segments):
             segment.end_offset = following.base_offset

@@ -1,4 +1,4 @@
-"""Settling damage: `penstock log repair`. Only when told to, only while no process has the log open.
+"""Repair of damaged logs: `penstock log repair`. Only on request, and only while no process has the log open.
 
 Bad bytes are copied into `.damaged` files first, durably, then taken out of their segments; gaps are
 accepted. The offsets that were lost stay lost: none is given out again. Afterwards the log opens, serves
@@ -24,7 +24,7 @@ from penstock.storage.segment.batch_scanner import CHUNK_BYTES
 def repair_log(
     files: Files, directory: Path, *, now_ms: int, log_start: int | None = None, compacted: bool = False
 ) -> Report:
-    """Do what `verify_log` says a repair would do; returns that report, made before.
+    """Carry out the repair that `verify_log` describes. Returns its report from before the repair.
 
     An interrupted compaction is settled first, as at a start.
     """

@@ -3,8 +3,8 @@
 It was synced before it got this name, and no old segment is touched before. Still every batch is checked first, because
 the segments that it replaces are gone afterwards:
 
-    sound                         finished: the snapshot speaks of it, the old segments go, it gets its name
-    broken, all old ones there    it goes, they stay; the snapshot speaks of them again
+    sound                         finished: the snapshot describes it, the old segments are removed, it gets its name
+    broken, all old ones there    it is removed, they stay; the snapshot describes them again
     broken, old ones missing      finished all the same, since no other file has their records. The snapshot is left
                                   as it is, and the log is found damaged by that or by a reader; `penstock log repair`
                                   saves the batches that are good
@@ -28,7 +28,7 @@ from penstock.storage.segment.time_index import Times
 
 
 def settle_swap(files: Files, directory: Path, names: Sequence[str], base_offset: int, end_offset: int) -> str | None:
-    """After a crash. Returns a note for people if the file is broken."""
+    """Settle a swap after a crash. Returns a note for people if the file is broken."""
     path = layout.swap_path(directory, base_offset, end_offset)
     swap = _Found(files, path, base_offset, end_offset, verify=True)
     note = None

@@ -1,4 +1,4 @@
-"""Cutting a torn tail: the remains, after a power cut, of writes that were never acknowledged.
+"""Cutting of a torn tail: the remains, after a power cut, of writes that were never acknowledged.
 
 The bytes are kept beside the log, without the zeros at their end, for people to look at; no program reads them back.
 The kept copy is durable before the log gets shorter.

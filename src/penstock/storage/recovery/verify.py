@@ -1,8 +1,7 @@
 """Reading a log's directory from end to end and saying what is wrong: `penstock log verify`.
 
-Changes nothing. Every batch has its CRC checked, in every segment, snapshot or not; bad bytes are told apart
-from what follows them by looking for the next whole batch. The report also says what `penstock log repair`
-would do.
+It changes nothing. Every batch has its CRC checked, in every segment, snapshot or not; the end of bad bytes is found by
+searching for the next whole batch. The report also says what `penstock log repair` would do.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class SegmentReport:
 
 @dataclass(slots=True, kw_only=True)
 class Report:
-    """What is in a directory. Sound means: a log that opens, serves and accepts everything."""
+    """The contents of a directory. A sound log opens, serves and accepts everything."""
 
     directory: Path
     segments: list[SegmentReport] = field(default_factory=list)
@@ -166,7 +165,7 @@ def _check_aborted(files: Files, report: Report, snapshot: Snapshot) -> None:
 def _note_bad(
     file: File, report: Report, found: SegmentReport, position: int, reason: str, end_offset: int | None
 ) -> int:
-    """Write down bad bytes; returns where to go on."""
+    """Record bad bytes. Returns the position to continue from."""
     following = find_batch(file, position + 1, found.size, min_offset=found.next_offset)
     if following is None:
         end, end_lost = found.size, found.next_offset if end_offset is None else end_offset
@@ -192,7 +191,7 @@ def _explained(report: Report, expected: int) -> bool:
 
 
 def _check_end(report: Report, snapshot: Snapshot | None, expected: int) -> None:
-    """What a snapshot says was synced must be there."""
+    """Check that everything that was synced according to the snapshot is there."""
     report.log_end = expected
     if snapshot is not None and snapshot.log_end > expected:
         report.log_end = snapshot.log_end

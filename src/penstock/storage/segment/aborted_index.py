@@ -45,7 +45,7 @@ class AbortedEntry(NamedTuple):
 
 
 class AbortedSummary(NamedTuple):
-    """What a snapshot knows of a segment's aborted transactions."""
+    """A summary of a segment's aborted transactions, as a snapshot stores it."""
 
     entry_count: int = 0  # -1: not known, the batches have to be walked over
     crc: int = 0  # CRC-32C of the file
@@ -131,7 +131,7 @@ def decode_aborted_index(data: Buffer) -> list[AbortedEntry]:
     try:
         rows = list(_ENTRY.iter_unpack(data))
     except error:
-        raise ValueError(f"{len(data)} bytes are no whole entries") from None
+        raise ValueError(f"{len(data)} bytes are not whole entries") from None
     if any(version != _VERSION for version, *_ in rows):
         raise ValueError("an unknown version")
     return [AbortedEntry(*fields) for _, *fields in rows]

@@ -1,7 +1,7 @@
 """Walking over a segment's bytes, batch by batch, trusting nothing.
 
 `BatchScanner` goes from batch to batch until the bytes stop making sense and says where and why.
-`find_batch` is the opposite: it looks for any whole batch in bytes that made no sense, which is what tells
+`find_batch` is the opposite: it looks for any whole batch in bytes that made no sense, which distinguishes
 damage from a torn tail. Both read in chunks and hold one chunk or one batch in memory.
 """
 

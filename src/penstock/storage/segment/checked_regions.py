@@ -27,7 +27,10 @@ class VerifiedRegions:
         return before % 2 == 1 and end <= bounds[before]
 
     def add(self, start: int, end: int) -> None:
-        """Two threads that add at once may lose one region; it is then checked again."""
+        """Add a region.
+
+        If two threads add at once, one region may be lost; it is then checked again, which is harmless.
+        """
         bounds = self._bounds
         first = bisect_left(bounds, start)
         last = bisect_right(bounds, end)

@@ -40,7 +40,7 @@ class Chain(NamedTuple):
 
 
 class Window:
-    """Batches are looked for in it, and it moves if need be. `limit`: a batch boundary, nothing above it is read."""
+    """A movable window in which batches are searched. `limit` is a batch boundary, and nothing above it is read."""
 
     __slots__ = ("_base_offset", "_buffer", "_file", "_wait", "end", "limit", "start")
 
@@ -118,7 +118,7 @@ class Window:
         return memoryview(self._buffer)[start - self.start : stop - self.start]
 
     def part(self, start: int, stop: int) -> FilePart | None:
-        """The same for a socket, if it is held in the page cache itself."""
+        """The slice as a part of the file for a socket, if it is in the page cache."""
         if isinstance(self._buffer, memoryview):
             return FilePart(self._file.fileno(), start, stop - start)
         return None

@@ -98,13 +98,13 @@ class Segment:
         return NONE_ABORTED if self.aborted is None else self.aborted.summary
 
     def note_aborted(self, entry: AbortedEntry) -> None:
-        """The marker of an aborted transaction was written, or found, at the end."""
+        """Note the marker of an aborted transaction, written or found at the end."""
         if self.aborted is None:
             self.aborted = AbortedIndex()
         self.aborted.add(entry)
 
     def note_batch(self, base_offset: int, next_offset: int, size: int, timestamp: int, interval: int) -> None:
-        """A batch was written, or found, at the end. `size` rises before `end_offset`: see `read`."""
+        """Note a batch, written or found at the end. `size` rises before `end_offset`: see `read`."""
         position = self.size
         if position - self.indexed_to > interval:
             self.index.live_part().add(base_offset - self.base_offset, position, self.largest_timestamp)
@@ -122,7 +122,7 @@ class Segment:
         self.index = SegmentIndex(self.base_offset, self.size, self.end_offset)
 
     def drop_aborted(self) -> None:
-        """Likewise, the aborted transactions."""
+        """Forget the aborted transactions of a sealed segment; their file, or a scan, gives them back."""
         if self.aborted is not None:
             self.aborted = AbortedIndex(self.aborted.summary)
 
@@ -139,7 +139,10 @@ class Segment:
 
         `index` is the segment's, and whole if the read needs it. Raises BlockingIOError (wait=False) or CorruptBatch.
         """
-        end_offset = self.end_offset  # before `size`: it rises after it
+        # `end_offset` is read before `size`, which an append raises first: the bytes of every offset below the end that
+        # is seen here are within the size that is seen below. In the other order, a batch that is appended in between
+        # would look like an offset that is missing, which is damage.
+        end_offset = self.end_offset
         hint_offset, hint_position = self.hint
         exact = hint_offset == offset
         start = hint_position if exact else 0 if offset <= self.base_offset else index.floor(offset)
@@ -154,6 +157,7 @@ class Segment:
             at_least = offset if exact else self.base_offset
             anchor = (at_least, not self.has_holes) if indexed is None else (indexed, True)
             self._check(window, anchor, offset, limits.end, always=verify == "always")
+        # Unless `verify` is off, bytes up to `window.limit` are sound now: this process has checked or written them.
         first = window.find(start, offset)
         if first < 0:
             if not self.has_holes and offset < min(limits.end, end_offset):
@@ -167,6 +171,7 @@ class Segment:
             return EMPTY_SLICE
         window.hold(first, size, limits.max_bytes)
         stop, next_offset = self._cut(window, index, first, base_offset + delta + 1, size, limits)
+        # One tuple, replaced as a whole: a reader in another thread sees an offset together with its own position.
         self.hint = (next_offset, stop)
         return ReadSlice(window.slice(first, stop), base_offset, next_offset, window.part(first, stop))
 

@@ -1,1 +1,1 @@
-"""What an engine does by itself, a little at every tick: one file for each job, and the host that they run on."""
+"""The background jobs of an engine, a little work at every tick: one file per job, and the host that they run on."""

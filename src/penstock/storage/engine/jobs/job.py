@@ -1,4 +1,4 @@
-"""What the jobs of an engine have in common, and what they may ask of the engine: two small interfaces.
+"""The interface of the jobs of an engine, and that of the engine for its jobs.
 
 A tick runs on the event loop and starts what is due. Work that waits for the disk runs in the engine's thread, work
 that runs Python at length in the worker process; both come back with a call onto the loop.
@@ -15,10 +15,10 @@ from penstock.storage.log.log import DiskLog
 from penstock.storage.observer import EngineObserver
 
 Done = Callable[[BaseException | None], None]
-"""Called on the loop when work in the disk thread has ended, with what went wrong."""
+"""Called on the loop when work in the disk thread has ended, with its error if there is one."""
 
 Answer = Callable[[Any, BaseException | None], None]
-"""Called on the loop with the result of the worker process, or with what went wrong."""
+"""Called on the loop with the result of the worker process, or with the error."""
 
 
 class MaintenanceHost(Protocol):
@@ -76,5 +76,5 @@ class Job:
         """Its topic was deleted, or the log begins again without records."""
 
     def problems(self) -> Mapping[str, str]:
-        """What an operator should know, by the name of the log it is about."""
+        """Problems for the operator, by the name of the log."""
         return {}
