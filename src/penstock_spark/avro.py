@@ -83,7 +83,7 @@ def parse_avro(text: str) -> AvroType:
     try:
         parsed = json.loads(text)
     except ValueError as error:
-        raise BadOption(f"valueSchema is no JSON: {error}") from None
+        raise BadOption(f"valueSchema is not JSON: {error}") from None
     found = _Parser().parse(parsed, "")
     if found.op != RECORD:
         raise BadOption("valueSchema of avro is a record")

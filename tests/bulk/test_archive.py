@@ -117,7 +117,7 @@ def test_another_topic_of_the_same_name(broker: BrokerProcess, client: RawClient
     archive(broker, topic, tmp_path)
     client.delete_topic(topic)
     make_topic(client, topic)
-    with pytest.raises(Changed, match=r"was made anew since .* was begun; archive into another directory"):
+    with pytest.raises(Changed, match=r"was created again since .* was begun; archive into another directory"):
         archive(broker, topic, tmp_path)
 
 

@@ -43,7 +43,7 @@ def test_exit_codes(penstock: CommandLine, client: RawClient, topic: str, tmp_pa
     told = penstock("load", tmp_path / "none.csv", "--topic", topic, code=4).err
     assert told == f"penstock: file {tmp_path / 'none.csv'} does not exist\n"
     assert f"topic {topic} does not exist" in penstock("archive", topic, tmp_path, code=4).err
-    assert "is no archive" in penstock("replay", tmp_path, "--topic", topic, code=4).err
+    assert "is not an archive" in penstock("replay", tmp_path, "--topic", topic, code=4).err
     (tmp_path / "file").write_text("")
     client.create_topic(f"{topic}-there")
     assert "not a directory" in penstock("archive", f"{topic}-there", tmp_path / "file", code=1).err

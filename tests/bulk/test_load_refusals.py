@@ -21,7 +21,7 @@ def test_a_bad_line_stops_it_before_its_transaction(
     path = tmp_path / "rows.jsonl"
     good = [f'{{"n":{number}}}' for number in range(10)]
     path.write_text("\n".join([*good[:7], "{nonsense", *good[7:]]) + "\n")
-    with pytest.raises(BadRow, match=r"line 8 of .* is no JSON.*--skip-bad"):
+    with pytest.raises(BadRow, match=r"line 8 of .* is not JSON.*--skip-bad"):
         run_load(path, rows=5)
     assert [(each.value or b"").decode() for each in contents(topic)] == good[:5]
     path.write_text("\n".join(good) + "\n")  # mended behind what is loaded
@@ -40,8 +40,8 @@ def test_bad_rows_are_put_aside(run_load: Run, contents: Contents, topic: str, t
     assert other == {"reason": "of another job"}
     assert [(each["line"], each["reason"]) for each in found] == [
         (3, "has 1 cells, and there are 2 columns"),
-        (4, "is no UTF-8"),
-        (5, "has 'x' in a, which is no number"),
+        (4, "is not UTF-8"),
+        (5, "has 'x' in a, which is not a number"),
     ]
     assert found[1]["row"] == "2,\\xff"
     run_load(path, **options)
@@ -63,11 +63,11 @@ def test_bad_rows_are_put_aside(run_load: Run, contents: Contents, topic: str, t
         ("a.csv", "a,b\n1,2\n", {"value": "xml"}, Unfit, "none of json, csv and column:NAME"),
         ("a.csv", "a,b\n1,2\n", {"table": "t"}, Unfit, "are for databases"),
         ("a.csv", "a\n1\n", {"format": "sqlite", "table": "t"}, Unfit, "cannot be read as an SQLite database"),
-        ("a.csv", 'a\n"1\n', {}, BadRow, "line 2 of .* is no CSV: unexpected end of data"),
+        ("a.csv", 'a\n"1\n', {}, BadRow, "line 2 of .* is not CSV: unexpected end of data"),
         ("a.csv", "a\n1\n", {"timestamp": "a", "columns": ("a",)}, BadRow, "line 1 of .* neither ISO 8601"),
         ("a.parquet", "no parquet", {}, Unfit, "cannot be read as Parquet"),
         ("a.jsonl", '{"a":1}\n', {"key": "b"}, BadRow, "line 1 of .* has no field b"),
-        ("a.jsonl", '{"a":NaN}\n', {}, BadRow, "NaN is no JSON number"),
+        ("a.jsonl", '{"a":NaN}\n', {}, BadRow, "NaN is not a JSON number"),
         ("a.jsonl", '{"a":1}\n', {"value": "csv"}, Unfit, "use --value json"),
         ("a.jsonl", '{"a":1}\n', {"delimiter": ";"}, Unfit, "are for CSV"),
     ],

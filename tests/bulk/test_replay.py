@@ -212,7 +212,7 @@ def test_killed_many_times(
 def test_what_is_no_archive(broker: BrokerProcess, back: str, tmp_path: Path) -> None:
     with pytest.raises(Missing, match="there is no directory"):
         replay(broker, tmp_path / "nowhere", back)
-    with pytest.raises(Missing, match="is no archive"):
+    with pytest.raises(Missing, match="is not an archive"):
         replay(broker, tmp_path, back)
 
 

@@ -211,4 +211,4 @@ def test_markers_and_aborted_transactions_are_shown(alone: CommandLine, tmp_path
         index.write_bytes(content)
         (report,) = json.loads(alone("log", "verify", rig.directory, "-o", "json").out)
         assert (report["sound"], report["segments"][0]["aborted_index"]) == (True, state)
-    assert "no whole entries; it is rebuilt when used" in alone("log", "dump", rig.directory).lines[-1]
+    assert "not whole entries; it is rebuilt when used" in alone("log", "dump", rig.directory).lines[-1]

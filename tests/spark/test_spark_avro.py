@@ -142,11 +142,11 @@ FLAT = record(a="int", b=["null", "string"])
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        (b"", "the value is no Avro record of this schema"),
-        (b"\x02", "the value is no Avro record of this schema"),
-        (b"\x02\x00\x00", "the value is no Avro record of this schema"),
-        (b"\x02\x04", "the value is no Avro record of this schema"),
-        (b"\x02\x02\x7f", "the value is no Avro record of this schema"),
+        (b"", "the value is not an Avro record of this schema"),
+        (b"\x02", "the value is not an Avro record of this schema"),
+        (b"\x02\x00\x00", "the value is not an Avro record of this schema"),
+        (b"\x02\x04", "the value is not an Avro record of this schema"),
+        (b"\x02\x02\x7f", "the value is not an Avro record of this schema"),
         (b"\x02\x02\x02\xff", "b is no STRING"),
         (b"\x80\x80\x80\x80\x10\x00", "a is no INT"),
     ],
@@ -184,7 +184,7 @@ def test_columns_without_a_schema_of_avro_are_those_that_the_sink_writes() -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "valueSchema is no JSON"),
+        ("{", "valueSchema is not JSON"),
         ('"int"', "is a record"),
         (json.dumps(record()), "without fields"),
         (json.dumps(record(a="integer")), "'integer', which Avro does not know"),

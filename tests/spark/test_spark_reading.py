@@ -240,7 +240,7 @@ def test_a_topic_that_was_made_anew(stream: Stream, client: RawClient, later: li
     client.create_topic(topic)
     put(client, topic, *later)
     if fails:
-        with pytest.raises(Exception, match=f"{topic} was deleted and made anew. With failOnDataLoss=false"):
+        with pytest.raises(Exception, match=f"{topic} was deleted and created again. With failOnDataLoss=false"):
             stream.run(subscribe=topic)
     else:
         stream.run(subscribe=topic, failOnDataLoss=False)

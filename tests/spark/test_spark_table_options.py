@@ -111,7 +111,7 @@ def test_schemas_are_parsed() -> None:
         ("a ARRAY<INT", "'>' is missing"),
         ("a MAP<INT, INT>", "keys of a map are STRING"),
         ("a DECIMAL(50, 2)", "1 to 38 digits"),
-        ("a DECIMAL(x)", "'x' is no number"),
+        ("a DECIMAL(x)", "'x' is not a number"),
         ("a INT, a STRING", "two columns of one name"),
         ("a-b INT", "is not understood"),
     ],

@@ -63,7 +63,7 @@ def test_a_topic_that_was_made_anew(read: Read, client: RawClient) -> None:
     client.delete_topic(topic)
     client.create_topic(topic)
     put(client, topic, "x")
-    with pytest.raises(Exception, match=r"ends at 1, and was planned to be read from 3 on.*view anew, too"):
+    with pytest.raises(Exception, match=r"ends at 1, and was planned to be read from 3 on.*view again, too"):
         frame.count()
     assert tolerant.count() == 0
     assert values(read(subscribe=topic)) == ["x"]

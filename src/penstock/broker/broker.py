@@ -89,6 +89,6 @@ class Broker:
         )
 
     def endpoint(self, request: AnyRequest) -> Endpoint:
-        """The address this client is told to use: the one it came in on, unless another is advertised."""
+        """The address for this client: the one it came in on, unless another is advertised."""
         advertised = self.settings.kafka.advertised_address
         return request.channel.local if advertised is None else Endpoint(*advertised)

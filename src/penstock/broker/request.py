@@ -56,7 +56,7 @@ class Request(Generic[Body, Replies]):
         self.frame = frame
         self.body_start = body_start
         self.meter: MeteredRequest | None = None
-        """What the request costs its client, while quotas are set."""
+        """The meter of the request's cost, while quotas are set."""
         self.throttled_until_ms = 0
         """Set by a handler that finds its client over a quota which only it knows of; on the clock of quotas."""
 

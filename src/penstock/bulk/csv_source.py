@@ -44,7 +44,7 @@ class CsvSource(Source):
         try:
             names = tuple(next(self._reader, []))
         except csv.Error as error:
-            raise Unfit(f"the header of {self.name} is no CSV: {error}") from None
+            raise Unfit(f"the header of {self.name} is not CSV: {error}") from None
         if not names:
             raise Unfit(f"{self.name} is empty", "its first line names the columns, unless --columns does")
         self._raw.clear()
@@ -68,7 +68,7 @@ class CsvSource(Source):
             try:
                 cells = next(self._reader, None)
             except csv.Error as error:
-                bad.append(Bad(number, f"is no CSV: {error}", self._text()))
+                bad.append(Bad(number, f"is not CSV: {error}", self._text()))
                 continue
             if cells is None:
                 break

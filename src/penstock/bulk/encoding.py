@@ -136,7 +136,7 @@ def _number(name: str, text: str) -> str:
             return _DUMP(float(stripped))
     except ValueError:
         pass
-    raise ValueError(f"has {text!r} in {name}, which is no number")
+    raise ValueError(f"has {text!r} in {name}, which is not a number")
 
 
 def _csv_line(cells: Any) -> bytes:

@@ -41,9 +41,9 @@ class JsonLinesSource(Source):
                 if text:
                     rows.append(Row(file.line, self._decode(text), line))
             except UnicodeDecodeError as error:
-                bad.append(Bad(file.line, f"is no UTF-8 at byte {error.start + 1}", line))
+                bad.append(Bad(file.line, f"is not UTF-8 at byte {error.start + 1}", line))
             except ValueError as error:
-                bad.append(Bad(file.line, f"is no JSON: {error}", line))
+                bad.append(Bad(file.line, f"is not JSON: {error}", line))
             except RecursionError:
                 bad.append(Bad(file.line, "is nested too deeply", line))
         if file.byte == begun:
@@ -55,4 +55,4 @@ class JsonLinesSource(Source):
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")

@@ -85,7 +85,7 @@ class LoadFeed(Feed):
             try:
                 records.append(self._encode(row))
             except ValueError as error:
-                reason = "is no UTF-8" if isinstance(error, UnicodeError) else str(error)
+                reason = "is not UTF-8" if isinstance(error, UnicodeError) else str(error)
                 bad.append(Bad(row.number, reason, row.raw or repr(row.cells).encode()))
         size = self._put_aside(sorted(bad)) if bad else self._entry["aside_bytes"]
         self.done = piece.done

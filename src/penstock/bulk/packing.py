@@ -9,7 +9,7 @@ from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.murmur2 import partition_of
 from penstock.model.topic_partition import TopicPartition
 
-BATCH_BYTES = 500_000  # half of what topics take unless they are told otherwise: records are not cut
+BATCH_BYTES = 500_000  # half of the default max.message.bytes: records are not cut
 RECORD_BYTES = 16  # around key and value, about
 RUN_ROWS = 500
 KNOWN_KEYS_MAX = 100_000

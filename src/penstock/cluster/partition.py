@@ -313,7 +313,7 @@ class Partition:
         self.log_advanced()
 
     def become_follower(self, epoch: int) -> None:
-        """Copy another node's log from now on. Clients that wait here are told NOT_LEADER_OR_FOLLOWER."""
+        """Copy another node's log from now on. Waiting clients are answered NOT_LEADER_OR_FOLLOWER."""
         self._take_role(Follower(epoch))
         self.tail = None
         self._end_waits(self._refusal)

@@ -6,7 +6,7 @@
     Mirror     refused          yes            yes               none: its batches carry those of the root
 
 A role is a value. `Partition` holds one and puts another in its place when leadership changes hands; waiters that
-depend on the old role are told at that moment. The roles of nodes are decided elsewhere.
+depend on the old role are notified at that moment. The roles of nodes are decided elsewhere.
 """
 
 from __future__ import annotations

@@ -59,5 +59,5 @@ def parse_log_levels(text: str | None) -> LogLevels:
 def _level(text: str) -> LogLevel:
     name = str(level_name(text))
     if name not in LogLevel.__members__:
-        raise ValueError(f"{name!r} is no level; levels are {', '.join(LogLevel)}")
+        raise ValueError(f"{name!r} is not a level; levels are {', '.join(LogLevel)}")
     return LogLevel(name)

@@ -30,7 +30,7 @@ DRAIN_LOOK_S = 0.01
 
 
 class Worker:
-    """Between `start` and `stop`. `on_lost` is told when the subscription is gone for good."""
+    """A worker between `start` and `stop`. `on_lost` is called when the subscription is gone for good."""
 
     def __init__(
         self,

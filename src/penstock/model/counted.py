@@ -9,5 +9,5 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def with_hint(message: str, hint: str, separator: str = "; ") -> str:
-    """Join a problem and its remedy; the problem may be a sentence of somebody else, with its full stop."""
+    """Join a problem and its remedy; the problem may be a sentence of another program, with its full stop."""
     return f"{message.rstrip('.')}{separator}{hint}" if hint else message

@@ -16,7 +16,7 @@ class AuthenticationFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What a client presents with a connection or an HTTP request, named by its scheme."""
+    """The credentials of a connection or an HTTP request, named by their scheme."""
 
     scheme: str
     value: str

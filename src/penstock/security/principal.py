@@ -8,7 +8,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """`User` is the type of everybody who logs in; other types come with the authenticators that know them."""
+    """A client's identity. `User` is the type of all that log in; authenticators may define other types."""
 
     type: str
     name: str

@@ -89,7 +89,7 @@ class Archive:
 
     def _check_same(self, found: Manifest) -> None:
         if (found.topic_id, found.cluster_id) != (self._topic.topic_id, self._topic.cluster_id):
-            what = "was made anew" if found.cluster_id == self._topic.cluster_id else "is on another cluster"
+            what = "was created again" if found.cluster_id == self._topic.cluster_id else "is on another cluster"
             hint = "archive into another directory"
             raise Changed(f"topic {self._topic.name} {what} since {self._root} was begun", hint)
 

@@ -138,7 +138,7 @@ def find_topic_of(root: Path, topic: str | None) -> str:
         raise Missing(f"there is no directory {root}")
     found = sorted(path.stem for path in (root / OWN_DIRECTORY).glob("*.json"))
     if not found:
-        raise Missing(f"{root} is no archive: it has no {OWN_DIRECTORY}/*.json", "`penstock archive` makes one")
+        raise Missing(f"{root} is not an archive: it has no {OWN_DIRECTORY}/*.json", "`penstock archive` makes one")
     if topic is None and len(found) > 1:
         raise Unfit(f"{root} has the topics {', '.join(found)}", "name one with --source-topic")
     if topic is not None and topic not in found:

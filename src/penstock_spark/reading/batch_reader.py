@@ -86,8 +86,8 @@ class BatchReader(DataSourceReader):
         end = list_offsets(cluster, {place: LATEST}, committed=False)[place]
         if end < first and not self._options.tolerant:
             raise DataLost(
-                f"{place} ends at {end}, and was planned to be read from {first} on: its topic was made anew. "
-                "Make the DataFrame or the view anew, too; with failOnDataLoss=false what is left is read."
+                f"{place} ends at {end}, and was planned to be read from {first} on: its topic was created again. "
+                "Create the DataFrame or the view again, too; with failOnDataLoss=false what is left is read."
             )
 
     def _read_new(self, cluster: Cluster, known: Collection[TopicPartition]) -> Iterator[pa.RecordBatch]:

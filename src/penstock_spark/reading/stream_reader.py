@@ -145,9 +145,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _begun(self, progress: Progress) -> Offsets:
         """The progress in topics that are still the same; a topic with another id is new, whatever its name."""
         begun = progress.of_same_topics(self._ids)
-        anew = sorted({place.topic for place in progress.offsets.keys() - begun.keys()})
-        if anew:
-            self._lost(f"{', '.join(anew)} was deleted and made anew")
+        replaced = sorted({place.topic for place in progress.offsets.keys() - begun.keys()})
+        if replaced:
+            self._lost(f"{', '.join(replaced)} was deleted and created again")
         return begun
 
     def _starts(self, begun: Mapping[TopicPartition, int], places: Sequence[TopicPartition]) -> Offsets:
@@ -171,7 +171,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ends = self._ends(list(first))
         for place, offset in ends.items():
             if offset < first[place]:
-                self._lost(f"{place} ends at {offset} and was read up to {first[place]}: its topic was made anew")
+                self._lost(f"{place} ends at {offset} and was read up to {first[place]}: its topic was created again")
         if self._target is not None:
             ends = {place: min(offset, self._target.get(place, first[place])) for place, offset in ends.items()}
         return {place: max(offset, first[place]) for place, offset in ends.items()}

@@ -68,7 +68,7 @@ def test_numbers(text: str, expected: str) -> None:
 
 @pytest.mark.parametrize("text", ["x", "1_000", "nan", "inf", "1,5", "0x10"])
 def test_no_numbers(text: str) -> None:
-    with pytest.raises(ValueError, match="which is no number"):
+    with pytest.raises(ValueError, match="which is not a number"):
         encoder(Given("csv", ("a",)), Shape(numbers=("a",)))(Row(1, [text]))
 
 

@@ -34,14 +34,14 @@ def test_a_level_for_everything_and_levels_of_modules(
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("loud", "'LOUD' is no level; levels are DEBUG, INFO, WARNING, ERROR, CRITICAL"),
-        ("net=", "'' is no level"),
-        ("net=loud", "'LOUD' is no level"),
+        ("loud", "'LOUD' is not a level; levels are DEBUG, INFO, WARNING, ERROR, CRITICAL"),
+        ("net=", "'' is not a level"),
+        ("net=loud", "'LOUD' is not a level"),
         ("=DEBUG", "names no module; write it as storage=DEBUG"),
-        ("a=b=c", "'C' is no level"),
+        ("a=b=c", "'C' is not a level"),
         ("INFO,DEBUG", "two levels for everything, INFO and DEBUG; give one of them"),
         ("net=INFO,net=DEBUG", "net has two levels, INFO and DEBUG; give one of them"),
-        ("INFO DEBUG", "is no level"),
+        ("INFO DEBUG", "is not a level"),
     ],
 )
 def test_a_mistake_is_told_with_the_remedy(text: str, told: str) -> None:

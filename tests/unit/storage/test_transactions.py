@@ -446,7 +446,7 @@ def test_the_index_files_are_kafkas(tmp_path: Path) -> None:
     assert [entry.last_stable for entry in entries] == [index * 7 + 7 for index in range(12)]
     first = (rig.directory / rig.names(".txnindex")[0]).read_bytes()
     assert first[:34].hex() == "0000" + f"{9:016x}{0:016x}{6:016x}{7:016x}"
-    with pytest.raises(ValueError, match="no whole entries"):
+    with pytest.raises(ValueError, match="not whole entries"):
         decode_aborted_index(first[:-1])
     with pytest.raises(ValueError, match="version"):
         decode_aborted_index(b"\x00\x01" + first[2:34])

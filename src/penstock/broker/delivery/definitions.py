@@ -80,7 +80,8 @@ class Definitions:
         if not _NAME.fullmatch(name):
             raise KafkaError(
                 ErrorCode.INVALID_GROUP_ID,
-                f"{name[:50]!r} is no name of a subscription; use 1 to 200 letters, digits, dots, dashes, underscores",
+                f"{name[:50]!r} cannot be the name of a subscription;"
+                " use 1 to 200 letters, digits, dots, dashes, underscores",
             )
         if len(dead_letter_topic(topic, name)) > TOPIC_NAME_LENGTH_MAX:
             raise KafkaError(

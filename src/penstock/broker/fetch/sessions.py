@@ -1,9 +1,9 @@
 """Fetch sessions (KIP-227): a consumer lists its partitions once, then sends and receives only changes.
 
 A session is a dictionary of partitions with the last answer about each. Sessions live in a cache of
-bounded size. When it is full, one that has not been used for two minutes makes room, and its client, told
-FETCH_SESSION_ID_NOT_FOUND, starts another; if all are in use, the newcomer goes without, as in Kafka: taking turns
-would cost every client its session at every request.
+bounded size. When it is full, one that has not been used for two minutes makes room, and its client starts another
+after FETCH_SESSION_ID_NOT_FOUND; if all are in use, a new client gets no session, as in Kafka: taking turns would cost
+every client its session at every request.
 """
 
 from __future__ import annotations

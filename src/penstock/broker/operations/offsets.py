@@ -33,7 +33,7 @@ class OffsetOperations:
         return self._access.allows_topic(session, Operation.DESCRIBE, topic)
 
     def committed(self, session: Session, group_id: str) -> Table:
-        """What the group has committed, in all topics: the door leaves out those that are not `describable`."""
+        """The committed offsets of the group in all topics; the door leaves out topics that are not `describable`."""
         self._access.check_group(session, Operation.DESCRIBE, group_id)
         return self._coordinator.committed(group_id)
 

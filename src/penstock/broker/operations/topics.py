@@ -30,7 +30,7 @@ class TopicOperations:
         return [topic for topic in found if allows(session, describe, topic.name)]
 
     def find(self, session: Session, name: str, operation: Operation = Operation.DESCRIBE) -> Topic | None:
-        """The topic, None if there is none; which is not told to a session without the right."""
+        """The topic, None if there is none. Without the right the error does not reveal whether it exists."""
         self._access.check_topic(session, operation, name)
         return self._table.get(name)
 

@@ -22,7 +22,7 @@ ADDING_VERSION = 12
 
 _TEXTS = {  # Kafka has texts with these only
     ErrorCode.INVALID_TXN_STATE: "the partition was not added to the transaction",
-    ErrorCode.NOT_ENOUGH_REPLICAS: "whether the partition was added to the transaction cannot be told now",
+    ErrorCode.NOT_ENOUGH_REPLICAS: "whether the partition was added to the transaction is not known now",
 }
 _TRY_AGAIN = (
     ErrorCode.CONCURRENT_TRANSACTIONS,

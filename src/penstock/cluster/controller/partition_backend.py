@@ -77,7 +77,7 @@ class PartitionBackend:
         return self._engine.is_leaving(topic_id)
 
     def is_unused(self, topic: Topic) -> bool:
-        """Whether nothing was ever written to a topic. False if that cannot be told."""
+        """Whether nothing was ever written to a topic. False if that is not known."""
         partitions = (PartitionId(topic.topic_id, index) for index in range(topic.partition_count))
         try:
             return not any(self._engine.log(partition).log_end for partition in partitions)

@@ -1,7 +1,7 @@
 """Whether the arrays of a request can be what they say, before kio reads them.
 
 kio makes room for an array of the length that the bytes claim, and ends the process when there is no such room: four
-bytes from anybody could stop the broker. So the message is walked over once by its schema, as far as its last array,
+bytes from any client could stop the broker. So the message is walked over once by its schema, as far as its last array,
 and a length is refused for which there are not enough bytes; so is null where the schema has none, which kio lets
 through, and so are more elements than any request needs, and strings longer than Kafka reads. Everything else that may
 be wrong is left to kio.

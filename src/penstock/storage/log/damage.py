@@ -1,4 +1,4 @@
-"""Reaction to bytes that are not what was written: no more writes, no reads from there on, and the engine is notified."""
+"""Reaction to bytes that are not what was written: no more writes, no reads from there on, a report to the engine."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class SkippedRecords(Anomaly):
 
 
 class ReorderedRecords(Anomaly):
-    """A consumer went back without having been told to."""
+    """A consumer went back without a seek or a rebalance."""
 
     title = "reordered poll"
 

@@ -1,6 +1,6 @@
 """Checks of consumers: each sees all that is visible, in the order of offsets, from where it was put on.
 
-"Within a poll" and "between polls" are told apart in the evidence. An `Assignment` (a rebalance, a seek, a new
+The evidence distinguishes "within a poll" and "between polls". An `Assignment` (a rebalance, a seek, a new
 consumer) resets the positions; the first record after one with an unknown position is not judged.
 """
 

@@ -89,7 +89,7 @@ class Pipe:
 
     def _topology_changed(self, topology: Topology) -> None:
         if self._parents.set(self._told_parents(topology)):
-            logger.info("the parent is now %s", self._parents.current or "nobody")
+            logger.info("the parent is now %s", self._parents.current or "none")
             self.health.another_parent()
             self._changed.set()
 

@@ -31,8 +31,8 @@ class Progress:
 
     def of_same_topics(self, ids: Mapping[str, str]) -> dict[TopicPartition, int]:
         """The offsets without those in topics that have other ids now. Topics without a known id count as the same."""
-        anew = {topic for topic, known in self.ids.items() if ids.get(topic, known) != known}
-        return {place: offset for place, offset in self.offsets.items() if place.topic not in anew}
+        replaced = {topic for topic, known in self.ids.items() if ids.get(topic, known) != known}
+        return {place: offset for place, offset in self.offsets.items() if place.topic not in replaced}
 
     def to_json(self) -> dict[str, Any]:
         topics: dict[str, dict[str, int]] = {}
@@ -58,5 +58,5 @@ class Progress:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, BadOption):
                 raise
-            text = f"the checkpoint holds {dict(value)!r}, which is no progress of this source: use another directory"
+            text = f"the checkpoint holds {dict(value)!r}, which is not progress of this source: use another directory"
             raise BadOption(text) from None

@@ -124,7 +124,7 @@ def parse_selection(subscribe: str | None, pattern: str | None, assign: str | No
         try:
             re.compile(pattern)
         except re.error as error:
-            raise BadOption(f"subscribePattern {pattern!r} is no regular expression: {error}") from None
+            raise BadOption(f"subscribePattern {pattern!r} is not a regular expression: {error}") from None
         if not pattern.strip():
             raise BadOption("subscribePattern is empty")
         return Matching(pattern)

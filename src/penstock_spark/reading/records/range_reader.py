@@ -125,7 +125,7 @@ class RangeReader:
         batches = self.batches
         start = list_offsets(self._cluster, {self._place: EARLIEST}, committed=self._committed)[self._place]
         if start <= batches.position:
-            self._lost(f"{self._place} is shorter than {batches.position}: its topic was made anew, or lost data")
+            self._lost(f"{self._place} is shorter than {batches.position}: its topic was created again, or lost data")
             batches.position = batches.end
         else:
             self._lost(f"{self._place} starts at {start}, the records from {batches.position} on are gone")

@@ -139,7 +139,7 @@ class _Parser:
     def _number(self) -> int:
         token = self._next()
         if not token.isdecimal():
-            raise self._wrong(f"{token!r} is no number")
+            raise self._wrong(f"{token!r} is not a number")
         return int(token)
 
     def _wrong(self, what: str) -> BadOption:

@@ -31,7 +31,7 @@ class AvroDecoder(Decoder):
     """A decoder of Avro. `written` is the schema of the values; only some of its fields may be wanted."""
 
     format = "avro"
-    problem_texts = ("the value is no Avro record of this schema",)
+    problem_texts = ("the value is not an Avro record of this schema",)
 
     def __init__(self, written: AvroType, wanted: StructType) -> None:
         super().__init__(wanted)

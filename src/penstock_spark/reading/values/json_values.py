@@ -18,7 +18,7 @@ class JsonDecoder(Decoder):
     """A decoder of JSON. Fields are found by name, unwanted ones are skipped, of a repeated name the last counts."""
 
     format = "json"
-    problem_texts = ("the value is empty", "the value is no JSON object", "the value is broken JSON")
+    problem_texts = ("the value is empty", "the value is not a JSON object", "the value is broken JSON")
 
     def _columns(self, data: Bytes, starts: Ints, ends: Ints, valid: Flags, problems: Ints) -> Sequence[Decoded]:
         fields = _Fields(self.schema.names, len(starts))

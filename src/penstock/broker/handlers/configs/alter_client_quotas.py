@@ -3,7 +3,7 @@
 Behaviour:
 - Each entity succeeds or fails as a whole and has one result; those that succeed are changed together.
 - INVALID_REQUEST: entities and keys that do not exist or do not go together, values that are not positive, a key or an
-  entity that comes twice (the first of two entries for an entity counts). Removing a quota that is not set is no error.
+  entity that comes twice (the first of two entries counts). Removing a quota that is not set is not an error.
 - With `validate_only` nothing is changed.
 
 Differs from Kafka:

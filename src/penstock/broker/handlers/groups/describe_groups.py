@@ -86,7 +86,7 @@ def _empty(
     message: str | None = None,
     state: str = GroupState.DEAD.value,
 ) -> DescribedGroup:
-    """A group that has no members or cannot be told."""
+    """A group that has no members, or whose members are unknown."""
     return request.reply.DescribedGroup(
         group_id=group_id,
         error_code=error,

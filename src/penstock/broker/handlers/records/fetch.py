@@ -133,7 +133,10 @@ class _Fetch:
     # --- looking ---------------------------------------------------------------------------------------------------
 
     def _look(self) -> bool:
-        """Read every partition anew from the page cache. True if some of it is not there and has to be waited for."""
+        """Read every partition again from the page cache.
+
+        True if some bytes are not cached and have to be waited for.
+        """
         self._targets = self._finder.find(self._to_look_at())
         self._finder.parked = True
         self._note_stored()
@@ -144,7 +147,10 @@ class _Fetch:
         return False
 
     def _to_look_at(self) -> list[FetchPartition]:
-        """Of a wide session most partitions have nothing new, and that is seen at a glance. Not where sizes count."""
+        """The partitions to read.
+
+        Most of a wide session clearly have nothing new and are skipped, unless sizes count.
+        """
         if self._session is None or self._full or self._request.min_bytes > 1:
             return self._wanted
         return self._session.restless()
@@ -225,9 +231,9 @@ class _Fetch:
             self._waits_on.append(partition)
 
     def _note_stored(self) -> None:
-        """What the logs hold before a look; nothing if there are bytes in them which it will not see.
+        """Note the size of the logs before a look; 0 if they have bytes that the look will not see.
 
-        Those are not flushed, or in a transaction: a small marker may show much that was there before.
+        Such bytes are not flushed, or in a transaction: a small marker may make many of them visible.
         """
         if self._request.min_bytes > 1:
             partitions = [target.partition for target in self._targets if target.partition is not None]
@@ -236,16 +242,16 @@ class _Fetch:
             self._stored_bytes = -1 if unseen else sum(each.size_bytes for each in partitions)
 
     def _is_too_little(self) -> bool:
-        """Whether what came since the last look cannot be enough, so that reading it all again is not worth it."""
+        """Whether the bytes since the last look cannot be enough, so that reading everything again is not worth it."""
         if self._request.isolation == READ_COMMITTED:
-            return False  # a small marker may show much that was there before
+            return False  # a small marker may make many earlier bytes visible
         if self._stored_bytes < 0 or any(partition.failed for partition in self._waits_on):
             return False
         stored_bytes = sum(partition.size_bytes for partition in self._waits_on)
         return self._found_bytes + stored_bytes - self._stored_bytes < self._request.min_bytes
 
     def _wake(self) -> None:
-        """A partition has something new."""
+        """Look again, because a partition has something new."""
         if self._reading or (self._request.min_bytes > 1 and self._is_too_little()):
             return
         if self._look():
@@ -255,7 +261,7 @@ class _Fetch:
             self._finish(self._body())
 
     def _expire(self) -> None:
-        """Time is up, or the broker stops: answer with what there is."""
+        """Answer with the records found so far: time is up, or the broker stops."""
         if not self._reading:
             self._finish(self._body())
 
@@ -277,7 +283,7 @@ class _Fetch:
         self._reply.complete(body)
 
     def _throttled(self, meter: FetchMeter) -> Buffers | None:
-        """What a client over its quota gets instead. A session that begins with this request is not kept for it."""
+        """The answer for a client over its quota. A session that begins with this request is not kept."""
         if self._session is None:
             return meter.instead(self._answers, 0, self._read_seconds)
         if not self._full:

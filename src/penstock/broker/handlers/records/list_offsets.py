@@ -75,7 +75,7 @@ async def handle(broker: Broker, request: ListOffsets) -> ListOffsetsResponse:
 
 
 def _refused(broker: Broker, request: ListOffsets, code: ErrorCode) -> ListOffsetsResponse:
-    """What Kafka says to a request that it does not look at: every partition as it was asked for."""
+    """Kafka's answer to a request that it refuses as a whole: every partition as it was asked for."""
     broker.metrics.requests.failed(request.api.key, code.name)
     return request.reply.ListOffsetsResponse(
         topics=[

@@ -146,7 +146,7 @@ class _Produce:
 
     @property
     def plain_partition(self) -> Partition | None:
-        """Where the one batch of the request was appended, if nobody has to look into batches there."""
+        """The partition of the request's only batch, if its topic does not require a look at records."""
         if len(self._parts) != 1 or len(self._written) != 1:
             return None
         config = self._parts[0].config
@@ -179,7 +179,7 @@ class _Produce:
                 self.unchecked.append(part)
 
     def _find(self, data: PartitionData) -> Partition:
-        """The partition to write to; a session without the right is not told whether it exists."""
+        """The partition to write to; without the right the error does not reveal whether it exists."""
         access, topic = self._broker.access, data.topic
         if isinstance(topic, str):
             access.check_topic(self._session, WRITE, topic)
@@ -216,7 +216,7 @@ class _Produce:
         return config.cleanup_compact or self._broker.settings.topics.validation is Validation.RECORDS
 
     def _record_check(self, part: _Part) -> RecordCheck | None:
-        """What its records need; None if nobody has to look at them."""
+        """The check that the records need; None if they need none."""
         config, settings = part.partition.config, self._broker.settings
         part.config = config
         validate = self._must_validate(config)
@@ -276,7 +276,7 @@ class _Produce:
         self._one_less()
 
     def answer_later(self, *, answered: bool) -> Work:
-        """The frame's memory is used again when this call has returned."""
+        """Answer in a coroutine; the batches are copied, because the frame's memory is reused after this call."""
         for part in self._parts:
             batch = getattr(part, "batch", None)
             if isinstance(batch, memoryview):

@@ -71,7 +71,7 @@ def _by_id(asked: Iterable[MetadataRequestTopic]) -> bool:
 
 
 def _refused(request: Metadata, asked: Iterable[MetadataRequestTopic], code: ErrorCode) -> bytes:
-    """What Kafka says to a request that it does not look at: every topic of it is wrong."""
+    """Kafka's answer to a request that it refuses as a whole: every topic has an error."""
     writer = metadata_writer(request.version)
     topics = [writer.topic(error=code, name=topic.name or "", topic_id=field(topic, "topic_id")) for topic in asked]
     return writer.metadata(brokers=(), cluster_id=None, controller_id=NO_CONTROLLER, topics=topics, error=code)
@@ -117,7 +117,7 @@ def _tell(name: str, error: KafkaError) -> None:
 
 
 def _resolve(broker: Broker, request: Metadata, asked: Iterable[MetadataRequestTopic]) -> list[Topic | bytes]:
-    """What was asked for, each once: topics that exist, or the encoded error of one that does not."""
+    """The requested topics, each once: those that exist, or the encoded error of one that does not."""
     found: dict[object, Topic | bytes] = {}
     by_id = _by_id(asked)
     for wanted in asked:

@@ -69,7 +69,7 @@ async def handle(broker: Broker, request: ListTransactions) -> bytes:
 
 
 class _Filter:
-    """What a request wants, but for names."""
+    """The filters of a request, except that by name."""
 
     def __init__(self, broker: Broker, request: ListTransactions) -> None:
         self._states = set(request.body.state_filters)

@@ -62,7 +62,7 @@ async def handle(broker: Broker, request: TxnOffsetCommit) -> bytes:
 
 
 async def _collect(broker: Broker, request: TxnOffsetCommit, codes: Codes, turns: Turns) -> list[OffsetChange]:
-    """What can be committed, the last for each partition; a code for each partition."""
+    """The offsets that can be committed, the last for each partition; and a code for each partition."""
     changes: dict[tuple[str, int], OffsetChange] = {}
     now_ms = broker.clock.now_ms()
     for wanted in request.body.topics:
