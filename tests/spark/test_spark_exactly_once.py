@@ -12,10 +12,10 @@ from penstock.client.cluster import Cluster
 from penstock.client.offsets import bounds
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.given import Broker
 from penstock_spark.reading.records.range_reader import RangeReader
+from penstock_spark.user_options import Broker
 from penstock_spark.writing.exactly_once import ExactlyOnce
-from penstock_spark.writing.kept import writer
+from penstock_spark.writing.idle_writers import writer
 from tests.support.batches import now_ms
 from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import RawClient, unique_name

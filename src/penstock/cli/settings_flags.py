@@ -18,7 +18,7 @@ from penstock.cli.log_flag import LogLevel, parse_log_level
 from penstock.cli.terminal.errors import CommandError, ExitCode
 
 if TYPE_CHECKING:
-    from penstock.config.given import Given
+    from penstock.config.given_value import GivenValue
     from penstock.config.loading import Loaded
 
 ELSEWHERE = "Names of other brokers"
@@ -85,11 +85,11 @@ class SettingsFlags:
 
     def load(self, more: Mapping[str, str] | None = None) -> Loaded:
         """Load all settings, with `more` from the command itself. Mistakes end the command, each on its own line."""
-        from penstock.config.given import Given
+        from penstock.config.given_value import GivenValue
         from penstock.config.loading import ConfigError, load
         from penstock.observability.logs import logger_name
 
-        flags = [*self._given(), *(Given(key, value, "command line") for key, value in (more or {}).items())]
+        flags = [*self._given(), *(GivenValue(key, value, "command line") for key, value in (more or {}).items())]
         try:
             loaded = load(self._values.get("config"), flags=flags)
             for module in loaded.settings.logging.modules:
@@ -100,27 +100,27 @@ class SettingsFlags:
             raise CommandError(str(error), ExitCode.USAGE) from error
         return loaded
 
-    def _given(self) -> Iterator[Given]:
-        from penstock.config.given import Given
+    def _given(self) -> Iterator[GivenValue]:
+        from penstock.config.given_value import GivenValue
 
         assigned = self._assigned()
         specific = {item.key for item in assigned}
         for name, value in self._values.items():
             origin = f"command line, {_option(name)}"
             if name in SERVER:
-                yield Given(name, value, origin)
+                yield GivenValue(name, value, origin)
             for key in _SETTINGS.get(name, ()):
                 if name != "host" or key not in specific:
-                    yield Given(key, value, origin)
+                    yield GivenValue(key, value, origin)
         level, modules = parse_log_level(self.log_level)
         if level is not None:
-            yield Given("logging.level", level, "command line, --log-level")
+            yield GivenValue("logging.level", level, "command line, --log-level")
         if modules:
-            yield Given("logging.modules", modules, "command line, --log-level")
+            yield GivenValue("logging.modules", modules, "command line, --log-level")
         yield from assigned
 
-    def _assigned(self) -> list[Given]:
-        from penstock.config.given import Given, Problems
+    def _assigned(self) -> list[GivenValue]:
+        from penstock.config.given_value import GivenValue, Problems
         from penstock.config.settings import MAPPINGS, keys
 
         known = keys()
@@ -133,7 +133,7 @@ class SettingsFlags:
                 problems = Problems()
                 problems.unknown(name, "--set", known)
                 raise CommandError(problems[0], ExitCode.USAGE)
-            given.append(Given(name, value, "command line, --set"))
+            given.append(GivenValue(name, value, "command line, --set"))
         return given
 
 

@@ -1,4 +1,4 @@
-"""Settings in the environment, as `Given` values.
+"""Settings in the environment, as `GivenValue` values.
 
     PENSTOCK_…      PENSTOCK_KAFKA__PORT=9092: section and name, two underscores between them
     reference names NODE_ID, DATA_DIR, BROKER_PORT, HTTP_PORT, REGISTRY_URL, and the QB_ ones (`references`)
@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from penstock.config import references
-from penstock.config.given import Given, Problems
+from penstock.config.given_value import GivenValue, Problems
 from penstock.config.settings import keys
 
 PREFIX = "PENSTOCK_"
@@ -29,14 +29,14 @@ _SERVICE_VARIABLE = re.compile(
 _SERVICE_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 
 
-def from_environment(environ: Mapping[str, str], problems: Problems) -> Iterator[Given]:
+def from_environment(environ: Mapping[str, str], problems: Problems) -> Iterator[GivenValue]:
     """PENSTOCK_SECTION__NAME. An empty variable counts as not set."""
     variables = {variable_name(key): key for key in keys()}
     for name in sorted(environ):
         if not name.startswith(PREFIX) or name in NOT_SETTINGS or name.startswith(TEST_PREFIX) or not environ[name]:
             continue
         if name in variables:
-            yield Given(variables[name], environ[name], f"environment variable {name}")
+            yield GivenValue(variables[name], environ[name], f"environment variable {name}")
         elif not _is_of_kubernetes(name, environ[name]):
             _unknown_variable(name, variables, problems)
 
@@ -68,7 +68,7 @@ def _bare(variable: str) -> str:
     return variable.removeprefix(PREFIX).replace("__", "_")
 
 
-def from_reference_environment(environ: Mapping[str, str]) -> Iterator[Given]:
+def from_reference_environment(environ: Mapping[str, str]) -> Iterator[GivenValue]:
     for name, key in references.VARIABLES.items():
         if environ.get(name):
-            yield Given(key, environ[name], f"environment variable {name}")
+            yield GivenValue(key, environ[name], f"environment variable {name}")

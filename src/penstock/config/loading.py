@@ -23,7 +23,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from penstock.config.environment import from_environment, from_reference_environment
-from penstock.config.given import Given, Problems
+from penstock.config.given_value import GivenValue, Problems
 from penstock.config.references import Ignored, resolved
 from penstock.config.settings import MAPPINGS, Settings, keys, parse_pairs
 from penstock.config.settings_file import from_file
@@ -53,7 +53,7 @@ class Loaded:
 def load_settings(
     config_file: Path | None = None,
     environ: Mapping[str, str] | None = None,
-    flags: Iterable[Given] = (),
+    flags: Iterable[GivenValue] = (),
 ) -> Settings:
     return load(config_file, environ, flags).settings
 
@@ -61,7 +61,7 @@ def load_settings(
 def load(
     config_file: Path | None = None,
     environ: Mapping[str, str] | None = None,
-    flags: Iterable[Given] = (),
+    flags: Iterable[GivenValue] = (),
 ) -> Loaded:
     """Read every source; `environ` defaults to the process's own. Raises ConfigError."""
     environ = os.environ if environ is None else environ
@@ -89,7 +89,7 @@ def load(
     return Loaded(settings, {key: origins.get(key, "default") for key in keys()}, tuple(warnings), tuple(ignored))
 
 
-def _single_items(given: Iterable[Given], problems: Problems) -> Iterator[Given]:
+def _single_items(given: Iterable[GivenValue], problems: Problems) -> Iterator[GivenValue]:
     """A mapping as one value for each of its names, so that each has an origin and a winner of its own."""
     for item in given:
         if item.key not in MAPPINGS:
@@ -103,17 +103,17 @@ def _single_items(given: Iterable[Given], problems: Problems) -> Iterator[Given]
         if not isinstance(items, dict):
             problems.append(f"{item.origin}: {item.key} maps names to values, not {item.value!r}")
             continue
-        yield from (Given(f"{item.key}.{name}", value, item.origin) for name, value in items.items())
+        yield from (GivenValue(f"{item.key}.{name}", value, item.origin) for name, value in items.items())
 
 
-def _by_key(given: Iterable[Given]) -> dict[str, list[Given]]:
-    by_key: dict[str, list[Given]] = {}
+def _by_key(given: Iterable[GivenValue]) -> dict[str, list[GivenValue]]:
+    by_key: dict[str, list[GivenValue]] = {}
     for item in given:
         by_key.setdefault(item.key, []).append(item)
     return by_key
 
 
-def _contradictions(flags: Sequence[Given]) -> Iterator[str]:
+def _contradictions(flags: Sequence[GivenValue]) -> Iterator[str]:
     """Report flags that contradict each other, as in --port 1 --kafka-port 2."""
     for key, (first, *others) in _by_key(flags).items():
         for other in others:
@@ -123,7 +123,7 @@ def _contradictions(flags: Sequence[Given]) -> Iterator[str]:
                 )
 
 
-def _disagreements(given: Iterable[Given]) -> Iterator[str]:
+def _disagreements(given: Iterable[GivenValue]) -> Iterator[str]:
     """One sentence for each value that lost against a different one."""
     for key, (*losers, winner) in _by_key(given).items():
         for loser in losers:
@@ -134,7 +134,7 @@ def _disagreements(given: Iterable[Given]) -> Iterator[str]:
                 )
 
 
-def _meaning(given: Given) -> object:
+def _meaning(given: GivenValue) -> object:
     """The meaning of a value: 9092 and '9092' are the same port, 1 GiB and 1073741824 the same size."""
     section, name, value = _place(given)
     try:
@@ -143,14 +143,14 @@ def _meaning(given: Given) -> object:
         return str(given.value)
 
 
-def _place(given: Given) -> tuple[str, str, object]:
+def _place(given: GivenValue) -> tuple[str, str, object]:
     """Section, name and value; for an item of a mapping, the value is a mapping with that item."""
     mapping = next((name for name in MAPPINGS if given.key.startswith(f"{name}.")), None)
     section, _, name = (mapping or given.key).partition(".")
     return section, name, given.value if mapping is None else {given.key.removeprefix(f"{mapping}."): given.value}
 
 
-def _merge(given: Iterable[Given]) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+def _merge(given: Iterable[GivenValue]) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """Merge values, weakest first: later values replace earlier ones, mappings name by name."""
     tree: dict[str, dict[str, Any]] = {}
     origins: dict[str, str] = {}

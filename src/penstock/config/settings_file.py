@@ -1,4 +1,4 @@
-"""A file of settings, as `Given` values under the names in the file.
+"""A file of settings, as `GivenValue` values under the names in the file.
 
 Three shapes, and mixtures of them; names of other systems (`references`) may appear in all of them:
 
@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from penstock.config.given import Given, Problems
+from penstock.config.given_value import GivenValue, Problems
 from penstock.config.references import NAMES, canonical
 from penstock.config.settings import MAPPINGS, keys
 
@@ -28,7 +28,7 @@ _PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\}")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][\w.-]*)\s*=\s*(.*)")
 
 
-def from_file(path: Path, environ: Mapping[str, str], problems: Problems) -> list[Given]:
+def from_file(path: Path, environ: Mapping[str, str], problems: Problems) -> list[GivenValue]:
     """Everything in a file, weakest first: our own names win over those of other systems, whatever their order."""
     tree = _read(path, problems)
     if not isinstance(tree, dict):
@@ -51,11 +51,13 @@ class _KnownNames:
         }
         self._all = sorted({*self.own, *NAMES.values(), *self._sections})
 
-    def values_below(self, section: str, branch: Mapping[Any, Any], path: Path, problems: Problems) -> Iterator[Given]:
+    def values_below(
+        self, section: str, branch: Mapping[Any, Any], path: Path, problems: Problems
+    ) -> Iterator[GivenValue]:
         for name, value in branch.items():
             yield from self._values(f"{section}.{name}" if section else str(name), value, path, problems)
 
-    def _values(self, name: str, value: object, path: Path, problems: Problems) -> Iterator[Given]:
+    def _values(self, name: str, value: object, path: Path, problems: Problems) -> Iterator[GivenValue]:
         key = canonical(name)
         mapping = next((each for each in MAPPINGS if f"{key}.".startswith(f"{each}.")), None)
         if mapping is not None:
@@ -64,20 +66,20 @@ class _KnownNames:
             yield from self.values_below(name, value, path, problems)
         elif key in self.own or key in NAMES:
             if value is not None:
-                yield Given(key, value, str(path) if key in self.own else f"{path}, {NAMES[key]}")
+                yield GivenValue(key, value, str(path) if key in self.own else f"{path}, {NAMES[key]}")
         elif key not in self._sections:
             problems.unknown(name, str(path), self._all)
         elif value is not None:
             problems.append(f"{path}: {name} is a section, write its settings below it")
 
 
-def _mapping_values(key: str, value: object, origin: str) -> Iterator[Given]:
+def _mapping_values(key: str, value: object, origin: str) -> Iterator[GivenValue]:
     """The values of a mapping, which is merged name by name, so that two sources can each set a part of it."""
     if isinstance(value, dict):
         for name, item in value.items():
             yield from _mapping_values(f"{key}.{name}", item, origin)
     elif value is not None or key not in MAPPINGS:
-        yield Given(key, value, origin)
+        yield GivenValue(key, value, origin)
 
 
 def _read(path: Path, problems: Problems) -> Any:

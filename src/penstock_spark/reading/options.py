@@ -14,12 +14,12 @@ from pyspark.sql.types import StructType
 
 from penstock.client.offsets import EARLIEST, LATEST
 from penstock_spark.errors import BadOption
-from penstock_spark.given import Broker, Given, parse_broker
 from penstock_spark.reading.planning.positions import Edge, Position, parse_offsets, parse_time, parse_times
 from penstock_spark.reading.planning.selection import Selection, parse_selection
 from penstock_spark.reading.records.fields import FIELDS, arrow_schema
 from penstock_spark.reading.tables.options import parse_table, table_schema, value_format
 from penstock_spark.reading.tables.table import Table
+from penstock_spark.user_options import Broker, UserOptions, parse_broker
 
 READ = (
     "assign", "badRows", "columns", "endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp", "failOnDataLoss",
@@ -64,7 +64,7 @@ def parse_read(options: Mapping[str, str], schema: StructType | None = None, *, 
 
     `schema` is the one that Spark has for the source; None: it follows from the options.
     """
-    given = Given(options, READ)
+    given = UserOptions(options, READ)
     _refuse_elsewhere(given, streaming)
     upsert = _upsert(given, streaming)
     table = _table(given, schema, upsert)
@@ -95,13 +95,13 @@ def parse_read(options: Mapping[str, str], schema: StructType | None = None, *, 
 
 def source_schema(options: Mapping[str, str]) -> StructType:
     """The schema of a query, batch or stream. Without a schema for values it is inferred from a sample."""
-    given = Given(options, READ)
+    given = UserOptions(options, READ)
     if value_format(given) is None:
         return _of_columns(_columns(given))
     return table_schema(given, lambda form, separator: _inferred(given, form, separator))
 
 
-def _inferred(given: Given, form: str, separator: str) -> StructType:
+def _inferred(given: UserOptions, form: str, separator: str) -> StructType:
     from penstock_spark.reading.tables.inference import (  # few queries need it
         SAMPLE_RECORDS,
         inferred_schema,
@@ -118,7 +118,7 @@ def _of_columns(columns: tuple[str, ...]) -> StructType:
     return from_arrow_schema(arrow_schema(columns))
 
 
-def _table(given: Given, schema: StructType | None, upsert: bool) -> Table | None:
+def _table(given: UserOptions, schema: StructType | None, upsert: bool) -> Table | None:
     if value_format(given) is None:
         return None
     wanted = schema or table_schema(given, lambda form, separator: _inferred(given, form, separator))
@@ -132,7 +132,7 @@ def _check_upsert(columns: tuple[str, ...]) -> None:
         raise BadOption("mode=upsert has no _corrupt: the latest value of a key may be in what cannot be decoded")
 
 
-def _upsert(given: Given, streaming: bool) -> bool:
+def _upsert(given: UserOptions, streaming: bool) -> bool:
     mode = (given.text("mode") or "append").lower()
     if mode not in ("append", "upsert"):
         raise BadOption(f"mode is append or upsert, not {mode!r}")
@@ -146,17 +146,17 @@ def _upsert(given: Given, streaming: bool) -> bool:
     return True
 
 
-def _selection(given: Given) -> Selection:
+def _selection(given: UserOptions) -> Selection:
     return parse_selection(given.text("subscribe"), given.text("subscribePattern"), given.text("assign"))
 
 
-def _refuse_elsewhere(given: Given, streaming: bool) -> None:
+def _refuse_elsewhere(given: UserOptions, streaming: bool) -> None:
     for name in _BATCHES_ONLY if streaming else _STREAMS_ONLY:
         if given.text(name) is not None:
             raise BadOption(f"{name} is for {'batch' if streaming else 'streaming'} queries only")
 
 
-def _starting(given: Given, streaming: bool) -> Position:
+def _starting(given: UserOptions, streaming: bool) -> Position:
     strategy = (given.text("startingOffsetsByTimestampStrategy") or "error").lower()
     if strategy not in ("error", "latest"):
         raise BadOption(f"startingOffsetsByTimestampStrategy is error or latest, not {strategy!r}")
@@ -170,7 +170,7 @@ def _starting(given: Given, streaming: bool) -> Position:
     return Edge(LATEST if streaming else EARLIEST)
 
 
-def _ending(given: Given) -> Position:
+def _ending(given: UserOptions) -> Position:
     if (text := given.text("endingTimestamp")) is not None:
         return parse_time("endingTimestamp", text, is_end=True, or_latest=True)
     if (text := given.text("endingOffsetsByTimestamp")) is not None:
@@ -180,7 +180,7 @@ def _ending(given: Given) -> Position:
     return Edge(LATEST)
 
 
-def _columns(given: Given) -> tuple[str, ...]:
+def _columns(given: UserOptions) -> tuple[str, ...]:
     with_headers = given.flag("includeHeaders", default=False)
     text = given.text("columns")
     if text is None:
@@ -194,7 +194,7 @@ def _columns(given: Given) -> tuple[str, ...]:
     return tuple(dict.fromkeys(by_lower[name.lower()] for name in names))
 
 
-def _isolation(given: Given) -> bool:
+def _isolation(given: UserOptions) -> bool:
     level = (given.text("kafka.isolation.level") or "read_committed").lower()
     if level not in ("read_committed", "read_uncommitted"):
         raise BadOption(f"kafka.isolation.level is read_committed or read_uncommitted, not {level!r}")

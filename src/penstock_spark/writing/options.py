@@ -8,7 +8,7 @@ from enum import Enum
 
 from penstock.model.compression import CODEC_NAMES
 from penstock_spark.errors import BadOption
-from penstock_spark.given import Broker, Given, parse_broker
+from penstock_spark.user_options import Broker, UserOptions, parse_broker
 
 WRITE = (
     "compression", "delivery", "exactlyOnce", "includeHeaders", "inlineBytes", "kafka.acks", "kafka.bootstrap.servers",
@@ -47,7 +47,7 @@ class WriteOptions:
 
 
 def parse_write(options: Mapping[str, str], *, streaming: bool) -> WriteOptions:
-    given = Given(options, WRITE)
+    given = UserOptions(options, WRITE)
     if (given.text("kafka.acks") or "all") not in ("all", "-1"):
         raise BadOption("kafka.acks is all: nothing else keeps what was acknowledged")
     value_format = (given.text("valueFormat") or "").lower() or None
@@ -70,7 +70,7 @@ def parse_write(options: Mapping[str, str], *, streaming: bool) -> WriteOptions:
     )
 
 
-def _delivery(given: Given, streaming: bool) -> Delivery:
+def _delivery(given: UserOptions, streaming: bool) -> Delivery:
     promise = (given.text("delivery") or ("exactly-once" if streaming else "at-least-once")).lower()
     how = given.text("exactlyOnce")
     if promise not in ("exactly-once", "at-least-once"):
@@ -86,7 +86,7 @@ def _delivery(given: Given, streaming: bool) -> Delivery:
     return Delivery.BY_BATCH
 
 
-def _codec(given: Given) -> int:
+def _codec(given: UserOptions) -> int:
     said = given.text("compression"), given.text("kafka.compression.type")
     if all(said) and said[0] != said[1]:
         raise BadOption("compression and kafka.compression.type say different things")

@@ -16,7 +16,7 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 from penstock.client.cluster import Cluster
 from penstock_spark.errors import OutputChanged
 from penstock_spark.writing.exactly_once import ExactlyOnce
-from penstock_spark.writing.kept import writer
+from penstock_spark.writing.idle_writers import writer
 from penstock_spark.writing.options import Delivery, WriteOptions
 from penstock_spark.writing.record_columns import RecordColumns
 from penstock_spark.writing.task_output import TaskOutput, gathered

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.config.given import Given
+from penstock.config.given_value import GivenValue
 from penstock.config.loading import ConfigError, load, load_settings
 
 
@@ -24,13 +24,13 @@ def problem(*args: object) -> str:
 def test_flags_beat_variables_beat_reference_names_beat_the_file(tmp_path: Path) -> None:
     path = write(tmp_path, "kafka: {port: 1}\n")
     environ: dict[str, str] = {}
-    flags: list[Given] = []
+    flags: list[GivenValue] = []
     seen = [load_settings(None, environ, flags).kafka.port, load_settings(path, environ, flags).kafka.port]
     environ["BROKER_PORT"] = "2"
     seen.append(load_settings(path, environ, flags).kafka.port)
     environ["PENSTOCK_KAFKA__PORT"] = "3"
     seen.append(load_settings(path, environ, flags).kafka.port)
-    flags.append(Given("kafka.port", 4, "--kafka-port"))
+    flags.append(GivenValue("kafka.port", 4, "--kafka-port"))
     seen.append(load_settings(path, environ, flags).kafka.port)
     assert seen == [9092, 1, 2, 3, 4]
 
@@ -48,7 +48,7 @@ def test_the_references_variables_are_understood() -> None:
 def test_every_value_knows_its_origin(tmp_path: Path) -> None:
     path = write(tmp_path, "storage:\n  flush: os\ntopics:\n  defaults:\n    retention.ms: 5\n")
     environ = {"PENSTOCK_TOPICS__DEFAULTS": "segment.bytes=2097152", "PENSTOCK_LOGGING__MODULES": "net=debug"}
-    loaded = load(path, environ, [Given("kafka.port", 7, "command line, --kafka-port")])
+    loaded = load(path, environ, [GivenValue("kafka.port", 7, "command line, --kafka-port")])
     assert loaded.origins["kafka.port"] == "command line, --kafka-port"
     assert loaded.origins["storage.flush"] == str(path)
     assert loaded.origins["node.id"] == "default"
@@ -168,8 +168,15 @@ def test_a_file_may_be_written_in_several_ways(tmp_path: Path, text: str) -> Non
 
 
 def test_two_flags_that_disagree_are_an_error() -> None:
-    flags = [Given("kafka.port", 1, "--kafka-port"), Given("port", "2", "--port"), Given("kafka.port", 1, "--set")]
-    flags += [Given("logging.modules", {"net": "DEBUG"}, "--log-level"), Given("logging.modules.net", "info", "--set")]
+    flags = [
+        GivenValue("kafka.port", 1, "--kafka-port"),
+        GivenValue("port", "2", "--port"),
+        GivenValue("kafka.port", 1, "--set"),
+    ]
+    flags += [
+        GivenValue("logging.modules", {"net": "DEBUG"}, "--log-level"),
+        GivenValue("logging.modules.net", "info", "--set"),
+    ]
     with pytest.raises(ConfigError) as caught:
         load(None, {}, flags)
     assert caught.value.problems == (
@@ -179,8 +186,11 @@ def test_two_flags_that_disagree_are_an_error() -> None:
 
 
 def test_two_flags_that_agree_are_no_error() -> None:
-    flags = [Given("kafka.port", 1, "--kafka-port"), Given("port", "1", "--port")]
-    flags += [Given("logging.modules.net", "DEBUG", "--log-level"), Given("logging.modules.net", "debug", "--set")]
+    flags = [GivenValue("kafka.port", 1, "--kafka-port"), GivenValue("port", "1", "--port")]
+    flags += [
+        GivenValue("logging.modules.net", "DEBUG", "--log-level"),
+        GivenValue("logging.modules.net", "debug", "--set"),
+    ]
     loaded = load(None, {}, flags)
     assert (loaded.settings.kafka.port, loaded.warnings) == (1, ())
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from penstock.config.given import Given
+from penstock.config.given_value import GivenValue
 from penstock.config.loading import ConfigError, Loaded, load, load_settings
 from penstock.config.references import ENTRIES, TABLES
 from penstock.config.references.entry import Becomes, NoEffect
@@ -255,7 +255,7 @@ def test_a_file_for_protection_is_refused_whatever_its_name(tmp_path: Path, name
 def test_names_of_other_systems_stand_where_their_source_does(tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     environ: dict[str, str] = {}
-    flags: list[Given] = []
+    flags: list[GivenValue] = []
     seen = []
 
     def look() -> None:
@@ -270,7 +270,7 @@ def test_names_of_other_systems_stand_where_their_source_does(tmp_path: Path) ->
     look()
     environ["PENSTOCK_KAFKA__PORT"] = "4"
     look()
-    flags.append(Given("port", 5, "command line, --port"))
+    flags.append(GivenValue("port", 5, "command line, --port"))
     look()
     assert seen == [(1, 0), (2, 1), (3, 2), (4, 3), (5, 4)]
     assert load(path, environ, flags).warnings == (
@@ -317,7 +317,7 @@ def test_two_that_disagree_are_named_with_the_winner(tmp_path: Path) -> None:
         "NODE_ID": "local-001",
         "PENSTOCK_NODE__ID": "pos-1",  # the same number, but another name
     }
-    loaded = load(path, environ, [Given("kafka.port", 4, "command line")])
+    loaded = load(path, environ, [GivenValue("kafka.port", 4, "command line")])
     assert loaded.settings.kafka.port == 4
     assert loaded.settings.node.data_dir == Path("/reference")
     assert sorted(loaded.warnings) == [

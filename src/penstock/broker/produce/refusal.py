@@ -34,7 +34,7 @@ _REFUSED_BY_THE_LOG = frozenset(  # Kafka says where the log begins with these, 
     )
 )
 _REFUSED_BEFORE = (NotOneBatch, RefusedByCoordinator)  # whatever the code
-_TOLD = (BadTimestamps, StampedByClient, UnreadableBatch, RefusedByCoordinator, DecompressedTooLarge, ReadOnlyMirror)
+_SHOWN = (BadTimestamps, StampedByClient, UnreadableBatch, RefusedByCoordinator, DecompressedTooLarge, ReadOnlyMirror)
 """Refusals with a text, beside those that name records. Kafka gives no text with any other code; it does not have the
 last two."""
 refused = Repeats(logging.getLogger(__name__))
@@ -63,7 +63,7 @@ def refuse(
     log_start = -1
     if where is not None and error.code in _REFUSED_BY_THE_LOG and not isinstance(error, _REFUSED_BEFORE):
         log_start = where.log_start
-    message = error.message if named or isinstance(error, _TOLD) else None
+    message = error.message if named or isinstance(error, _SHOWN) else None
     return PartitionResult(topic, partition, error.code, -1, -1, log_start, named, message)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.cli.bulk.run import ResultOutput, ShowProgress, open_cluster, told_in_words
+from penstock.cli.bulk.run import ResultOutput, ShowProgress, open_cluster, readable_errors
 from penstock.cli.bulk.screen import JobScreen
 from penstock.cli.kafka.client import DEFAULT_SERVER, BootstrapServer
 from penstock.cli.terminal.byte_size import parse_size
@@ -59,7 +59,7 @@ def archive(
     if commit_rows is not None:
         settings["step_rows_max"] = commit_rows
     screen = JobScreen(f"archiving {topic}", show=progress)
-    with told_in_words(), open_cluster(bootstrap_server) as cluster, screen:
+    with readable_errors(), open_cluster(bootstrap_server) as cluster, screen:
         result = extra.archive(cluster, topic, directory, screen, master if spark else None, **settings)
     if output is Output.JSON:
         print_json({"topic": topic, "rows": screen.rows, **result._asdict()})

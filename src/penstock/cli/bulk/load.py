@@ -14,7 +14,7 @@ from penstock.cli.bulk.run import (
     ShowProgress,
     TransactionRows,
     open_cluster,
-    told_in_words,
+    readable_errors,
 )
 from penstock.cli.bulk.screen import JobScreen
 from penstock.cli.kafka.client import DEFAULT_SERVER, BootstrapServer
@@ -96,7 +96,7 @@ def load(
         limits=PieceLimits(rows=transaction_rows),
     )
     screen = JobScreen(f"loading {file.name}", show=progress)
-    with told_in_words(), open_cluster(bootstrap_server) as cluster, screen:
+    with readable_errors(), open_cluster(bootstrap_server) as cluster, screen:
         if spark:
             here = _checked_for_spark(request, checkpoint)
             rows = load_on_spark(cluster, request, screen, master, bootstrap_server, here)

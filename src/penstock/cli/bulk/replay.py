@@ -14,7 +14,7 @@ from penstock.cli.bulk.run import (
     ShowProgress,
     TransactionRows,
     open_cluster,
-    told_in_words,
+    readable_errors,
 )
 from penstock.cli.bulk.screen import JobScreen
 from penstock.cli.kafka.client import DEFAULT_SERVER, BootstrapServer
@@ -57,7 +57,7 @@ def replay(
     from penstock.cli.bulk import extra
 
     screen = JobScreen(f"replaying {directory}", show=progress)
-    with told_in_words(), open_cluster(bootstrap_server) as cluster, screen:
+    with readable_errors(), open_cluster(bootstrap_server) as cluster, screen:
         in_all = extra.replay(
             cluster,
             screen,

@@ -55,7 +55,7 @@ def open_cluster(bootstrap: str) -> Cluster:
 
 
 @contextmanager
-def told_in_words() -> Iterator[None]:
+def readable_errors() -> Iterator[None]:
     """Turn every error of a job into a message and an exit code."""
     from penstock.client.connection import BrokerUnavailable
 

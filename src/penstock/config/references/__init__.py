@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from penstock.config.given import Given, Problems
+from penstock.config.given_value import GivenValue, Problems
 from penstock.config.references import cluster, message_broker, provider, server
 from penstock.config.references.entry import YES_OR_NO, Becomes, Entry, NoEffect, Refused, truth
 
@@ -42,7 +42,7 @@ class Ignored(NamedTuple):
         return f"{self.origin}: {self.value} has no effect: {self.reason}"
 
 
-def resolved(given: Iterable[Given], problems: Problems, ignored: list[Ignored]) -> Iterator[Given]:
+def resolved(given: Iterable[GivenValue], problems: Problems, ignored: list[Ignored]) -> Iterator[GivenValue]:
     """The values under names of our settings; problems and values without effect go into the two lists."""
     for item in given:
         entry = ENTRIES.get(item.key)
@@ -50,7 +50,7 @@ def resolved(given: Iterable[Given], problems: Problems, ignored: list[Ignored])
             yield item
         elif isinstance(entry, Becomes):
             value = entry.value(item.value)
-            yield from (Given(setting, value, item.origin) for setting in entry.settings)
+            yield from (GivenValue(setting, value, item.origin) for setting in entry.settings)
         elif not entry.values.allowed(item.value):
             problems.append(f"{item.origin} is {item.value!r}, but should be {entry.values.text}")
         elif isinstance(entry, Refused) and (entry.values is not YES_OR_NO or truth(item.value)):
@@ -59,7 +59,7 @@ def resolved(given: Iterable[Given], problems: Problems, ignored: list[Ignored])
             ignored.append(_without_effect(item, entry))
 
 
-def _without_effect(item: Given, entry: NoEffect | Refused) -> Ignored:
+def _without_effect(item: GivenValue, entry: NoEffect | Refused) -> Ignored:
     """A value without effect. If it declines protection, or asks for the usual behaviour, it needs no warning."""
     usual = False if isinstance(entry, Refused) else entry.usual
     expected = usual is not None and (item.value == usual or truth(item.value) is usual)

@@ -56,7 +56,7 @@ class Pipe:
         self._task: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
         self._unsubscribe: Callable[[], None] | None = None
-        self._parents = Parents(self._told_parents(topology.current if topology is not None else None))
+        self._parents = Parents(self._assigned_parents(topology.current if topology is not None else None))
         self.backend = backend
         self.health = PipeHealth(self._settings)
         self.follower = self._new_follower()
@@ -71,7 +71,7 @@ class Pipe:
     def start(self) -> None:
         if self._topology is not None and self._settings.parent_url is None:
             self._unsubscribe = self._topology.on_change(self._topology_changed)
-            self._parents.set(self._told_parents(self._topology.current))
+            self._parents.set(self._assigned_parents(self._topology.current))
         self._task = asyncio.get_running_loop().create_task(self._run(), name="pipe")
 
     async def stop(self) -> None:
@@ -82,13 +82,13 @@ class Pipe:
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
 
-    def _told_parents(self, topology: Topology | None) -> tuple[str, ...]:
+    def _assigned_parents(self, topology: Topology | None) -> tuple[str, ...]:
         if self._settings.parent_url is not None:
             return (self._settings.parent_url,)
         return topology.parents if topology is not None else ()
 
     def _topology_changed(self, topology: Topology) -> None:
-        if self._parents.set(self._told_parents(topology)):
+        if self._parents.set(self._assigned_parents(topology)):
             logger.info("the parent is now %s", self._parents.current or "none")
             self.health.another_parent()
             self._changed.set()

@@ -14,10 +14,10 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructFi
 
 from penstock_spark.avro import AvroType, avro_schema, parse_avro
 from penstock_spark.errors import BadOption
-from penstock_spark.given import Given
 from penstock_spark.reading.tables.ddl import TYPES, parse_ddl
 from penstock_spark.reading.tables.table import BY_DEFAULT, ERROR, EXTRA, SPARK_TYPES, BadRows, Table
 from penstock_spark.reading.values.decoder import Decoder
+from penstock_spark.user_options import UserOptions
 
 FORMATS = ("avro", "csv", "json")
 OF_TABLES = ("badRows", "sampleRecords", "sep", "valueSchema")
@@ -27,7 +27,7 @@ Infer = Callable[[str, str], StructType]
 """Infers the schema from a sample of the topic; takes the format and the separator of CSV."""
 
 
-def value_format(given: Given) -> str | None:
+def value_format(given: UserOptions) -> str | None:
     text = given.text("valueFormat")
     if text is None:
         for name in OF_TABLES:
@@ -41,7 +41,7 @@ def value_format(given: Given) -> str | None:
     return text.lower()
 
 
-def table_schema(given: Given, infer: Infer) -> StructType:
+def table_schema(given: UserOptions, infer: Infer) -> StructType:
     """The schema of a table for which `.schema(…)` was not called."""
     form = value_format(given)
     assert form is not None
@@ -54,7 +54,7 @@ def table_schema(given: Given, infer: Infer) -> StructType:
     return StructType([everything[name] for name in names])
 
 
-def parse_table(given: Given, schema: StructType, *, upsert: bool) -> Table:
+def parse_table(given: UserOptions, schema: StructType, *, upsert: bool) -> Table:
     form = value_format(given)
     assert form is not None
     _refuse_two_lists(given, schema)
@@ -68,7 +68,7 @@ def parse_table(given: Given, schema: StructType, *, upsert: bool) -> Table:
     return Table(_decoder(given, form, wanted), arrow, _bad_rows(given, schema), needs_key=upsert)
 
 
-def _decoder(given: Given, form: str, wanted: StructType) -> Decoder:
+def _decoder(given: UserOptions, form: str, wanted: StructType) -> Decoder:
     """The decoder of a format. Only its kernels are imported: a task starts sooner without the others."""
     for field in wanted:
         _require_known(field.name, field.dataType, is_flat=form == "csv")
@@ -88,7 +88,7 @@ def _decoder(given: Given, form: str, wanted: StructType) -> Decoder:
     return AvroDecoder(_avro(given) or parse_avro(avro_schema(written)), wanted)
 
 
-def _value_schema(given: Given, form: str) -> StructType | None:
+def _value_schema(given: UserOptions, form: str) -> StructType | None:
     text = given.text("valueSchema")
     if text is None:
         return None
@@ -99,13 +99,13 @@ def _value_schema(given: Given, form: str) -> StructType | None:
     return parse_ddl(text)
 
 
-def _avro(given: Given) -> AvroType | None:
+def _avro(given: UserOptions) -> AvroType | None:
     """The Avro schema; None if `valueSchema` is not in Avro's notation."""
     text = given.text("valueSchema") or ""
     return parse_avro(text) if text.lstrip().startswith(("{", "[", '"')) else None
 
 
-def _inferred(given: Given, form: str, infer: Infer) -> StructType:
+def _inferred(given: UserOptions, form: str, infer: Infer) -> StructType:
     if form == "avro":
         raise BadOption("valueFormat=avro needs valueSchema (or .schema): values of Avro do not say what they are")
     if form == "csv" and given.text("columns") is not None:
@@ -114,7 +114,7 @@ def _inferred(given: Given, form: str, infer: Infer) -> StructType:
     return StructType([field for field in found if field.name not in EXTRA])
 
 
-def _named(given: Given, everything: dict[str, StructField]) -> list[str]:
+def _named(given: UserOptions, everything: dict[str, StructField]) -> list[str]:
     text = given.text("columns")
     if text is None:
         return []
@@ -132,7 +132,7 @@ def _refuse_extra(fields: StructType) -> None:
         raise BadOption(f"valueSchema names {', '.join(taken)}, a column that every table has by itself")
 
 
-def _refuse_two_lists(given: Given, schema: StructType) -> None:
+def _refuse_two_lists(given: UserOptions, schema: StructType) -> None:
     """Refuse `columns` and `.schema(…)` that name different columns."""
     text = given.text("columns")
     if text is None:
@@ -176,7 +176,7 @@ def _require_written(written: StructType, wanted: StructType) -> None:
             raise BadOption(f"the schema has {field.name} as {asked}, valueSchema {there}")
 
 
-def _bad_rows(given: Given, schema: StructType) -> BadRows:
+def _bad_rows(given: UserOptions, schema: StructType) -> BadRows:
     """The treatment of bad rows. Quarantine needs the column `_error`: a bad row would look like a row of nulls."""
     text = given.text("badRows")
     has_place = ERROR in schema.names

@@ -34,7 +34,7 @@ class Broker:
         )
 
 
-class Given:
+class UserOptions:
     """Options as the user gave them, under names in any case."""
 
     def __init__(self, options: Mapping[str, str], known: tuple[str, ...]) -> None:
@@ -69,7 +69,7 @@ class Given:
         return int(value)
 
 
-def parse_broker(given: Given) -> Broker:
+def parse_broker(given: UserOptions) -> Broker:
     text = given.require("kafka.bootstrap.servers", "localhost:9092")
     try:
         addresses = parse_addresses(text)

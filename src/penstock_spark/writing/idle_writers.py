@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from penstock_spark.given import Broker
+from penstock_spark.user_options import Broker
 from penstock_spark.writing.exactly_once import ExactlyOnce
 
 MOST = 8

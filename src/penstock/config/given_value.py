@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 
-class Given(NamedTuple):
+class GivenValue(NamedTuple):
     """One value as the user gave it, and where: 'kafka.port', '9093', 'environment variable BROKER_PORT'."""
 
     key: str
