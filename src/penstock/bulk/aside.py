@@ -1,7 +1,7 @@
 """Bad rows put aside: a file with a JSON object a line, with the row's place, the reason and the row itself.
 
-It is written before the transaction that skips the rows, and cut back to what the marker says when a job goes on, so
-that every bad row is in it once. What is in the file before a job begins stays.
+It is written before the transaction that skips the rows, and cut back to the size in the marker when a job continues,
+so that every bad row is in it once. Existing content of the file stays.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class Aside:
         return os.fstat(self._file.fileno()).st_size
 
     def resume(self, size: int) -> None:
-        """Forget what was written for a transaction that never came to be."""
+        """Cut off rows of a transaction that was never committed."""
         if self.size < size:
             hint = "bring it back, or give --job a new name"
             raise Changed(f"{self.path} is shorter than the {size} bytes of bad rows that were put there", hint)
         self._file.truncate(size)
 
     def put(self, rows: Iterable[Bad]) -> int:
-        """On disk when this returns: the size of the file."""
+        """Write bad rows; they are on disk when this returns. Returns the size of the file."""
         for row in rows:
             text = row.raw.rstrip(b"\r\n").decode("utf-8", "backslashreplace")
             line = {self._row_word: row.number, "reason": row.reason, "row": text}

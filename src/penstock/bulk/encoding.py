@@ -1,10 +1,10 @@
-"""From rows to records: key, value and time.
+"""Encoding of rows as records: key, value and time.
 
     json         the row as a JSON object; of a line that is JSON already, the line itself
     csv          the row as a line of CSV; of a CSV file, the line itself
     column:NAME  one column alone, bytes as they are and anything else as text
 
-Whatever does not fit raises ValueError with the reason: it is a bad row.
+A row that does not fit raises ValueError with the reason: it is a bad row.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Encode = Callable[[Row], NewRecord]
 
 
 class Shape(NamedTuple):
-    """Which columns of a row become key, value and headers."""
+    """The columns of a row that become key, value and headers."""
 
     value: str = "json"
     key: str | None = None
@@ -42,7 +42,7 @@ class Shape(NamedTuple):
 
 
 def encoder(source: Source, shape: Shape) -> Encode:
-    """Unfit or Missing if the shape does not go with the source."""
+    """The function that encodes rows. Unfit or Missing if the shape does not fit the source."""
     value_of = _value(source, shape)
     key_cell = None if shape.key is None else _cell(source, shape.key)
     time_cell = None if shape.timestamp is None else _cell(source, shape.timestamp)
@@ -94,7 +94,7 @@ def _raw(row: Row) -> bytes:
 
 
 def _json_object(source: Source, numbers: tuple[str, ...]) -> Callable[[Row], bytes]:
-    """Names are encoded once, in a template: three times as fast as an encoder of whole objects."""
+    """An encoder of objects in which names are encoded once, in a template: three times as fast as json.dumps."""
     columns = source.columns or ()
     for name in numbers:
         _cell(source, name)
@@ -103,7 +103,7 @@ def _json_object(source: Source, numbers: tuple[str, ...]) -> Callable[[Row], by
     places = [columns.index(name) for name in numbers]
 
     def text(row: Row) -> bytes:
-        """Of a CSV, whose cells are all text."""
+        """Encode a row of CSV, whose cells are all text."""
         texts: list[str] = list(row.cells)
         cells = list(map(encode_basestring, texts))
         for index in places:
@@ -125,7 +125,7 @@ def _json(value: Any) -> str:
 
 
 def _number(name: str, text: str) -> str:
-    """As it stands where that is JSON; an empty cell is null."""
+    """A number as it is written if that is JSON; an empty cell is null."""
     stripped = text.strip()
     if _NUMBER.fullmatch(stripped):
         return stripped

@@ -1,9 +1,9 @@
 """The content of a job's marker: plain JSON.
 
     {"kind": "load" or "replay", "job": its name, "topic": …, "topic_id": …, "settings": {…},
-     "position": where to go on, "rows": written so far, "is_done": …}
+     "position": where to continue, "rows": written so far, "is_done": …}
 
-Kinds of jobs add what they need.
+Kinds of jobs add fields of their own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Entry = dict[str, Any]
 
 
 def new_entry(kind: str, job: str, topic: KnownTopic, settings: dict[str, Any], **more: Any) -> Entry:
-    """Of a job that has done nothing yet."""
+    """The entry of a job that has done nothing yet."""
     return {
         "kind": kind,
         "job": job,
@@ -37,7 +37,7 @@ def check_kind(entry: Entry, kind: str) -> None:
 
 
 def check_settings(then: dict[str, Any], now: dict[str, Any]) -> None:
-    """A job goes on as it began."""
+    """Check that a job continues with the settings that it began with."""
     for name in sorted(now.keys() | then.keys()):
         if now.get(name) != then.get(name):
             hint = "use the same, or give --job a new name to start over"
@@ -45,9 +45,10 @@ def check_settings(then: dict[str, Any], now: dict[str, Any]) -> None:
 
 
 def usable_entry(entry: Entry | None, topic: KnownTopic, *, again: bool) -> tuple[Entry | None, str]:
-    """The entry to go on from, and a remark if it is not the one that was found.
+    """The entry to continue from, and a remark if it is not the one that was found.
 
-    A topic that was created again has none of the rows. `again` is for a job that is done: one that is not goes on.
+    A topic that was created again has none of the rows. `again` repeats a job that is done; an unfinished one
+    continues.
     """
     if entry is None:
         return None, ""

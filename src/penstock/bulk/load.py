@@ -1,7 +1,7 @@
 """`penstock load` without its screen: rows of a source into a topic, each once.
 
-A marker of the job (`entry`) has besides "source", "skipped" (how many bad rows) and "aside_bytes" (the size of the
-file with these); its position is what the source says.
+A marker of the job (`entry`) also has "source", "skipped" (the number of bad rows) and "aside_bytes" (the size of their
+file); its position is defined by the source.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from penstock.model.batch_builder import NewRecord
 
 
 class LoadFeed(Feed):
-    """Portions of one source. `done` is how far it is, in what the source counts."""
+    """Portions of one source. `done` is its progress, in the units of the source."""
 
     def __init__(
         self,

@@ -46,7 +46,7 @@ class LoadRequest:
         return f"load {self.path.absolute()}{what} into {self.topic}"
 
     def settings(self) -> dict[str, Any]:
-        """The settings that must be the same when the job goes on, as plain JSON."""
+        """The settings that must be the same when the job continues, as plain JSON."""
         named = {**self.reading._asdict(), **self.shape._asdict()}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in named.items() if value}
 
@@ -59,7 +59,7 @@ class LoadResult(NamedTuple):
 def load(
     cluster: Cluster, request: LoadRequest, open_parquet: Callable[[Path], Source], progress: Progress
 ) -> LoadResult:
-    """BulkError, KafkaError or BrokerUnavailable if it cannot be done; what was committed before stays."""
+    """Load rows. BulkError, KafkaError or BrokerUnavailable if that fails; committed rows stay."""
     with ExitStack() as stack:
         source = stack.enter_context(open_source(request.path, request.reading, open_parquet))
         encode = encoder(source, request.shape)
@@ -93,7 +93,7 @@ def load(
 
 
 def target_topic(cluster: Cluster, request: LoadRequest, progress: Progress) -> KnownTopic:
-    """The topic to write to, made if it is not there; what is worth knowing about it is remarked."""
+    """The topic to write to, created with a remark if it does not exist."""
     has_times = request.shape.timestamp is not None
     topic, is_new = find_or_create_topic(cluster, request.topic, request.partitions, KEEP_ALL if has_times else None)
     if is_new:

@@ -1,4 +1,4 @@
-"""Which source a file is: by what it begins with, by its suffix, or as the user says."""
+"""The source of a file: by its first bytes, by its suffix, or by an option."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PACKED = {".gz": "gunzip -k", ".bz2": "bunzip2 -k", ".xz": "unxz -k", ".zst": "
 
 
 class Reading(NamedTuple):
-    """How to read a file, as far as the user says so."""
+    """The user's options for reading a file."""
 
     format: str | None = None
     table: str | None = None
@@ -54,12 +54,12 @@ def format_of(path: Path, named: str | None) -> str:
     if suffix in _PACKED:
         raise Unfit(f"{path} is packed, so that a restart could not find its place", f"unpack it: {_PACKED[suffix]}")
     if suffix not in SUFFIXES:
-        raise Unfit(f"the format of {path} cannot be told from its name", f"say it: --format {'|'.join(FORMATS)}")
+        raise Unfit(f"the format of {path} is not clear from its name", f"give --format {'|'.join(FORMATS)}")
     return SUFFIXES[suffix]
 
 
 def open_source(path: Path, reading: Reading, open_parquet: Callable[[Path], Source]) -> Source:
-    """`open_parquet` comes from outside, since it needs libraries that are not always there."""
+    """Open the source of a file. `open_parquet` is passed in, since it needs optional libraries."""
     kind = format_of(path, reading.format)
     if kind != "sqlite" and (reading.table or reading.query):
         raise Unfit(f"--table and --query are for databases, and {path} is {kind}")

@@ -1,4 +1,4 @@
-"""Records into batches, partition by partition, in the order in which they come."""
+"""Packing of records into batches, partition by partition, in the order in which they come."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KNOWN_KEYS_MAX = 100_000
 
 
 class Packer:
-    """Keys go where Kafka's Java client puts them; rows without a key in runs to one partition after the other."""
+    """Packs records. Keys go to the partitions of Kafka's Java client; rows without a key go in runs, in turn."""
 
     def __init__(self, topic: str, partition_count: int, codec: int = 0) -> None:
         self._places = [TopicPartition(topic, index) for index in range(partition_count)]

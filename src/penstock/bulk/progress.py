@@ -7,10 +7,10 @@ from typing import Protocol
 
 class Progress(Protocol):
     def remark(self, text: str) -> None:
-        """Something worth knowing, such as that a topic was made."""
+        """Show a remark, such as that a topic was created."""
 
     def begin(self, total: int | None, done: int = 0) -> None:
-        """How much there is, in whatever the job counts, and how much of it is done already."""
+        """Set the total, in the units of the job, and the part that is done already."""
 
     def advance(self, rows: int, done: int) -> None:
-        """So many rows more, and `done` of the total."""
+        """Count further rows; `done` of the total are done."""

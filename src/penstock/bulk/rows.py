@@ -1,4 +1,4 @@
-"""Rows of a source, before they are records: what every source gives, whatever it is."""
+"""Rows before they become records: the common interface of all sources."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Cells = Sequence[Any] | dict[str, Any]
 
 class Row(NamedTuple):
     number: int
-    """Of its line in a file, or of the row in a table, from 1."""
+    """The number of its line in a file, or of the row in a table, from 1."""
     cells: Cells
-    """By the source's columns, or by name where each row has its own."""
+    """Values by the source's columns, or by name where each row has its own."""
     raw: bytes = b""
-    """The line as it stands, with its end."""
+    """The line as it is in the file, with its end."""
 
 
 class Bad(NamedTuple):
@@ -32,13 +32,13 @@ class Piece(NamedTuple):
     rows: list[Row]
     bad: list[Bad]
     position: dict[str, Any]
-    """After these rows, as plain JSON."""
+    """The position after these rows, as plain JSON."""
     done: int
-    """Of the source's total, up to here."""
+    """The part of the source's total up to here."""
 
 
 class PieceLimits(NamedTuple):
-    """How much goes into one transaction."""
+    """The limits of one transaction."""
 
     rows: int = 50_000
     size_bytes: int = 8 << 20
@@ -51,14 +51,14 @@ class Source(ABC):
     """Rows in an order that is the same each time."""
 
     name: str
-    """For messages: file, or file and table."""
+    """The name for messages: file, or file and table."""
     kind: str
     row_word = "row"
     """The unit that `Row.number` counts."""
     columns: tuple[str, ...] | None = None
-    """None where each row has its own names."""
+    """The columns; None where each row has its own names."""
     total: int = 0
-    """Bytes of a file, rows of a table: what the bar shows."""
+    """The total for the progress bar: bytes of a file, rows of a table."""
 
     def __enter__(self) -> Self:
         return self
@@ -68,7 +68,7 @@ class Source(ABC):
 
     @abstractmethod
     def resume(self, position: dict[str, Any]) -> None:
-        """Go to where an earlier run has come. Changed if what lies before is not what it was."""
+        """Go to the position of an earlier run. Changed if the rows before it are not the same."""
 
     @abstractmethod
     def read(self, limits: PieceLimits) -> Piece | None:

@@ -4,7 +4,7 @@
 
 One read transaction lasts for the whole run: it sees the database as it was at the start. At
 a restart the rows before the position are read again, which takes a second for a million, and must have the same
-checksum: so rows that were changed, removed or put between are noticed, and new ones behind are welcome.
+checksum: so rows that were changed, removed or inserted are noticed, and new ones at the end are loaded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ORDERED = re.compile(r"\border\s+by\b", re.IGNORECASE)
 
 
 class SqliteSource(Source):
-    """Of `table` and `query` exactly one."""
+    """Rows of a table or of a query; exactly one of both is given."""
 
     kind = "sqlite"
 
@@ -73,7 +73,7 @@ class SqliteSource(Source):
         return Piece(rows, [], self._position(), self._row) if rows else None
 
     def _next(self, count: int) -> tuple[list[tuple[Any, ...]], int] | None:
-        """Rows, and about how many bytes they have."""
+        """Rows, and their approximate size in bytes."""
         try:
             found = self._cursor.fetchmany(count)
         except sqlite3.Error as error:

@@ -1,9 +1,9 @@
-"""Lines of a file with their places, and a checksum of all before, by which a restart sees whether it is the same file.
+"""Lines of a file with their places, and a checksum of all earlier lines, by which a restart recognises the file.
 
     position  {"byte": …, "line": …, "checksum": CRC-32C of the bytes before, "size": …, "changed_ns": …}
 
-Size and time of the file are looked at first, as `make` does. If they have changed, the bytes before the position are
-read again and must have the same checksum: what came later may be new or mended.
+Size and time of the file are compared first, as `make` does. If they have changed, the bytes before the position are
+read again and must have the same checksum; later bytes may be new or corrected.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class TextFile:
         self._file.close()
 
     def next_line(self) -> bytes:
-        """With its end; nothing at the end of the file."""
+        """The next line with its end; empty at the end of the file."""
         line = self._file.readline(LINE_BYTES_MAX)
         if len(line) == LINE_BYTES_MAX:
             raise BulkError(f"line {self.line + 1} of {self.path} is longer than {LINE_BYTES_MAX >> 20} MiB")
@@ -75,7 +75,7 @@ class TextFile:
         self._check_line_end()
 
     def _check_line_end(self) -> None:
-        """The last line had no end when it was loaded: what has come since must begin with one."""
+        """Check that bytes after a last line without an end begin with a line end."""
         if self.byte == 0 or self.byte == self.size:
             return
         self._file.seek(self.byte - 1)

@@ -74,11 +74,11 @@ KEEP_ALL = {
     "retention.bytes": "-1",
     "message.timestamp.after.max.ms": str((1 << 63) - 1),
 }
-"""For a topic that is made for records with times of their own, which may be old, or wrong."""
+"""Configs of a new topic for records with times of their own, which may be old, or wrong."""
 
 
 def time_remarks(cluster: Cluster, topic: KnownTopic) -> list[str]:
-    """Settings of a topic by which records with times of their own would lose them, or be removed for them."""
+    """Remarks on settings of a topic that would replace the records' own times, or remove records because of them."""
     remarks = []
     if topic_config(cluster, topic.name, "message.timestamp.type") == "LogAppendTime":
         remarks.append(f"topic {topic.name} gives records the time of arrival: message.timestamp.type is LogAppendTime")

@@ -1,10 +1,10 @@
-"""Writes what a feed gives into topics, exactly once, however often the process or the broker dies.
+"""Exactly-once transfer of a feed's rows into topics, however often the process or the broker dies.
 
 A portion is a transaction: its rows, and a marker that says how far the feed has come (`client.markers`). When a run
-starts, `begin` shuts out any other run of the same job, aborts what it left open, and says where to go on.
+starts, `begin` fences any other run of the same job, aborts its open transaction, and returns where to continue.
 
-Where a commit got no answer, or the broker went away in the middle, the same is done again: `init`, and then the
-marker says whether the portion is there. If not it is sent once more, from memory.
+If a commit gets no answer, or the broker goes away in the middle, the same is done again: `init`, and then the marker
+says whether the portion is stored. If not, it is sent again from memory.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from penstock.model.topic_partition import TopicPartition
 
 PAUSE_S = 0.1
 
-# After `init` the portion starts over, so these pass, too.
+# After `init` the portion starts over, so these errors are transient, too.
 MENDABLE = PASSING | {
     ErrorCode.INVALID_TXN_STATE,
     ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
@@ -45,11 +45,11 @@ class Portion:
 
 
 class Feed(ABC):
-    """Where portions come from. The same portions need not come again after a restart, but the same rows."""
+    """The source of portions. After a restart the same rows must come again, but not the same portions."""
 
     @abstractmethod
     def resume(self, entry: Entry | None) -> None:
-        """Go to where the marker says, or to the first row. Changed if that would make no sense."""
+        """Go to the position in the marker, or to the first row. Changed if the source does not fit the marker."""
 
     @abstractmethod
     def portions(self) -> Iterator[Portion]: ...
@@ -76,7 +76,7 @@ class Transfer:
         return None if found is None else found.content
 
     def run(self, feed: Feed, entry: Entry | None, advanced: Callable[[Portion], None]) -> None:
-        """All portions from `entry` on; `advanced` is called after each that is committed."""
+        """Transfer all portions from `entry` on; `advanced` is called after each commit."""
         try:
             feed.resume(entry)
             for portion in feed.portions():
@@ -95,7 +95,7 @@ class Transfer:
         self._last = portion.entry
 
     def _attempt(self, portion: Portion, deadline: float) -> bool:
-        """False if it may be tried again."""
+        """Try to commit a portion; False if it may be tried again."""
         self._is_open = True
         try:
             for place, batch in portion.batches:
@@ -116,7 +116,7 @@ class Transfer:
         return True
 
     def _is_there(self, portion: Portion) -> bool:
-        """After a failure: whether it was committed all the same. Nothing of it is open then."""
+        """Whether a portion was committed in spite of a failure. Nothing of it is open afterwards."""
         self._cluster.forget()
         self._producer.init()
         self._is_open = False
@@ -130,11 +130,11 @@ class Transfer:
         return Replaced(f"another run of the job {self.job} took over, or this one slept", hint)
 
     def _give_up(self) -> None:
-        """Readers of committed records would wait for an open transaction until it times out."""
+        """Abort the open transaction: read_committed consumers would have to wait until it times out."""
         if self._is_open:
             self._is_open = False
             self._cluster.timeout_s = min(self._cluster.timeout_s, 5.0)
-            self._cluster.forget()  # whatever stopped us may have left an answer half read
+            self._cluster.forget()  # an answer may be only half read
             try:
                 self._producer.abort()
             except (BrokerUnavailable, KafkaError):

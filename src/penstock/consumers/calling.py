@@ -47,7 +47,7 @@ class Caller:
         self._threads = HandlerThreads(concurrency, f"handler-{definition.name}")
 
     async def call(self, messages: Sequence[Message]) -> Outcome:
-        """In their order, until one fails or it is time to stop."""
+        """Call the handler for messages in their order, until one fails or it is time to stop."""
         async with self._turns:
             if self._is_stopping():
                 return Outcome()
@@ -59,7 +59,7 @@ class Caller:
         return outcome
 
     async def report(self, message: Message, error: Exception) -> ErrorAction:
-        """The decision of the error handler. Without one: a dead letter."""
+        """Ask the error handler for its decision. Without one: a dead letter."""
         on_error = self._definition.on_error
         if on_error is None:
             return ErrorAction.DEAD_LETTER
@@ -114,7 +114,10 @@ class Caller:
         return outcome
 
     def _measure(self, outcome: Outcome) -> None:
-        """Here and not where it is called: the figures belong to the loop."""
+        """Count calls and durations.
+
+        This is done on the loop and not in the thread of the call: the loop owns the figures.
+        """
         probe = self._probe
         probe.messages += outcome.done
         probe.failures += outcome.error is not None

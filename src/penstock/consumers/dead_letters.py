@@ -1,4 +1,4 @@
-"""Where messages go that a handler gave up on: the original, with the reason in its properties."""
+"""Dead letters of messages that a handler gave up on: the original, with the reason in its properties."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DeadLetters:
         self._consumer = consumer
 
     async def write(self, message: Message, error: Exception, attempts: int, stopping: asyncio.Event) -> bool:
-        """Until it is stored, however long the broker is away; False only when it is time to stop.
+        """Write a dead letter, and retry until it is stored, however long the broker is away; False only when stopping.
 
         Raises BrokerRefused for one that the broker does not take, such as one that is too large with its reason.
         """

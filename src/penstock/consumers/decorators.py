@@ -1,4 +1,4 @@
-"""The marks. They only note what was asked for; `definition` reads and checks it.
+"""The decorators. They only attach marks; `definition` reads and checks them.
 
 @consumer(topic="prices", group="watch")        @consumer(topic="prices", group="watch")
 @retry_policy(attempts=5)                       async def watch(price: Price) -> None: ...
@@ -54,8 +54,8 @@ def consumer(
     """Handle the messages of `topic` as a member of `group`.
 
     `start` is where a new group begins: earliest, latest or an offset. With `delivery` key all messages of a key go to
-    the same member, with message they are dealt out one by one. `credit` messages may be in hand. `concurrency`
-    partitions may be handled at the same time; a partition's messages never are.
+    the same member, with message they are dealt out one by one. `credit` messages may be unacknowledged. `concurrency`
+    partitions may be handled at the same time; the messages of one partition never are.
     """
     if not topic or not group:
         raise ConsumerError("@consumer needs a topic and a group: @consumer(topic='prices', group='watch')")
@@ -95,7 +95,7 @@ def retry_policy(
     factor: float = 2,
     max: float = 10,  # noqa: A002 - it is the name
 ) -> Callable[[Marked], Marked]:
-    """How failures are tried again; on a consumer or on its message handler."""
+    """Set how failures are retried; on a consumer or on its message handler."""
     try:
         policy = RetryPolicy(attempts=attempts, initial=initial, factor=factor, max=max)
     except ValueError as error:

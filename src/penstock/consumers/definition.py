@@ -1,7 +1,7 @@
 """A marked class or function, checked and ready to be called.
 
-A handler takes one parameter, the payload, or two: the payload and the message it came in. Which is which the
-annotations say; a parameter without one is the message. A parameter `list[...]` or a `batch` makes it a batch handler.
+A handler takes one parameter, the payload, or two: the payload and its message. Annotations say which is which; a
+parameter without one is the message. A parameter `list[...]` or a `batch` makes it a batch handler.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BATCH_DEFAULT = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """One consumer. `call` takes what `arguments` returns and may give an awaitable."""
+    """One consumer. `call` takes the result of `arguments` and may return an awaitable."""
 
     name: str
     mark: ConsumerMark
@@ -37,19 +37,19 @@ class Definition:
     on_error_is_async: bool
 
     def arguments(self, messages: Sequence[Message]) -> list[Any]:
-        """Of one call. Raises PayloadError."""
+        """The arguments of one call. Raises PayloadError."""
         if self.batch is None:
             return [decode(messages[0]) for decode in self.decoders]
         return [[decode(message) for message in messages] for decode in self.decoders]
 
 
 def is_consumer(value: object) -> bool:
-    """Marked itself: a subclass of a consumer is none until it is marked, too."""
+    """Whether an object is marked itself: a subclass of a consumer is not a consumer unless it is marked, too."""
     return callable(value) and CONSUMER in getattr(value, "__dict__", {})
 
 
 def define(marked: Any) -> Definition:
-    """Raises ConsumerError with what is wrong with it."""
+    """The definition of a marked class or function. Raises ConsumerError with the reason if it cannot be run."""
     name = f"{marked.__module__}.{marked.__qualname__}"
     if not isinstance(marked, type):
         return _definition(name, marked, marked, None, getattr(marked, POLICY, None))
@@ -106,7 +106,7 @@ def _definition(
 
 
 def _element(annotation: Any, where: str) -> Any:
-    """Of a batch handler's parameter: what its list is made of."""
+    """The element type of a batch handler's list."""
     if annotation in (list, inspect.Parameter.empty):
         return Message
     if typing.get_origin(annotation) is not list:
@@ -115,7 +115,7 @@ def _element(annotation: Any, where: str) -> Any:
 
 
 def _parameters(handler: Callable[..., Any], where: str) -> list[tuple[str, Any]]:
-    """Those that a call by position fills, with their annotations resolved."""
+    """The positional parameters, with their annotations resolved."""
     try:
         hints = typing.get_type_hints(handler)
     except (NameError, TypeError) as error:

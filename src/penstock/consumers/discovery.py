@@ -14,7 +14,7 @@ from penstock.consumers.errors import ConsumerError
 
 
 def discover(names: Iterable[str]) -> list[Definition]:
-    """Those of all modules. Raises ConsumerError for a module without any, or with one that cannot be run."""
+    """The consumers of all modules. Raises ConsumerError for a module without any, or with one that cannot be run."""
     found: list[Definition] = []
     for name in names:
         definitions = [define(value) for value in _marked(load_module(name))]
@@ -28,7 +28,7 @@ def discover(names: Iterable[str]) -> list[Definition]:
 
 
 def load_module(name: str) -> ModuleType:
-    """The directory of the file, or else the working directory, is where its own imports are looked for."""
+    """Import a module. Its own imports are searched in the directory of its file, or in the working directory."""
     path = Path(name)
     if path.suffix == ".py" or "/" in name:
         return _load_file(path)
@@ -68,7 +68,7 @@ def _search(directory: Path) -> None:
 
 
 def _marked(module: ModuleType) -> list[object]:
-    """In the order of the file. One that was only imported there belongs to another module."""
+    """The marked objects in the order of the file, without those that were imported from other modules."""
     return [
         value
         for value in vars(module).values()
@@ -77,7 +77,7 @@ def _marked(module: ModuleType) -> list[object]:
 
 
 def _check_groups(definitions: Iterable[Definition]) -> None:
-    """Two consumers of one group would share its messages: half of them would never see the other handler."""
+    """Refuse two consumers of one group: they would share its messages, so each handler would miss some of them."""
     seen: dict[str, str] = {}
     for definition in definitions:
         other = seen.setdefault(definition.mark.group, definition.name)

@@ -8,4 +8,4 @@ class ConsumerError(Exception):
 
 
 class PayloadError(ValueError):
-    """A message whose body is not what its handler takes. It is not tried again: it will not get better."""
+    """A message whose body does not fit its handler. It is not retried: that would not help."""

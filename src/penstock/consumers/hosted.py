@@ -1,7 +1,7 @@
 """Consumers in the process of a broker: a thread with a loop of its own, which reaches the broker over its wire.
 
-So a handler that blocks does not hold up the broker, and there is one way for messages to a handler. A handler that
-computes for long still takes the interpreter from the broker: that one belongs into a process of its own.
+So a handler that blocks does not hold up the broker, and messages reach every handler in the same way. A handler that
+computes for long still takes the interpreter from the broker: it should run in a process of its own.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class HostedConsumers:
             self._loop.call_soon_threadsafe(self._asked_to_stop.set)
 
     async def stop(self) -> None:
-        """From the broker's loop, which goes on serving meanwhile."""
+        """Stop the consumers from the broker's loop, which goes on serving meanwhile."""
         self.ask_to_stop()
         await asyncio.to_thread(self._thread.join, 2 * STOP_TIMEOUT_S)
 

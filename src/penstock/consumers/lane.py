@@ -1,7 +1,7 @@
-"""One partition of one consumer: what is in hand, in its order, and what is to be done next. No I/O, no clock.
+"""One partition of one consumer: its undone messages in order, and the next step. No I/O, no clock.
 
 The driver asks `next`, makes the calls, and reports with `succeeded` and `failed`. Only the head of the line is ever
-called; while it waits for its next attempt nothing of its partition overtakes it.
+called; while it waits for its next attempt no other message of its partition overtakes it.
 
     next ──► Work ──► succeeded ──► next …
               │
@@ -9,7 +9,7 @@ called; while it waits for its next attempt nothing of its partition overtakes i
                       └──► GiveUp (attempts used up) ──► dropped or again ──► next …
 
 A batch whose attempts are used up is taken apart: each of its messages gets one more call, in a batch of its own, so
-that one bad message does not take the others with it.
+that one bad message does not make the others fail.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Nothing before this time."""
+    """Nothing is to be done before this time."""
 
     until: float
 
@@ -45,10 +45,10 @@ class GiveUp:
 
 
 class Lane:
-    """Not for several threads at once."""
+    """One lane. Not thread-safe."""
 
     def __init__(self, policy: RetryPolicy, *, batch: int | None = None, run: int = 100) -> None:
-        """`batch` messages a call for a batch handler; `run` is how many single calls one Work names."""
+        """A batch handler gets `batch` messages per call; one Work has up to `run` single calls."""
         self._policy = policy
         self._batch = batch
         self._run = run
@@ -76,7 +76,7 @@ class Lane:
             self._line.insert(place, message)
 
     def keep(self, generation: int | None) -> None:
-        """Forget what came on other connections than this one: it was not acknowledged, so it comes again."""
+        """Forget messages of other connections: they were not acknowledged, so they come again."""
         kept = [message for message in self._line if message.generation == generation]
         if len(kept) == len(self._line):
             return
@@ -86,7 +86,7 @@ class Lane:
         self._settled()
 
     def next(self, now: float) -> Work | Pause | None:
-        """None: nothing is in hand."""
+        """The next step; None if there are no messages."""
         if not self._line:
             return None
         if now < self._not_before:
@@ -102,7 +102,7 @@ class Lane:
         return self._head_size or min(len(self._line), self._batch)
 
     def succeeded(self, count: int) -> list[Message]:
-        """The first so many are done; they are to be acknowledged."""
+        """Note that the first messages are done, and return them for acknowledgement."""
         self._at_work = max(0, self._at_work - count)
         if not count:
             return []
@@ -113,8 +113,9 @@ class Lane:
         return done
 
     def failed(self, now: float, *, size: int = 1, final: bool = False) -> Pause | GiveUp:
-        """The call for the head failed; for a batch handler `size` says of how many. A `final` failure would only
-        repeat itself."""
+        """Note that the call for the head failed; for a batch handler `size` is its number of messages. A `final`
+        failure would only repeat itself.
+        """
         self._failures += 1
         self._at_work = min(self._at_work, size)
         if not final and not self._apart and self._failures < self._policy.attempts:
@@ -128,17 +129,17 @@ class Lane:
         return GiveUp(self._line[0], self._failures)
 
     def again(self, now: float) -> None:
-        """The head gets all its attempts once more, after the longest pause it had."""
+        """Give the head all its attempts again, after the longest pause it had."""
         pause_s = self._policy.pause_s(self._failures)
         self._settled()
         self._not_before = now + pause_s
 
     def holds(self, message: Message) -> bool:
-        """Whether it is still the head: not after `keep`, even if it has come again."""
+        """Whether a message is still the head: not after `keep`, even if it has come again."""
         return bool(self._line) and self._line[0] is message
 
     def dropped(self) -> Message:
-        """The head has been dealt with otherwise."""
+        """Remove the head, which has been handled in another way."""
         return self.succeeded(1)[0]
 
     def _settled(self) -> None:

@@ -28,7 +28,7 @@ class ConsumerMetrics(Collector):
         self._probes: dict[tuple[str, str, str], HandlerProbe] = {}
 
     def probe(self, handler: str, topic: str, group: str) -> HandlerProbe:
-        """The one of this handler: a consumer that is started again counts on."""
+        """The figures of this handler; those of a consumer that is started again continue."""
         return self._probes.setdefault((handler, topic, group), HandlerProbe(handler, topic, group))
 
     def families(self) -> Iterator[Metric]:

@@ -7,7 +7,7 @@
     a pydantic model   the same, validated
     any of them | None a null body is None; without it a null body is an error
 
-A decoder raises PayloadError with what is wrong. An annotation that is none of these is a ConsumerError.
+A decoder raises PayloadError with the reason. Any other annotation is a ConsumerError.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SHOWN_CHARACTERS = 200
 
 
 def decoder_for(annotation: Any, where: str) -> Decoder:
-    """`where` names the handler in the error."""
+    """The decoder of an annotation. `where` names the handler in errors."""
     inner, optional = _without_none(annotation)
     if inner in (inspect.Parameter.empty, Message, Any):
         return _message

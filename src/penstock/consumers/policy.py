@@ -1,4 +1,4 @@
-"""How often a failed message is tried, and how long is waited in between; and what an error handler may decide."""
+"""The retry policy: numbers of attempts and pauses between them; and the possible decisions of an error handler."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class ErrorAction(Enum):
     """The results of an error handler for a message whose attempts are used up; None is DEAD_LETTER."""
 
     DEAD_LETTER = "dead letter"
-    """Into the dead-letter topic, and on."""
+    """Write the message to the dead-letter topic, and continue."""
     SKIP = "skip"
-    """On without a trace: the error handler has dealt with it."""
+    """Continue without a dead letter: the error handler has handled the message."""
     RETRY = "retry"
-    """All attempts again."""
+    """Make all attempts again."""

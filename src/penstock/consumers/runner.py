@@ -1,4 +1,4 @@
-"""Runs consumers: one connection, a worker for each, until it is asked to stop."""
+"""Runner of consumers: one connection, and a worker for each consumer, until it is asked to stop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STOP_TIMEOUT_S = 30.0
 
 
 class Runner:
-    """`start`, then `wait` until something is wrong, then `stop`; all on one loop."""
+    """Runs consumers: `start`, then `wait` until something is wrong, then `stop`; all on one loop."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Runner:
         ]
 
     async def start(self) -> None:
-        """Raises BrokerClientError: no broker, no such topic, a group that others use."""
+        """Start all consumers. Raises BrokerClientError if there is no broker or topic, or a group is in use."""
         await self._client.connect()
         try:
             for worker in self._workers:
@@ -54,11 +54,11 @@ class Runner:
             raise
 
     async def wait(self) -> Exception:
-        """Why a subscription was lost; never, if all is well."""
+        """Wait until a subscription is lost, and return the reason."""
         return await self._failure
 
     async def stop(self) -> None:
-        """Finish what is in hand, acknowledge it, leave."""
+        """Finish the current messages, acknowledge them, and leave."""
         await asyncio.gather(*(worker.stop(self._stop_timeout_s) for worker in self._workers))
         await self._client.disconnect()
 
@@ -68,7 +68,7 @@ class Runner:
 
 
 async def run(runner: Runner, asked_to_stop: asyncio.Event) -> None:
-    """Until it is asked to stop. Raises BrokerClientError if it cannot start or loses a subscription."""
+    """Run until asked to stop. Raises BrokerClientError if it cannot start or loses a subscription."""
     await runner.start()
     stopping = asyncio.ensure_future(asked_to_stop.wait())
     failing = asyncio.ensure_future(runner.wait())

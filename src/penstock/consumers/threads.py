@@ -1,5 +1,5 @@
-"""Threads for handlers that are plain functions. Not an executor: that one keeps a process alive until the last call is
-over, and a handler that never returns must not keep it from ending.
+"""Threads for handlers that are plain functions. Not an executor, which keeps a process alive until the last call has
+returned: a handler that never returns must not keep the process from ending.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _Call = tuple[Callable[[], Any], asyncio.Future[Any], asyncio.AbstractEventLoop]
 
 
 class HandlerThreads:
-    """So many threads, started with the first call."""
+    """A number of threads, started with the first call."""
 
     def __init__(self, count: int, name: str) -> None:
         self._count = count
@@ -35,7 +35,7 @@ class HandlerThreads:
         return await answer
 
     def close(self) -> None:
-        """Calls that are under way go on; nothing waits for them."""
+        """Accept no more calls. Running calls continue, but nothing waits for them."""
         for _ in range(self._count):
             self._calls.put(None)
 

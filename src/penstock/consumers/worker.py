@@ -1,6 +1,7 @@
 """One consumer at work: a lane for each partition, each with a task that calls, waits, acknowledges and gives up.
 
-It is the target of its subscription. What it does not finish it does not acknowledge, so the broker gives it again.
+It is the target of its subscription. Messages that it does not finish are not acknowledged, so the broker sends them
+again.
 """
 
 from __future__ import annotations
@@ -71,13 +72,13 @@ class Worker:
         logger.info("consuming", extra={"handler": self.definition.name, "topic": mark.topic, "group": mark.group})
 
     async def drain(self, timeout_s: float) -> None:
-        """Until nothing is in hand, or the time is over."""
+        """Wait until no messages are left, or the time is over."""
         until = time.monotonic() + timeout_s
         while any(map(len, self._lanes.values())) and time.monotonic() < until:  # noqa: ASYNC110 - the end, not a wait for long
             await asyncio.sleep(DRAIN_LOOK_S)
 
     async def stop(self, timeout_s: float) -> None:
-        """Finish the calls that are under way and acknowledge them. What waits for another attempt is left."""
+        """Finish and acknowledge running calls. Messages that wait for another attempt are left to the broker."""
         self._stopping.set()
         for wake in self._wakes.values():
             wake.set()
@@ -105,7 +106,7 @@ class Worker:
             self._wakes[partition].set()
 
     def reset(self, reset: Reset) -> None:
-        """A handler has no data to rebuild: it gets the messages again, and that is all."""
+        """Do nothing: a handler has no data to rebuild, it only gets the messages again."""
 
     def lost(self, error: Exception) -> None:
         self._on_lost(error)
@@ -119,7 +120,7 @@ class Worker:
         return self._lanes[partition]
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """A handler's task ended by itself, with what no handler may raise. Its partition must not hang."""
+        """Handle the unexpected end of a lane's task: its partition must not hang."""
         error = None if task.cancelled() else task.exception()
         if error is not None:
             logger.error("%s cannot go on", self.definition.name, exc_info=error)

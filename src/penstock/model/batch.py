@@ -15,8 +15,8 @@
          57   4 record count           int32
          61   … records, compressed as a whole if a codec is set
 
-`BatchHeader` is the parsed header; `check_batch` is what the hot path does with a batch from a client; `stamp`
-writes what only the log knows. Records inside are the business of `model.records`.
+`BatchHeader` is the parsed header; `check_batch` is the check of a client's batch on the hot path; `stamp` writes the
+fields that only the log knows. Records inside are handled by `model.records`.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def check_batch(buffer: Buffer) -> BatchHeader:
 
 
 def _misshapen(buffer: Buffer) -> KafkaError:
-    """Why these bytes are not exactly one batch of magic 2. Where Kafka sees no batch at all it is INVALID_RECORD."""
+    """The error for bytes that are not exactly one batch of magic 2; INVALID_RECORD where Kafka sees no batch."""
     size = len(buffer)
     stated_size = batch_size_at(buffer, 0)[1] if size >= LOG_OVERHEAD_BYTES else size
     if size >= LOG_OVERHEAD_BYTES and stated_size < OLD_MESSAGE_BYTES_MIN:
@@ -215,7 +215,7 @@ def _misshapen(buffer: Buffer) -> KafkaError:
 
 
 def stamp(buffer: bytearray | memoryview, base_offset: int, leader_epoch: int) -> None:
-    """Write what the log decides; both fields lie outside the CRC."""
+    """Write the two fields that the log decides; both are outside the CRC."""
     _BASE_OFFSET.pack_into(buffer, 0, base_offset)
     _LEADER_EPOCH.pack_into(buffer, 12, leader_epoch)
 

@@ -1,4 +1,4 @@
-"""Making record batches: from records, or from the header and some of the records of another batch.
+"""Builder of record batches: from records, or from the header and some of the records of another batch.
 
 For the broker's own records, for tests and tools, for compaction and for topics with their own
 `compression.type`. Batches from clients are never rebuilt unless one of these requires it.
@@ -102,7 +102,7 @@ def assemble_batch(header: BatchHeader, payload: Buffer) -> bytearray:
 
 
 def repack(payload: Buffer, header: BatchHeader, codec: int) -> bytearray:
-    """The same (decompressed) records under another codec: what a topic's `compression.type` asks for."""
+    """The same (decompressed) records under another codec, as a topic's `compression.type` requires."""
     return assemble_batch(header._replace(attributes=header.attributes & ~CODEC_MASK | codec), payload)
 
 
@@ -127,11 +127,11 @@ def append_record(payload: bytearray, record: NewRecord, timestamp_delta: int, o
 
 
 def record_bytes_max(record: NewRecord) -> int:
-    """At most how many bytes `append_record` adds: `record_size`, and what its numbers may take besides."""
+    """The most bytes that `append_record` adds: `record_size`, and the largest size of its numbers."""
     return record_size(record) + _NUMBERS_BYTES_MAX
 
 
 def record_size(record: NewRecord) -> int:
-    """About how many bytes `append_record` adds, deltas taken as small; for those who fill batches to a size."""
+    """The approximate number of bytes that `append_record` adds, with small deltas; for filling batches to a size."""
     size = 8 + len(record.key or b"") + len(record.value or b"") + signed_size(len(record.value or b""))
     return size + sum(len(name) + len(value or b"") + 4 for name, value in record.headers)

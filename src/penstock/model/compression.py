@@ -1,6 +1,6 @@
 """The codecs of record batches: none, gzip, snappy, lz4, zstd, numbered 0 to 4 as in the attributes.
 
-Decompression is bounded: what would grow over the caller's limit is refused while it is still small. Snappy
+Decompression is bounded: data that would exceed the caller's limit is refused while it is still small. Snappy
 comes in two forms and both are read: Java clients wrap blocks in the framing of xerial's snappy-java,
 librdkafka sends one bare block. Penstock writes xerial's, which every client reads.
 
@@ -42,7 +42,7 @@ _FIRST_OUTPUT_BYTES: Final = 64 * 1024
 
 
 class DecompressedTooLarge(KafkaError):
-    """There may be nothing wrong with the bytes, but they are too many."""
+    """The bytes may be valid, but they are too many."""
 
 
 def compress(codec: int, data: Buffer) -> Buffer:
@@ -75,7 +75,7 @@ def _stream(codec: int) -> Any:
 
 
 def _decompress_stream(stream: Any, data: Buffer, limit: int) -> Buffer:
-    """Into a buffer that grows fourfold until the output fits or the limit is reached."""
+    """Decompress into a buffer that grows fourfold until the output fits or the limit is reached."""
     size = min(limit, max(_FIRST_OUTPUT_BYTES, 4 * len(data)))
     while True:
         output = bytearray(size)
@@ -113,7 +113,7 @@ def _compress_lz4(data: memoryview) -> bytes:
 
 
 def _decompress_snappy(data: memoryview, limit: int) -> Buffer:
-    """A block says how long it will be, so that nothing is allocated for one that lies about it or is too large."""
+    """Decompress snappy blocks. A block states its size, so nothing is allocated for one that is false or too large."""
     if bytes(data[: len(_XERIAL_MAGIC)]) != _XERIAL_MAGIC:
         return _decompress_block(data, limit)
     output = bytearray()

@@ -23,7 +23,7 @@ COMMIT = 1
 _KEY = Struct(">hh")
 _VALUE = Struct(">hi")
 _VERSION = 0
-# A marker is about 80 bytes; whatever is much larger, even when unpacked, is none.
+# A marker is about 80 bytes; a much larger batch, even when unpacked, is not a marker.
 _PAYLOAD_BYTES_MAX = 1024
 
 

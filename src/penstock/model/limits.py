@@ -91,7 +91,7 @@ RECORD_ERRORS_MAX: Final = 1_000
 UNCHECKED_BYTES_MAX: Final = 128 * MIB
 
 # --- client telemetry ----------------------------------------------------------------------------------------------
-# Kafka's telemetry.max.bytes: clients are told it and send no more, after compression.
+# Kafka's telemetry.max.bytes: clients learn it and send no more, after compression.
 TELEMETRY_BYTES_MAX: Final = 1 * MIB
 # The limit of an unpacked push, as a multiple of that: metrics compress well, a bomb much better.
 TELEMETRY_UNPACKED_FACTOR: Final = 4
@@ -102,5 +102,5 @@ TELEMETRY_CLIENTS_MAX: Final = 16_384
 # Lines on the metrics page, of one client and in all: 50,000 are 10 MB a scrape and about 30 MB of memory.
 TELEMETRY_SERIES_PER_CLIENT_MAX: Final = 2_000
 TELEMETRY_SERIES_MAX: Final = 50_000
-# All of them are tried on every client that asks what it shall push.
+# All of them are matched against every client that asks for its subscription.
 CLIENT_METRICS_SUBSCRIPTIONS_MAX: Final = 1_000

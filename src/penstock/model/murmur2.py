@@ -1,4 +1,4 @@
-"""Where a key goes: murmur2 as Kafka's Java producer computes it, so that a key lands where other clients put it."""
+"""The partition of a key: murmur2 as in Kafka's Java producer, so that all clients agree on it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _MASK = 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> int:
-    """32 bits, unsigned."""
+    """The hash, 32 bits, unsigned."""
     size = len(data)
     whole = size & ~3
     value = (_SEED ^ size) & _MASK

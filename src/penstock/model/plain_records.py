@@ -1,8 +1,8 @@
-"""The quick way through the records of a batch, for those of the plain shape: nearly all of them.
+"""The fast path through the records of a batch, for records of the plain shape: nearly all of them.
 
 Plain is a record without headers whose numbers take at most two bytes (its key's length one), with deltas that are not
-negative. One turn of the loop takes about a microsecond, a quarter of the way that checks every step
-(`records.scan_records`). Nothing is trusted here either: whatever does not add up is left to that way, which says why.
+negative. One turn of the loop takes about a microsecond, a quarter of the path that checks every step
+(`records.scan_records`). Nothing is trusted here either: other records are left to that path, which finds the reason.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tight loops over the records of a batch: numbers read in place, no object per record.
 
-For questions about whole batches: are all records right, which is the first of a time. What is wrong with a record is
-left to `model.records`, which takes four times as long and can say it. Takes untrusted bytes.
+They answer questions about whole batches: whether all records are valid, which is the first at or after a time. The
+reason why a record is invalid is found by `model.records`, which takes four times as long. Bytes are not trusted.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ STEPS_MAX = 1 << 62
 
 
 def sound_steps(payload: Buffer, count: int, *, keyed: bool, steps_max: int = STEPS_MAX) -> int:
-    """How many records and headers these are, if all of them are right; 0 if not, or if they are more than `steps_max`.
+    """The number of records and headers if all of them are valid; 0 if not, or if they are more than `steps_max`.
 
-    Right: each decodes, offset deltas count from 0, lengths are exact, nothing is left over, and with `keyed` each
-    has a key.
+    Valid means that each decodes, offset deltas count from 0, lengths are exact, nothing is left over, and with `keyed`
+    each has a key.
     """
     position, size, steps = 0, len(payload), count
     shortest_key = 0 if keyed else -1
@@ -73,9 +73,9 @@ def _sound_headers(payload: Buffer, position: int, end: int, steps_max: int) -> 
 def keys_and_values(
     payload: Buffer, count: int, position: int = 0, end: int | None = None
 ) -> list[tuple[bytes | None, bytes | None]]:
-    """Of the records from `position` to `end`, with None for null; headers are passed over.
+    """Keys and values of the records from `position` to `end`, with None for null; headers are skipped.
 
-    ValueError or IndexError where the bytes are no records.
+    ValueError or IndexError if the bytes are not records.
     """
     found: list[tuple[bytes | None, bytes | None]] = []
     size = len(payload) if end is None else end
@@ -102,9 +102,9 @@ def keys_and_values(
 
 
 def place_of(payload: Buffer, header: BatchHeader, offset: int) -> int | None:
-    """Where the record with this offset begins, if there is one. ValueError where the bytes are no records.
+    """The position of the record with this offset, if there is one. ValueError if the bytes are not records.
 
-    In a batch without holes only the lengths of those before it are looked at.
+    In a batch without holes only the lengths of the records before it are read.
     """
     wanted = offset - header.base_offset
     unseen = wanted if header.last_offset_delta + 1 == header.record_count else 0  # these cannot be it
@@ -133,7 +133,7 @@ def first_since(
 ) -> tuple[int, int] | None:
     """Timestamp and offset of the first record with an offset in [start, end) that is not older than `timestamp_ms`.
 
-    ValueError where the bytes are no records.
+    ValueError if the bytes are not records.
     """
     append_time = header.max_timestamp if header.is_log_append_time else None
     base = header.base_timestamp
@@ -159,7 +159,7 @@ def first_since(
 
 
 def timestamps(payload: Buffer, header: BatchHeader, count: int) -> Iterator[int]:
-    """The timestamps of the first `count` records. IndexError or ValueError where the bytes are no records."""
+    """The timestamps of the first `count` records. IndexError or ValueError if the bytes are not records."""
     position = 0
     for _ in range(min(count, header.record_count)):
         length, position = read_signed(payload, position)

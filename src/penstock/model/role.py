@@ -14,7 +14,7 @@ class Role(StrEnum):
 
     @property
     def level(self) -> int:
-        """0 at the top."""
+        """The level, 0 at the top."""
         return _LEVELS[self]
 
 

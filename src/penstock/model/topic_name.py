@@ -1,4 +1,4 @@
-"""Which names a topic may have, and which two names would be taken for one (Kafka's rules, and its words)."""
+"""Valid names of topics, and names that collide (Kafka's rules, with its texts)."""
 
 from __future__ import annotations
 

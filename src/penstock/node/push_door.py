@@ -120,7 +120,11 @@ def connect_push_probes(door: PushDoor, metrics: BrokerMetrics) -> None:
         metrics.add_gauge(name, help_text, read)
     for name, help_text, read in (
         ("penstock_push_connections_total", "Push clients that have connected", lambda: door.opened_total),
-        ("penstock_push_broken_total", "Push connections closed for what the client did", lambda: door.broken_total),
+        (
+            "penstock_push_broken_total",
+            "Push connections closed because of a client's error",
+            lambda: door.broken_total,
+        ),
         (
             "penstock_push_errors_total",
             "Requests of push clients that were refused",
@@ -149,7 +153,7 @@ class _Latency:
     def families(self) -> Iterator[Metric]:
         yield histogram(
             "penstock_push_delivery_seconds",
-            "From a message's timestamp to its first sending, of the first of every stretch",
+            "Time from a message's timestamp to its first sending, for the first message of every chunk",
             self._subscriptions.latency,
         )
 

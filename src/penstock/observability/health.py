@@ -1,8 +1,8 @@
-"""Whether the node lives, and whether it should be given work.
+"""The health of a node: whether it is live, and whether it is ready for work.
 
 Live means that its event loop answers. Ready means that it has started, is not stopping, and no check objects.
 A check returns the reason for which it objects, in words for an operator, or None. A warning is shown, too, but
-leaves the node ready: a damaged partition is still readable. A detail is neither: what the node is doing.
+leaves the node ready: a damaged partition is still readable. A detail is neither: it only describes the node.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Health:
         self._warnings[name] = check
 
     def add_detail(self, name: str, describe: Check) -> None:
-        """A line that says how things are; None leaves it out."""
+        """Add a line that describes the node; None leaves it out."""
         self._details[name] = describe
 
     def report(self) -> HealthReport:

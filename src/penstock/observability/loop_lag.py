@@ -1,4 +1,4 @@
-"""How late the event loop is: a timer that should fire every 20 ms, and the histogram of how much later it did.
+"""The lag of the event loop: a timer that should fire every 20 ms, and the histogram of its delays.
 
 Whatever holds the loop (a long computation, a thread that holds the GIL, a slow read) shows up here, whichever part did
 it. The timer costs about 10 µs each time, 0.05 % of a core.

@@ -1,4 +1,4 @@
-"""Everything a node measures, behind one object that the broker calls.
+"""All metrics of a node, behind one object that the broker calls.
 
 The methods are what the hot path calls: each a handful of additions on plain numbers (see `timings` for the
 reason). `registry` shows them to Prometheus, together with the process and the loop. The long tables, one line per
@@ -143,7 +143,7 @@ class BrokerMetrics:
 
 
 class _Snapshot(Collector):
-    """prometheus-client's way in."""
+    """A collector for prometheus-client."""
 
     def __init__(self, metrics: BrokerMetrics) -> None:
         self._metrics = metrics

@@ -1,7 +1,7 @@
-"""How often and for how long clients were held back by quotas.
+"""Counters of throttling: how often and for how long quotas held clients back.
 
-Client ids are the clients' own words: only so many are shown by name, the first that were held back, and the rest is
-added up, so that the page stays small whatever they call themselves.
+Clients choose their ids: only the first that were held back are shown by name, and the rest is added up, so that the
+page stays small whatever the ids are.
 """
 
 from __future__ import annotations
