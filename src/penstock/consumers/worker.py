@@ -160,15 +160,15 @@ class Worker:
             return
         error = outcome.error
         size = len(messages) if self.definition.batch is not None else 1
-        verdict = lane.failed(time.monotonic(), size=size, final=outcome.is_final)
-        if isinstance(verdict, GiveUp):
-            await self._give_up(lane, verdict, error)
+        decision = lane.failed(time.monotonic(), size=size, final=outcome.is_final)
+        if isinstance(decision, GiveUp):
+            await self._give_up(lane, decision, error)
         else:
             self._probe.retries += 1
             logger.info("%s failed, and tries again: %s: %s", self.definition.name, type(error).__name__, error)
 
-    async def _give_up(self, lane: Lane, verdict: GiveUp, error: Exception) -> None:
-        message = verdict.message
+    async def _give_up(self, lane: Lane, decision: GiveUp, error: Exception) -> None:
+        message = decision.message
         logger.warning("%s gives up on %r: %s: %s", self.definition.name, message, type(error).__name__, error)
         action = ErrorAction.DEAD_LETTER
         try:
@@ -181,7 +181,7 @@ class Worker:
             return
         if action is ErrorAction.DEAD_LETTER:
             try:
-                if not await self._dead_letters.write(message, error, verdict.attempts, self._stopping):
+                if not await self._dead_letters.write(message, error, decision.attempts, self._stopping):
                     return  # stopping: the broker gives the message to another member
             except BrokerRefused as refused:
                 logger.error("no dead letter for %r, so the broker gets it back: %s", message, refused)

@@ -43,9 +43,9 @@ def test_nothing_overtakes_a_message_that_waits_for_its_next_attempt() -> None:
     assert isinstance(again, Pause)
     assert again.until == pytest.approx(10.3)
     assert work(lane, 10.4) == [1]
-    verdict = lane.failed(10.4)
-    assert isinstance(verdict, GiveUp)
-    assert (verdict.message.sequence_number, verdict.attempts) == (1, 3)
+    decision = lane.failed(10.4)
+    assert isinstance(decision, GiveUp)
+    assert (decision.message.sequence_number, decision.attempts) == (1, 3)
     lane.dropped()
     assert work(lane, 10.4) == [2, 3]
 
@@ -148,9 +148,9 @@ def test_every_message_is_done_or_given_up_once_and_in_order(
                 if bad.isdisjoint(group):
                     ended += [one.sequence_number for one in lane.succeeded(len(group))]
                     continue
-                verdict = lane.failed(now, size=len(group))
-                if isinstance(verdict, GiveUp):
-                    assert verdict.message.sequence_number in bad
+                decision = lane.failed(now, size=len(group))
+                if isinstance(decision, GiveUp):
+                    assert decision.message.sequence_number in bad
                     ended.append(lane.dropped().sequence_number)
                 break
     assert ended == list(range(30))

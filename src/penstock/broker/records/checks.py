@@ -43,7 +43,7 @@ class RecordCheck(NamedTuple):
     unpacked_bytes_max: int
 
 
-Verdict = KafkaError | bytearray | None
+CheckResult = KafkaError | bytearray | None
 """Refused, to be stored like this, or to be stored as it is."""
 
 
@@ -55,8 +55,8 @@ class LoopBudget:
     def __init__(self) -> None:
         self._steps = LOOP_STEPS_MAX
 
-    def try_check(self, check: RecordCheck) -> tuple[bool, Verdict]:
-        """(True, verdict) if the batch is sound and that was cheap to say; (False, None): let the worker look."""
+    def try_check(self, check: RecordCheck) -> tuple[bool, CheckResult]:
+        """Check here: (True, result) if the batch is sound and that was cheap to find; otherwise (False, None)."""
         payload = self._unpack(check.batch, check.header)
         if payload is None or (check.validate and not self._is_sound(payload, check)):
             return False, None
@@ -96,12 +96,12 @@ class LoopBudget:
         return self._steps >= 0
 
 
-def check_batches(checks: Sequence[RecordCheck]) -> list[Verdict]:
-    """A verdict on each, in the worker process."""
+def check_batches(checks: Sequence[RecordCheck]) -> list[CheckResult]:
+    """Check batches in the worker process; returns a result for each."""
     return [_check(check) for check in checks]
 
 
-def _check(check: RecordCheck) -> Verdict:
+def _check(check: RecordCheck) -> CheckResult:
     header = check.header
     try:
         payload = records_payload(check.batch, header, limit=check.unpacked_bytes_max)

@@ -17,7 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import Any, Final, TypeVar
 
-from penstock.broker.records.checks import RecordCheck, Verdict, check_batches
+from penstock.broker.records.checks import CheckResult, RecordCheck, check_batches
 from penstock.model.batch import BatchHeader, Buffer
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import DECOMPRESSED_BYTES_MAX, UNCHECKED_BYTES_MAX
@@ -57,10 +57,10 @@ class RecordWorker:
             self._settle(result, 0, None, KafkaError(ErrorCode.REQUEST_TIMED_OUT, _STOPPING))
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def check(self, checks: Sequence[RecordCheck]) -> list[Verdict]:
+    async def check(self, checks: Sequence[RecordCheck]) -> list[CheckResult]:
         """Check batches in the worker.
 
-        KafkaError REQUEST_TIMED_OUT, which makes clients retry, if there is no verdict.
+        KafkaError REQUEST_TIMED_OUT, which makes clients retry, if there is no result.
         """
         return await self.run(sum(len(check.batch) for check in checks), check_batches, checks)
 

@@ -29,7 +29,7 @@ from penstock.broker.produce.refusal import named_records, refuse
 from penstock.broker.produce.repeat_path import ZSTD_VERSION, RepeatPath
 from penstock.broker.produce.timeouts import LEAST_MS
 from penstock.broker.produce.transactional import ADDING_VERSION, is_unknown_start, join_transaction
-from penstock.broker.records.checks import LoopBudget, RecordCheck, Verdict
+from penstock.broker.records.checks import CheckResult, LoopBudget, RecordCheck
 from penstock.broker.request import AnyRequest
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.cluster.partition import Partition
@@ -108,11 +108,11 @@ class _Part:
         self.error: KafkaError | None = None
         self.check: RecordCheck | None = None
 
-    def decide(self, verdict: Verdict) -> None:
-        if isinstance(verdict, KafkaError):
-            self.error = verdict.with_traceback(None)  # which would hold this part, and the frame's memory with it
-        elif verdict is not None:
-            self.batch, self.header = verdict, read_header(verdict)
+    def decide(self, result: CheckResult) -> None:
+        if isinstance(result, KafkaError):
+            self.error = result.with_traceback(None)  # which would hold this part, and the frame's memory with it
+        elif result is not None:
+            self.batch, self.header = result, read_header(result)
 
 
 class _Produce:
@@ -171,9 +171,9 @@ class _Produce:
             return
         check = self._record_check(part)
         if check is not None:
-            decided, verdict = self._budget.try_check(check)
+            decided, result = self._budget.try_check(check)
             if decided:
-                part.decide(verdict)
+                part.decide(result)
             else:
                 part.check = check
                 self.unchecked.append(part)
@@ -301,11 +301,11 @@ class _Produce:
         """In the record worker: what would take too long here."""
         checks = [part.check for part in self.unchecked if part.check is not None]
         try:
-            verdicts = await self._broker.record_worker.check(checks)
+            results = await self._broker.record_worker.check(checks)
         except KafkaError as error:
-            verdicts = [error] * len(checks)
-        for part, verdict in zip(self.unchecked, verdicts, strict=True):
-            part.decide(verdict)
+            results = [error] * len(checks)
+        for part, result in zip(self.unchecked, results, strict=True):
+            part.decide(result)
 
     # --- the log -----------------------------------------------------------------------------------------------------
 
