@@ -18,7 +18,7 @@ from penstock.broker.broker import Broker
 from penstock.broker.records.worker import RecordWorker
 from penstock.config.settings import Settings
 from penstock.model.batch import crc_matches, iter_headers
-from penstock.node import node
+from penstock.node.broker import build_broker
 from penstock.node.node import Node
 from penstock.node.storage import Storage
 from penstock.security.access import Access
@@ -81,13 +81,18 @@ class World:
         self._store.topics.create(
             [(TopicRow(name, topic_id, 2, False, 1), configs) for name, (topic_id, configs) in TOPICS.items()]
         )
-        owner = Node.__new__(Node)  # only to build the broker as a node does; it never starts
-        owner.access = Access()
-        owner.settings, owner.metrics = SETTINGS, _metrics
-        self._stack = owner._stack = AsyncExitStack()
-        clock = LoopClock(self.loop)
-        with patch.object(node, "SystemClock", lambda: clock), patch.object(node, "RecordWorker", inline_record_worker):
-            broker = owner._build(Storage(self.engine))
+        self._stack = AsyncExitStack()
+        clock, record_worker = LoopClock(self.loop), inline_record_worker()
+        self._stack.callback(record_worker.close)
+        broker = build_broker(
+            SETTINGS,
+            Storage(self.engine),
+            access=Access(),
+            metrics=_metrics,
+            clock=clock,
+            record_worker=record_worker,
+            closing=self._stack,
+        )
         self.engine.start(broker.partitions.on_flushed, self.loop.call_soon_threadsafe, background=False)
         await broker.groups.start()
         partition = broker.partitions.get("t", 0)
@@ -118,8 +123,8 @@ class World:
         self.engine.close()
 
 
-def inline_record_worker(*, unpacked_bytes_max: int) -> RecordWorker:
-    worker = RecordWorker(InlineWorker(), unpacked_bytes_max=unpacked_bytes_max)
+def inline_record_worker() -> RecordWorker:
+    worker = RecordWorker(InlineWorker(), unpacked_bytes_max=SETTINGS.limits.decompressed_bytes_max)
     # It is answered at once, while it asks; by no real worker is it.
     setattr(worker, "_lock", RLock())  # noqa: B010 - a lock of another type
     return worker

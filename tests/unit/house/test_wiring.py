@@ -18,6 +18,8 @@ MODULE = "penstock.broker.broker"
 KAFKA = ("penstock.broker.handlers", "penstock.broker.dispatcher", "penstock.broker.produce", "penstock.broker.fetch")
 """Handlers, and the parts that only they use."""
 COMPOSITION = (
+    "penstock.node.broker",
+    "penstock.node.kafka_door",
     "penstock.node.node",
     "penstock.node.pipe",
     "penstock.node.push_door",
