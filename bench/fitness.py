@@ -1,4 +1,4 @@
-"""What a run must have been made with for its result to be quoted. These are the defaults of its options, too."""
+"""Conditions under which the result of a run may be quoted. They are the defaults of its options, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the broker and the load generator spend while work is measured."""
+"""CPU time of the broker and the load generator while work is measured."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def summary(figures: dict[str, Medians]) -> str:
 
 
 def detail_rows(figures: dict[str, Medians]) -> list[Row]:
-    """What is reported beside the figures to reach, a row for each work and broker."""
+    """Figures beside the targets, a row for each work and broker."""
     rows = []
     for work in dict.fromkeys(name for medians in figures.values() for name in medians):
         for broker, medians in figures.items():

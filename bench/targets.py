@@ -1,4 +1,4 @@
-"""What is to be reached: against Apache Kafka in the same run, and in absolute figures."""
+"""Targets: relative to Apache Kafka in the same run, and in absolute figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every test: marks that follow from the place, and the record of proved features.
+"""Hooks for every test: marks that follow from the place, and the record of proved features.
 
 Fixtures live in the conftest.py of the directory that uses them. This file only
 

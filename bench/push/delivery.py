@@ -46,7 +46,7 @@ def make_topics(port: int, *names: str) -> None:
 
 
 def deliver(broker: Penstock, messages: int, topic: str = "stock") -> Figures:
-    """What lies there, to one consumer that acknowledges every message."""
+    """Delivery of stored messages to one consumer that acknowledges every message."""
     fill(broker.address, topic, messages)
     return _consumed("penstock", broker.address[1], topic, messages)
 

@@ -1,4 +1,4 @@
-"""What is measured: each work once through one of the two formats, as seconds and rows."""
+"""The measured work: each once through one of the two formats, as seconds and rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ THEIRS, OURS = "kafka", "penstock"
 
 
 class World(NamedTuple):
-    """What the works run on. `first_ms` and `span_ms`: the times of the records in `two`."""
+    """The topics of the works. `first_ms` and `span_ms` are the times of the records in `two`."""
 
     spark: SparkSession
     address: str
@@ -110,7 +110,7 @@ TOPICS = {
     "by_time": "two",
     "write": "written",
 }
-"""What each of them works on."""
+"""The topic of each work."""
 TARGETS = {"read_one": 3.0, "read_two": 2.0, "read_columns": 3.0, "typed": 2.0, "by_time": 10.0, "write": 1.5}
 """How many times as fast as Spark's connector ours must be."""
 COUNT_ROWS, COUNT_S = 10_000_000, 3.0

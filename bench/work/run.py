@@ -1,4 +1,4 @@
-"""What a piece of work is given."""
+"""The arguments of a piece of work."""
 
 from __future__ import annotations
 

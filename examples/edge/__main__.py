@@ -51,7 +51,7 @@ class Publisher(threading.Thread):
 
 
 class Story:
-    """What happens when, in shares of the whole time; without an end, over and over every 40 seconds."""
+    """The timetable, in shares of the whole time; without an end, repeated every 40 seconds."""
 
     def __init__(self, hierarchy: Hierarchy, seconds: float) -> None:
         self._hierarchy = hierarchy

@@ -1,4 +1,4 @@
-"""What the example shows: a table of the levels, and what the consumer application knows."""
+"""The output of the example: a table of the levels, and the state of the consumer application."""
 
 from __future__ import annotations
 

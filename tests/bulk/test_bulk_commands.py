@@ -1,4 +1,4 @@
-"""What only the commands do: exit codes, sentences, Ctrl-C, and life without the extra."""
+"""The commands of bulk jobs: exit codes, messages, Ctrl-C, and use without the extra."""
 
 from __future__ import annotations
 

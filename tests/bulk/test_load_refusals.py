@@ -1,4 +1,4 @@
-"""What cannot be loaded, and what is said about it."""
+"""Files and rows that cannot be loaded, and the messages about them."""
 
 from __future__ import annotations
 

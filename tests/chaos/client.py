@@ -28,7 +28,7 @@ from tests.chaos.writers import PlainWriter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orders:
-    """What a client is told. A name is kept through all lives of a client."""
+    """The settings of a client. Its name stays the same over all of its restarts."""
 
     role: Role
     name: str

@@ -62,7 +62,7 @@ class Nemesis:
         self.kills += 1
 
     def _fail_flush(self, seconds: float) -> bool:
-        """What became of the log, only a restart can tell; until then clients meet one that is offline."""
+        """Make a flush fail. Only a restart shows the state of the log; until then it is offline for clients."""
         broker = self._broker
         assert isinstance(broker, PausingPenstock)
         topic = FLUSHED_TOPICS[sum(self.failed_flushes.values()) % len(FLUSHED_TOPICS)]

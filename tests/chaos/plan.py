@@ -1,4 +1,4 @@
-"""What a run consists of: topics, clients, faults and what there must be at least. The seed decides the rest.
+"""The plan of a run: topics, clients, faults and minimum counts. The seed decides the rest.
 
 Faults are dealt like cards from a deck that is shuffled again and again, so that every kind comes up in every stretch
 of time and none at a moment that can be foreseen.
@@ -128,7 +128,7 @@ def _transactional_first(crew: tuple[Role, ...]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Minimum:
-    """What a run must have seen, by its length; a run with less shows nothing."""
+    """The minimum counts of a run, by its length; a run with less proves nothing."""
 
     committed: int
     aborted: int
@@ -143,7 +143,7 @@ class Minimum:
         return cls(math.ceil(1000 * share), math.ceil(200 * share), math.floor(20 * share), each)
 
     def shortages(self, counts: Mapping[str, int], without: tuple[Fault, ...] = ()) -> list[str]:
-        """What there was too little of, by the names that a run counts under."""
+        """The counts that are below their minimum, by name."""
         wanted = {"transactions committed": self.committed, "transactions aborted": self.aborted}
         if Fault.KILL_BROKER not in without:
             wanted["kills of the broker"] = self.kills

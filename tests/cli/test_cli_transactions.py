@@ -99,7 +99,7 @@ def test_a_coordinated_transaction_is_not_torn(penstock: CommandLine, client: Ra
 
 
 def test_find_hanging(penstock: CommandLine, client: RawClient, tx: TransactionClient) -> None:
-    """What is coordinated hangs only beyond every timeout."""
+    """A coordinated transaction hangs only if it is open beyond every timeout."""
     topic, other = client.create_topic(partitions=3), client.create_topic()
     tx.send(topic, "a", partition=2)
     find = ["transaction", "find-hanging", "--output", "json"]

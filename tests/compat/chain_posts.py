@@ -38,7 +38,7 @@ def compile_member(directory: Path) -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """What the members of one group read and write."""
+    """The topics that the members of one group read and write."""
 
     bootstrap: str
     group: str
@@ -166,6 +166,6 @@ class Post:
         return f"{self.name}: killed at {self.hits}; ended by itself {self.exits}; {steps}"
 
     def now(self) -> str:
-        """What its member does, and what it has to say about that."""
+        """The last step, the assignment and the errors of its member."""
         doing = f"last step {self.member.last_step}, has {sorted(self.member.assignment)}"
         return f"{self.name}: {doing}\n{self.member.errors()[-3000:]}"

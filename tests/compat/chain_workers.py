@@ -1,4 +1,4 @@
-"""What a member of a chain works with: a consumer and a transactional producer of one library."""
+"""The clients of a member of a chain: a consumer and a transactional producer of one library."""
 
 import time
 from collections.abc import Callable

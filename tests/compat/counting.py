@@ -1,4 +1,4 @@
-"""What was written for a word count of Kafka Streams, and what the application makes of it."""
+"""The input of a word count with Kafka Streams, and the application's output."""
 
 import collections
 import struct
@@ -54,7 +54,7 @@ class Counting:
         return self._counts
 
     def forget(self) -> None:
-        """What was counted so far; only what comes from now on counts."""
+        """Forget the counts so far: only later ones matter."""
         self.counts()
         self._counts = {}
 

@@ -28,7 +28,7 @@ JAVA_ASSIGNORS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Membership:
-    """What to join, and how."""
+    """The group to join, and its settings."""
 
     bootstrap: str
     group: str

@@ -35,7 +35,7 @@ CASES = [
 @pytest.mark.parametrize("acks", [-1, 1, 0])
 @pytest.mark.parametrize(("writer", "codec"), CASES)
 def test_produce(broker: BrokerProcess, client: RawClient, topic: str, writer: Client, codec: str, acks: int) -> None:
-    """What a client sends arrives once, in order, and compressed the way it was told to compress."""
+    """Messages of a client arrive once, in order, and with the configured compression."""
     messages = [Message(key=b"%d" % number, value=b"value %d " % number * 20) for number in range(COUNT)]
     writer.produce(broker.bootstrap, topic, messages, codec=codec, acks=acks)
     wait_until(lambda: client.log_end(topic) >= COUNT, what="everything has arrived")

@@ -1,4 +1,4 @@
-"""What one client wrote every other client reads: the same bytes, keys, headers, times and offsets."""
+"""Every client reads the messages of every other one: the same bytes, keys, headers, times and offsets."""
 
 from dataclasses import replace
 

@@ -83,7 +83,7 @@ def test_topics(tools: Tools, client: RawClient) -> None:
     ],
 )
 def test_topics_that_cannot_be(tools: Tools, arguments: list[str], error: str) -> None:
-    """What Kafka refuses is refused with an exception that names the reason."""
+    """Requests that Kafka refuses are refused with an exception that names the reason."""
     assert error in tools.topics("--create", *arguments, code=1)
 
 

@@ -1,4 +1,4 @@
-"""What every network does: takes an address, carries bytes, gives the address back; and a broker behind it."""
+"""The behaviour of every network: it binds an address, carries bytes, releases the address; and a broker on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every pipe connector does, against one parent."""
+"""The behaviour of every pipe connector, against one parent."""
 
 from __future__ import annotations
 

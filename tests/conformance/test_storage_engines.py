@@ -1,4 +1,4 @@
-"""What every storage engine does, whatever keeps the bytes."""
+"""The behaviour of every storage engine, whatever keeps the bytes."""
 
 from __future__ import annotations
 

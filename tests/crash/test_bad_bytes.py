@@ -183,7 +183,7 @@ EPOCH_BYTES = range(12, 16)  # outside the CRC, and no neighbour says what it wa
 
 
 def read_on(log: DiskLog, offset: int, max_bytes: int) -> dict[int, int]:
-    """What a reader gets who starts there, until the end or an error that says damage: number by offset."""
+    """The numbers that a reader gets from there to the end or to the damage, by offset."""
     found: dict[int, int] = {}
     while offset < log.log_end:
         try:

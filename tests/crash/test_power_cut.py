@@ -173,7 +173,7 @@ def check_records(bench: EngineBench, partition: PartitionId, diary: Diary, prom
 
 
 def check_transactions(log: DiskLog, diary: Diary, name: str) -> None:
-    """What is left of the log decides: no aborted or open record is shown, and no committed one is missing."""
+    """The rest of the log decides: no aborted or open record is shown, and no committed one is missing."""
     end = min(log.log_end, log.readable_end)
     stable = max(diary.undecided_start(end), log.log_start)
     if log.state is LogState.ONLINE and log.last_stable != stable:

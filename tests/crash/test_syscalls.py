@@ -1,4 +1,4 @@
-"""What the kernel sees: a completed sync before each Produce answer, and what happens when calls fail.
+"""The system calls of a broker: a completed sync before each Produce answer, and the effect of failing calls.
 
 The broker is a real process; strace watches it or makes some of its calls fail.
 """
@@ -249,7 +249,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.feature("F-06", "F-13", "P-05")
 @pytest.mark.parametrize(("min_free_bytes", "reserve_bytes"), [(0, 0), (3 << 20, 1 << 20)])
 def test_a_tiny_disk_fills_up_and_is_emptied(small_disk: Path, min_free_bytes: int, reserve_bytes: int) -> None:
-    """What was acknowledged stays readable. With a limit, the health check and a metric say so, until it is over."""
+    """Acknowledged records stay readable. With a limit, the health check and a metric report it until it is over."""
     watched = min_free_bytes > 0
     config = PENSTOCK_CONFIG + f"  min_free_bytes: {min_free_bytes}\n  reserve_bytes: {reserve_bytes}\n"
     broker = PenstockProcess(small_disk, config + "  disk_check_interval_ms: 50\n")
@@ -285,7 +285,7 @@ def test_a_tiny_disk_fills_up_and_is_emptied(small_disk: Path, min_free_bytes: i
 
 
 def disk_alert(broker: PenstockProcess) -> tuple[str | None, float] | None:
-    """What /health/ready says of the disk, and the metric that an alert looks at; None while the port is not open."""
+    """The disk in /health/ready, and the metric of the alert; None while the port is not open."""
     try:
         return health(broker)["problems"].get("disk"), metric(broker, "penstock_writes_accepted")
     except urllib.error.URLError:

@@ -68,7 +68,7 @@ class Written:
 
 @dataclass(slots=True)
 class Diary:
-    """What happened to one partition. Promises are (number of changes at the time, value)."""
+    """The history of one partition. Promises are (number of changes at the time, value)."""
 
     topic: str
     written: list[Written] = field(default_factory=list)  # by offset

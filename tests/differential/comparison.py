@@ -33,7 +33,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What comparing one script gave."""
+    """The result of comparing one script."""
 
     differences: list[Difference]  # unexplained
     known: list[tuple[Difference, Known]]

@@ -1,4 +1,4 @@
-"""What is deliberately not the same, and why: the only differences that the comparison lets pass.
+"""The deliberate differences, with reasons: the only ones that the comparison accepts.
 
 Every row says what both brokers answer, so that another difference in the same place is noticed, and names the line of
 docs/compatibility.md that tells users about it (`row` is text of that line). A row that no longer happens must go. APIs

@@ -1,4 +1,4 @@
-"""What a run shows: progress line by line, then a table per API, coverage, and everything that is wrong."""
+"""The report of a run: progress line by line, then a table per API, coverage, and all differences."""
 
 from __future__ import annotations
 

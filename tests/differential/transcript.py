@@ -1,4 +1,4 @@
-"""What a script leaves behind: its steps in order, each with the request and the answer."""
+"""The transcript of a script: its steps in order, each with the request and the answer."""
 
 from __future__ import annotations
 

@@ -286,7 +286,7 @@ def test_fetch_limits_that_make_no_sense(client: RawClient, topic: str, limit: i
 
 @pytest.mark.usefixtures("penstock_only")
 def test_group_metadata_that_is_no_subscription(client: RawClient) -> None:
-    """What a member says about itself is opaque: any bytes will do. Kafka 4.3 leaves some joins unanswered."""
+    """The metadata of a member is opaque: any bytes will do. Kafka 4.3 leaves some joins unanswered."""
     group = unique_name("group")
     for metadata in (b"", b"as range", b"\xff" * 50):
         answer = join(client, group, version=3, protocols={"range": metadata})

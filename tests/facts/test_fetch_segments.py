@@ -71,7 +71,7 @@ def test_a_request_for_much_gets_it_without_waiting(client: RawClient) -> None:
 def test_segments_are_deleted_while_a_slow_reader_receives_them(
     client: RawClient, connect: Callable[[], RawClient]
 ) -> None:
-    """What an answer has begun to send is sent to the end; the next request is told that it is gone."""
+    """An answer that has begun is sent to its end; the next request gets an error because the data is gone."""
     topic, count = filled(client, ANSWER_BYTES)
     slow = connect()
     slow.send("fetch", 12, **client.fetch_values(topic, 0, partition_max_bytes=2 * ANSWER_BYTES))

@@ -373,7 +373,7 @@ def test_a_static_member_comes_back_without_a_rebalance(
 
 
 def test_the_old_incarnation_is_fenced(client: RawClient, group: str, connect: Callable[[], RawClient]) -> None:
-    """What a static member's old incarnation sends is FENCED_INSTANCE_ID."""
+    """Requests of a static member's old incarnation are FENCED_INSTANCE_ID."""
     old = static_member(client, group)
     join(connect(), group, group_instance_id="instance", version=9)
     fenced = ErrorCode.fenced_instance_id
@@ -419,7 +419,7 @@ def test_describe_a_stable_group(client: RawClient, group: str, connect: Callabl
 
 
 def test_describe_authorized_operations(client: RawClient, group: str) -> None:
-    """What a client may do with a group is told only when asked for."""
+    """The operations that a client may do on a group are shown only if requested."""
     joined_alone(client, group)
     assert describe(client, group).authorized_operations == NOT_ASKED
     asked = describe(client, group, include_authorized_operations=True)

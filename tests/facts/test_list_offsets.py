@@ -116,7 +116,7 @@ def test_by_time_with_log_append_time(client: RawClient) -> None:
 
 
 def test_by_time_never_goes_below_the_log_start(client: RawClient, topic: str) -> None:
-    """What DeleteRecords removed is not found by time, though its batch may still be on disk."""
+    """Records that DeleteRecords removed are not found by time, though their batch may still be on disk."""
     client.appended(topic, batches.batch([Record(timestamp_ms=time) for time in (1_000, 2_000, 3_000)]))
     client.delete_records(topic, 2)
     assert look_up(client, topic, 0) == (ErrorCode.none, 2, 3_000)

@@ -139,7 +139,7 @@ def test_internal_topics_are_marked(client: RawClient) -> None:
 
 
 def test_authorized_operations_of_a_topic(client: RawClient, topic: str) -> None:
-    """What a client may do with a topic is told only when asked for."""
+    """The operations that a client may do on a topic are shown only if requested."""
     (quiet,) = client.metadata(topic).topics
     assert quiet.topic_authorized_operations == NOT_ASKED
     (told,) = client.metadata(topic, include_topic_authorized_operations=True).topics
@@ -147,7 +147,7 @@ def test_authorized_operations_of_a_topic(client: RawClient, topic: str) -> None
 
 
 def test_authorized_operations_of_the_cluster(client: RawClient) -> None:
-    """What a client may do with the cluster is told only when asked for, by Metadata v8–10 and DescribeCluster."""
+    """Operations on the cluster are shown only if requested, by Metadata v8–10 and DescribeCluster."""
     for version in (8, 10):
         answer = client.call("metadata", version, topics=[], include_cluster_authorized_operations=True)
         assert answer.cluster_authorized_operations == CLUSTER_OPERATIONS

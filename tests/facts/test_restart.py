@@ -1,4 +1,4 @@
-"""What a broker still knows after it was stopped, or killed, and started again."""
+"""The state of a broker after it was stopped, or killed, and started again."""
 
 from collections.abc import Callable, Iterator
 
@@ -240,7 +240,7 @@ def test_committed_offsets_survive(restartable: Restartable, start_again: Callab
 
 
 def test_a_deleted_group_stays_deleted(restartable: Restartable, start_again: Callable[[], None]) -> None:
-    """What was deleted from a group's state does not come back with a start."""
+    """Deleted parts of a group's state do not come back after a start."""
     group = unique_name("group")
     topic = restartable.client.create_topic()
     commit(restartable.client, group, topic, 5)

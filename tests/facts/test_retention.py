@@ -1,4 +1,4 @@
-"""What goes with time: retention by size and age, and compaction, seen from outside."""
+"""Removal of old records: retention by size and age, and compaction, seen from outside."""
 
 import pytest
 from kio.schema.errors import ErrorCode

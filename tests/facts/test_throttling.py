@@ -1,4 +1,4 @@
-"""What quotas do, seen from outside: answers with a throttle time, and connections that are not read for that long.
+"""The effects of quotas, seen from outside: throttle times in answers, and connections that are not read that long.
 
 The window of ten seconds is empty for a new client, so that it may be ten seconds' worth ahead at once (`WINDOW_S`);
 it steps by a second, so that what is more than eleven seconds' worth is over the quota however slow the test is. Tests
@@ -112,7 +112,7 @@ def test_within_the_quota(client: RawClient, topic: str, connect_as: As) -> None
 
 
 def test_connections_of_a_client_share_its_quota(client: RawClient, topic: str, connect_as: As) -> None:
-    """What one has used another cannot; each is muted for what it did itself."""
+    """Clients share a quota, but each is muted for its own requests only."""
     name = unique_name("limited")
     with quotas_set(client, named(name), **{PRODUCE: LIMIT}):
         one, other = connect_as(name), connect_as(name)

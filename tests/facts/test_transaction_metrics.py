@@ -1,4 +1,4 @@
-"""What /metrics says of transactions, on a broker of its own."""
+"""Transactions on /metrics, on a broker of its own."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def joining(client: RawClient, group: str) -> Joining:
 
 
 def fetched(client: RawClient, group: str, topic: str, partition: int = 0) -> tuple[ErrorCode, int]:
-    """What a reader that waits for transactions gets."""
+    """The answer to a reader that waits for transactions."""
     topics = [{"name": topic, "partition_indexes": [partition]}]
     answer = client.call("offset_fetch", 7, group_id=group, topics=topics, require_stable=True)
     row = answer.topics[0].partitions[0]
@@ -114,7 +114,7 @@ def test_a_generation_of_a_group_that_nobody_knows(topic: str, group: str, joini
 def test_a_deleted_group_does_not_come_back(
     client: RawClient, topic: str, group: str, joining: Joining, generation: int
 ) -> None:
-    """What was pending is dropped with the group, whatever becomes of the transaction."""
+    """Pending offsets are dropped with the group, whatever becomes of the transaction."""
     tx = joining(generation)
     assert tx.commit_offset(group, topic, 5) == ErrorCode.none
     assert fetched(client, group, topic) == UNSTABLE

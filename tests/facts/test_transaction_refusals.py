@@ -1,4 +1,4 @@
-"""What transactions refuse: strangers, the fenced, internal topics, an end while the one before is on its way."""
+"""Refusals of transactions: unknown and fenced producers, internal topics, an end while the last one is under way."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def producer(client: RawClient) -> Producer:
 
 
 def committed(client: RawClient, topic: str) -> list[str]:
-    """What a reader of committed records sees: it leaves out what is aborted."""
+    """The records that a read_committed consumer sees, without aborted ones."""
     answer = client.fetch(topic, 0, isolation_level=1)
     assert answer.error_code == ErrorCode.none
     aborted = [AbortedTransaction(each.producer_id, each.first_offset) for each in answer.aborted_transactions or ()]

@@ -94,7 +94,7 @@ def test_much_to_compress(client: RawClient, connect: Callable[[], RawClient], m
 
 
 def test_pipelined_requests_keep_their_order(client: RawClient, many: bytes) -> None:
-    """What can be stored at once waits for what was sent before it on the same connection."""
+    """A request that could be stored at once waits for earlier ones on the same connection."""
     checked, plain = client.create_topic(configs=COMPACTED), client.create_topic()
     one = batches.batch([Record(key=b"k")])
     sent = [(checked, many), (checked, one), (plain, one), (checked, many), (checked, one), (plain, one)]

@@ -44,7 +44,7 @@ def run(data: bytes) -> None:
 
 
 def _check_from_client(body: bytes, codec: int, keyed: bool) -> None:
-    """What Produce does with a batch."""
+    """The path of a batch through Produce."""
     try:
         header = check_batch(memoryview(body))
     except KafkaError:
@@ -69,7 +69,7 @@ def _records(batch: bytes | bytearray) -> list[Record]:
 
 
 def _check_stored(batch: bytes, header: BatchHeader) -> None:
-    """What a log does with a batch that it has, whatever is in it."""
+    """The path of a stored batch through a log, whatever is in it."""
     try:
         payload = records_payload(batch, header, limit=LIMIT)
     except KafkaError:

@@ -1,4 +1,4 @@
-"""What a target reports, and the watch over one input: time, memory, and what was logged as our own fault."""
+"""Findings of a target, and the watch over one input: time, memory, and errors that were logged as our own."""
 
 from __future__ import annotations
 

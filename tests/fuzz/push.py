@@ -122,7 +122,7 @@ def frames_of(stream: bytes) -> list[Frame]:
 
 
 def check_payload(frame: Frame) -> None:
-    """What can be read is written as something that is read as the same."""
+    """A decoded value is encoded as bytes that decode to the same value."""
     try:
         value = m.decode(frame)
     except MalformedFrame:

@@ -37,7 +37,7 @@ class Recorder:
         return True
 
     def take(self) -> tuple[list[str], set[Asked]]:
-        """What was admitted and what was asked for since the last call. Every decision was about a session."""
+        """Admissions and requests for rights since the last call. Every decision was about a session."""
         admitted = [request for _, request in self.admitted]
         assert all(isinstance(session, Session) for session, *_ in self.asked)
         rights = {(operation, kind) for _, operation, kind, _ in self.asked}

@@ -46,7 +46,7 @@ class Comparison:
 
     @property
     def machine_ms(self) -> float:
-        """What the machine takes from everybody while generators run: not held against the broker."""
+        """The slowdown of the machine itself while generators run, which is not the broker's fault."""
         return max(0.0, self.p99(self.beside, "echoed") - self.p99(self.alone, "echoed"))
 
     def limit_ms(self, what: str) -> float:
@@ -144,7 +144,7 @@ def compare(steady: Steady, generator: Generator, *, windows: int, seconds: floa
 
 
 def check_counts(counts: dict[str, int]) -> None:
-    """What the generators saw: no error, no lost connection."""
+    """Check that the generators saw no error and no lost connection."""
     print("  " + ", ".join(f"{name}: {number}" for name, number in counts.items()))
     assert not [name for name in counts if name.startswith("failed")], counts
 

@@ -1,4 +1,4 @@
-"""What load generators do: crowds, consumers of everything, slow readers, those who never read, bursts."""
+"""Kinds of load: crowds, consumers of everything, slow readers, clients that never read, bursts."""
 
 from __future__ import annotations
 

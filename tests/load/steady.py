@@ -84,7 +84,7 @@ def measured(action: Callable[[], None], into: list[float]) -> None:
 
 
 class Measurement:
-    """What the process does."""
+    """The body of the process."""
 
     def __init__(self, host: str, port: int, topic: str) -> None:
         self._echo = echo()

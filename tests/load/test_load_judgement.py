@@ -1,4 +1,4 @@
-"""What counts as a proof that a client was not disturbed, and what is done without one."""
+"""Proof that a client was not disturbed, and the consequence if there is none."""
 
 from __future__ import annotations
 

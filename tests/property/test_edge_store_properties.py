@@ -1,4 +1,4 @@
-"""Whatever is delivered, however often and in whatever order, over restarts and without the index: stored once."""
+"""Messages are stored once, however often and in whatever order they come, over restarts and without the index."""
 
 from __future__ import annotations
 

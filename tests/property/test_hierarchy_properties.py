@@ -50,7 +50,7 @@ class Registries(RuleBasedStateMachine):
 
     @rule(name=names)
     def ask(self, name: str) -> None:
-        """What is answered from memory is what would be answered if everything were looked at anew."""
+        """Answers from memory equal answers that are computed from scratch."""
         if name not in self.world.up or name not in self.members:
             return
         answer = self.world.poll(name)
@@ -93,7 +93,7 @@ class Registries(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        """What is stored is what there is."""
+        """The stored members equal those in memory."""
         stored = [replace(member, polls=0, answer_change=-1) for member in self.members.values()]
         again = Hierarchy()
         again.load(stored, self.world.hierarchy.version, self.world.now_ms)

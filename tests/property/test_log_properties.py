@@ -34,7 +34,7 @@ PRODUCER = 5
 
 
 class LogMachine(RuleBasedStateMachine):
-    """What both engines go through. Subclasses say how to open, flush, restart."""
+    """The rules that both engines are tested with. Subclasses define how to open, flush and restart."""
 
     log: DiskLog | MemoryLog
 

@@ -1,4 +1,4 @@
-"""Whatever stands in a file of settings: settings, or sentences that name the file. Never anything else."""
+"""Any file of settings gives settings, or sentences that name the file, and never anything else."""
 
 from pathlib import Path
 

@@ -33,7 +33,7 @@ def mortal(tmp_path: Path) -> Iterator[PenstockProcess]:
 
 
 def everything(broker: PenstockProcess, topic: str, count: int) -> list[str]:
-    """What a fresh subscription gets, and that there is no more."""
+    """The messages of a new subscription, with a check that there are no more."""
     inbox = Inbox()
     with BrokerClient(broker.host, broker.port) as client:
         client.subscribe(topic, inbox)

@@ -1,4 +1,4 @@
-"""What is not a broker, or not a good one: silent, talking nonsense, hanging up, refusing frames."""
+"""Servers that are not brokers, or not good ones: silent, talking nonsense, hanging up, refusing frames."""
 
 import socket
 import threading

@@ -16,7 +16,7 @@ TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding=
 
 
 def code(page: Path) -> list[str]:
-    """What is between backticks, and the lines of code blocks."""
+    """Texts between backticks, and the lines of code blocks."""
     text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"^```.*?\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     return [*re.findall(r"`([^`\n]+)`", text), *(line for block in blocks for line in block.splitlines())]

@@ -1,4 +1,4 @@
-"""What docs/deployment.md tells an operator to use works: unit, settings, back-up; and its figures are measured."""
+"""The instructions of docs/deployment.md work: unit, settings, back-up; and its figures are measured."""
 
 import configparser
 import re

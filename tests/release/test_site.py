@@ -39,7 +39,7 @@ def no_network(*_: object) -> None:
 
 
 def text(page: Path) -> str:
-    """What a reader sees, roughly."""
+    """The visible text of a page, roughly."""
     return unescape(re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8")))
 
 

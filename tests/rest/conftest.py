@@ -30,7 +30,7 @@ class Rest:
         return answer.body
 
     def refused(self, status: int, error: str, method: str, path: str, body: Any = None) -> str:
-        """What is said to a request that must be refused."""
+        """Send a request that must be refused, and return the detail of its problem."""
         answer = self(method, path, body)
         assert (answer.status, answer.body.get("error")) == (status, error), answer
         return answer.detail

@@ -36,7 +36,7 @@ def programs() -> list[str]:
 
 
 def docstring_example(documented: object) -> str:
-    """What is indented in it, as the API reference shows it."""
+    """The indented examples of a docstring, as the API reference shows them."""
     lines = (inspect.getdoc(documented) or "").splitlines()
     return textwrap.dedent("\n".join(line for line in lines if line.startswith("    "))) + "\n"
 

@@ -1,4 +1,4 @@
-"""What each delivery promise means when consumers are killed with kill -9 at random, and the broker as well.
+"""The delivery guarantees when consumers are killed with kill -9 at random, and the broker as well.
 
     at-most-once     loses, never doubles
     at-least-once    doubles, never loses

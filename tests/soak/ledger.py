@@ -1,4 +1,4 @@
-"""What the soak knows about every offset of its logs: what was acknowledged there, what was read there.
+"""The ledger of a soak: for every offset of its logs, what was acknowledged and what was read there.
 
 A message says who sent it and which one it is; both are one number, its code. The first one to learn what is at an
 offset writes the code down, everybody later compares: an acknowledgement, the reader at the end of the log, group

@@ -1,4 +1,4 @@
-"""What a soak runs: the broker's settings, the topics, and when what happens. Every time follows from the length.
+"""The plan of a soak: the broker's settings, the topics, and a timetable. Every time follows from the length.
 
 Segments are small, retention is short and upkeep comes round every two seconds, so that in minutes a log lives through
 what takes weeks elsewhere.
@@ -60,7 +60,7 @@ KEYED = Topic(
 LOGGED = (SIZED, TIMED)  # every offset is accounted for
 TOPICS = (SIZED, TIMED, KEYED)
 PARTITION_BYTES_MAX = 12 * MIB
-"""What any partition may take: retention, a segment or two above it, and a few seconds of a fast producer."""
+"""The size limit of a partition: retention, a segment or two, and a few seconds of a fast producer."""
 
 
 @dataclass(frozen=True, slots=True)

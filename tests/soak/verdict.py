@@ -95,7 +95,7 @@ def trends(samples: Sequence[Sample], schedule: Schedule) -> list[Trend]:
 
 
 def not_judged(found: Sequence[Trend]) -> list[str]:
-    """What no life of the broker was watched long enough for."""
+    """Checks for which no run of the broker was watched long enough."""
     samples: dict[str, int] = {}
     for each in found:
         what = each.what.partition(": ")[2]
@@ -110,7 +110,7 @@ def not_judged(found: Sequence[Trend]) -> list[str]:
 
 
 def leaks(before: OpenThings, after: OpenThings) -> list[str]:
-    """What is open at the end with nobody there, and was not at the first rest, likewise with nobody there."""
+    """Resources that are open at the end without clients, and were not at the first rest, also without clients."""
     problems = [f"deleted but still open: {name}" for name in after.deleted]
     if after.trash:
         problems.append(f"{after.trash} things in the trash that nobody emptied")

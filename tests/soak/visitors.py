@@ -112,7 +112,7 @@ class Administrator(Client):
         self.world.count("rounds of the administrator")
 
     def _clear_away(self) -> None:
-        """What a restart left of the round before."""
+        """Delete the topic that a restart left over from the previous round."""
         (topic,) = self.raw.metadata(self.name_of_topic).topics
         if topic.error_code == ErrorCode.none:
             self.raw.delete_topic(self.name_of_topic)
@@ -143,7 +143,7 @@ class Administrator(Client):
         client.wait_for_topic(topic, 4)
 
     def _compress(self) -> None:
-        """What the broker does in its record worker: another codec for many records, and looking for a time in them."""
+        """Work for the broker's record worker: another codec for many records, and a search for a time in them."""
         client, topic = self.raw, self.name_of_topic
         first_ms = batches.now_ms()
         records = [batches.Record(value=b"%d" % number, timestamp_ms=first_ms + number) for number in range(20_000)]

@@ -44,7 +44,7 @@ class Sample:
 
 @dataclass(slots=True)
 class OpenThings:
-    """What the broker holds when nobody is there: descriptors by kind, threads, files that no directory names."""
+    """The broker's resources without clients: descriptors by kind, threads, files that no directory names."""
 
     kinds: dict[str, int] = field(default_factory=dict)
     threads: int = 0

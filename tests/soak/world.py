@@ -1,4 +1,4 @@
-"""What the clients of a soak share: the broker, the ledger, the list of problems, and the loop that each of them runs.
+"""State shared by the clients of a soak: the broker, the ledger, the list of problems, and the loop that each runs.
 
 A client that loses its connection connects again. That is in order if the broker was restarted meanwhile, and a problem
 if it was not.

@@ -53,7 +53,7 @@ def bars(run: dict[str, Any]) -> dict[tuple[str, str], tuple[float, ...]]:
 
 
 def alerts(project: Project) -> list[dict[str, Any]]:
-    """What a Kafka consumer finds, which sees committed records only."""
+    """The records that a read_committed Kafka consumer finds."""
     return project.command("consume", project.conf["prices.alerts.topic"]).json_lines
 
 

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 @pytest.fixture
 def fresh(broker: BrokerProcess, client: RawClient, tmp_path: Path) -> Project:
-    """What `penstock pipeline init` writes, over a topic of its own."""
+    """The project that `penstock pipeline init` writes, over a topic of its own."""
     command = CommandLine(f"{broker.host}:{broker.port}", timeout_s=PIPELINE_TIMEOUT_S)
     topic = client.create_topic(unique_name("events"))
     command("pipeline", "init", tmp_path / "fresh", "--topic", topic)

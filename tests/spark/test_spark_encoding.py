@@ -48,7 +48,7 @@ Row = tuple[bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
 def encode(
     columns: dict[str, pa.Array], count: int, *, partitions: int = 1, codec: int = 0, topic: str | None = "t"
 ) -> dict[TopicPartition, list[Record]]:
-    """What the encoder makes of columns, decoded by the broker's own reader."""
+    """The encoder's output, decoded by the broker's own reader."""
     encoder = Encoder(lambda names: dict.fromkeys(names, partitions), codec, 0)
     found: dict[TopicPartition, list[Record]] = {}
     for each in encoder.encode(outgoing(columns, count, topic)):

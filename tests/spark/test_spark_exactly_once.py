@@ -30,7 +30,7 @@ def batches(topic: str, number: int) -> Iterator[tuple[TopicPartition, bytearray
 
 
 def check(address: Address, topic: str, wanted: list[int]) -> None:
-    """What committed readers see in each partition; the last transaction may take a moment to be decided."""
+    """The committed records in each partition; the last transaction may take a moment to be decided."""
     wait_until(lambda: all(len(each) >= len(wanted) for each in written(address, topic)), what="the last batch")
     assert written(address, topic) == [wanted, wanted]
 

@@ -1,4 +1,4 @@
-"""What every session with a Python source pays for this package: Spark imports `pyspark_penstock` in each of them."""
+"""The cost of this package for sessions with a Python source: Spark imports `pyspark_penstock` in each of them."""
 
 from __future__ import annotations
 

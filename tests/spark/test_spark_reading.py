@@ -1,4 +1,4 @@
-"""What a user of Spark's Kafka source expects of `format("penstock")`, with nothing registered."""
+"""`format("penstock")` as users of Spark's Kafka source expect it, with nothing registered."""
 
 from __future__ import annotations
 

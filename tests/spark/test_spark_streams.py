@@ -40,7 +40,7 @@ class Live:
         return self.query
 
     def rows(self) -> list[str]:
-        """What has come so far; a query that has failed says why."""
+        """The rows so far; raises the error of a query that has failed."""
         if self.query is not None and (error := self.query.exception()) is not None:
             raise error
         if not list(self._files.glob("_spark_metadata/[0-9]*")):

@@ -72,7 +72,7 @@ class Librdkafka(Suite):
         self._add_tools()
 
     def _add_tools(self) -> None:
-        """What the tests use of a directory with Kafka in it."""
+        """Make the parts of a Kafka directory that the tests use."""
         jars = jars_directory().resolve()
         (self.home / "kafka" / "bin").mkdir(parents=True)
         (self.home / "kafka" / "libs").symlink_to(jars)
@@ -143,7 +143,7 @@ class Librdkafka(Suite):
 
 
 def from_output(text: str) -> dict[str, Result]:
-    """What the test runner says of each test that it ran."""
+    """The verdict of the test runner on each test that it ran."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
     ends = {"PASSED": Outcome.PASSED, "SKIPPED": Outcome.SKIPPED, "FAILED": Outcome.FAILED}
     line = r"^\[\S+\s*/\s*([\d.]+)s\] =+ Test (\S+) (PASSED|SKIPPED|FAILED) =+$"

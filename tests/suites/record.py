@@ -36,7 +36,7 @@ def keep(suite: Suite, compared: Sequence[Compared], seconds: float) -> None:
 
 
 def keep_run(suite: Suite, kind: str, results: Mapping[str, Result]) -> None:
-    """What one whole run gave, so that a later one can take the control's from here."""
+    """The result of a whole run, from which a later one can take those of the control."""
     RESULTS.mkdir(exist_ok=True)
     plain = {test: _plain(result) for test, result in results.items()}
     _run_file(suite, kind).write_text(json.dumps(plain, indent=1) + "\n")

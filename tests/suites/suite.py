@@ -56,7 +56,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerNeeds:
-    """What a suite expects of the brokers it runs against, said to each in its own words."""
+    """The settings that a suite expects of its brokers, in the form of each broker."""
 
     port: int | None = None
     host: str = "127.0.0.1"

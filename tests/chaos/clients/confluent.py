@@ -72,7 +72,7 @@ class ConfluentClient:
 
 
 def let_go(producer: Producer) -> None:
-    """What it still has to send must not be sent."""
+    """Drop messages that are still to be sent."""
     producer.purge()
     try:
         producer.flush(0)
@@ -81,7 +81,7 @@ def let_go(producer: Producer) -> None:
 
 
 def produce_all(producer: Producer, messages: list[Message]) -> list[Delivery]:
-    """What librdkafka has not heard of in time may still be written: unknown, as are errors."""
+    """A message that librdkafka gave up may still be written: its outcome is unknown, as after errors."""
     deliveries = [Delivery(Outcome.UNKNOWN)] * len(messages)
 
     def delivered_at(place: int, error: KafkaError | None, message: Delivered) -> None:

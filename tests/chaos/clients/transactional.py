@@ -1,4 +1,4 @@
-"""What the workload wants of a client with transactions, whichever library it is.
+"""The interface of a client with transactions for the workload, whatever its library.
 
 Every call returns when it is done, or raises
 

@@ -1,4 +1,4 @@
-"""What is written and read by every client, and the face that they share."""
+"""The message that every client writes and reads, and the common interface of clients."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -113,7 +113,7 @@ def _owned(peer: Peer, **changes: Any) -> bytes:
 
 @versions("produce", name="produce-topics", seconds=2)
 def produce_topics(peer: Peer, version: int) -> None:
-    """What depends on the configs of a topic."""
+    """Requests whose answers depend on the configs of a topic."""
     ask, good = asker(peer, version), values("a", "b", base_timestamp_ms=peer.time())
     small = peer.topic("small", configs={"max.message.bytes": "100"})
     ask("small enough", rows(peer, small, values("a", base_timestamp_ms=peer.time())))

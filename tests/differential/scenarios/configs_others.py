@@ -100,7 +100,7 @@ def _settled(peer: Peer, topic: str, value: str) -> None:
 
 @script("broker-config-mistakes", seconds=2, family="configs", own_broker=True)
 def broker_mistakes(peer: Peer) -> None:
-    """What cannot be set at run time, wrong values, and brokers that are not there."""
+    """Configs that cannot be set at run time, invalid values, and brokers that do not exist."""
     for name in (NODE, EVERY_BROKER):
         for wrong in (
             [("node.id", SET, "7")],

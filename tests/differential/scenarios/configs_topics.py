@@ -82,7 +82,7 @@ def changes(peer: Peer) -> None:
 
 @script("topic-config-mistakes", seconds=2, family="configs")
 def mistakes(peer: Peer) -> None:
-    """What is refused, and that it changes nothing."""
+    """Refused changes, which change nothing."""
     topic = create(peer, "mistakes")
     for wrong in (
         [("no.such.config", SET, "1")],

@@ -1,4 +1,4 @@
-"""What docs/compatibility.md tells of and no other script comes across: a step for each such line."""
+"""Differences in docs/compatibility.md that no other script covers: a step for each such line."""
 
 from tests.differential.peer import Peer
 from tests.differential.script import script

@@ -70,7 +70,7 @@ def pending_ids(peer: Peer) -> None:
 
 @script("group-protocols", seconds=2, family="groups")
 def protocols(peer: Peer) -> None:
-    """What members offer: a vote among what all have; who has nothing in common stays out."""
+    """Protocols that members offer: a vote among the common ones; a member without a common one is refused."""
     group = peer.name("vote")
     offers = {
         "first": {"range": b"r1", "roundrobin": b"b1", "sticky": b"s1"},

@@ -37,7 +37,7 @@ def init(peer: Peer, version: int = 4, **more: Any) -> Answer:
 
 
 def active(peer: Peer, topic: str, *partitions: int) -> None:
-    """What the broker remembers of producers."""
+    """The broker's memory of producers."""
     peer.ask("describe_producers", 0, {"topics": [{"name": topic, "partition_indexes": list(partitions or (0,))}]})
 
 

@@ -1,4 +1,4 @@
-"""What a broker remembers when it was stopped and started again: members, offsets, producers, configs, records."""
+"""State that survives a restart of the broker: members, offsets, producers, configs, records."""
 
 from tests.differential.peer import Peer
 from tests.differential.scenarios.idempotence import Producer

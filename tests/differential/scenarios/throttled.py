@@ -51,7 +51,7 @@ def is_muted(peer: Peer, client: str, on: str) -> bool:
 
 @versions("produce", name="throttled-produce", seconds=2, alone=True)
 def throttled_produce(peer: Peer, version: int) -> None:
-    """What is too much by so many bytes takes so long to be forgiven, and is stored all the same."""
+    """Bytes above a quota are stored, and are throttled for as long as they exceed it."""
     topic = peer.topic()
 
     def produce(label: str, size: int, on: str) -> None:

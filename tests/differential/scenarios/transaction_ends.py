@@ -43,7 +43,7 @@ class _Flow:
         return answer
 
     def late_requests(self, label: str, sequence: int, **old: Any) -> None:
-        """What an earlier transaction had sent and what comes only now."""
+        """Requests of an earlier transaction: repeated ones, and those that arrive late."""
         self.produce(f"{label}: a batch that is there", 0, **old)
         self.produce(f"{label}: the next batch", sequence, **old)
         self.produce(f"{label}: a batch elsewhere", 0, partition=1, **old)

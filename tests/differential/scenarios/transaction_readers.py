@@ -1,4 +1,4 @@
-"""What readers of committed records get while transactions are open, and when they have ended."""
+"""Answers to read_committed consumers while transactions are open, and after they have ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What scenario files may say, and what is said about wrong ones."""
+"""Contents of scenario files, and the errors for wrong ones."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""What counts as hanging, with a cluster that says one thing after the other.
+"""Recognition of hanging transactions, with a cluster whose answers change from one request to the next.
 
 Penstock itself ends what nobody coordinates when it comes across it, so a real one cannot be asked to leave it open.
 """

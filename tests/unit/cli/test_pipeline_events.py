@@ -1,4 +1,4 @@
-"""What the events of an update add up to."""
+"""The progress of an update, from its events."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is said when Java or the Python of Spark's workers will not do. Both are small programs made here."""
+"""Errors for an unsuitable Java or Python of Spark's workers. Both are small programs made here."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What raises the marks of a partition, in each flush mode; and what of it is really on disk."""
+"""The rise of a partition's high watermark and last stable offset in each flush mode, and what is really on disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the decorators accept, what handlers are given, and what is told about those that cannot be run."""
+"""Arguments of the decorators, arguments of handlers, and errors for consumers that cannot be run."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ FUNCTIONS = {"humanize", "humanize1024", "humanizeDuration", "humanizePercentage
 
 
 def problems(text: str) -> list[str]:
-    """What Prometheus would refuse in a file of rules, each with the place where it is."""
+    """Problems for which Prometheus would refuse a file of rules, each with its place."""
     return list(_file(yaml.safe_load(text)))
 
 

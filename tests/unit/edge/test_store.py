@@ -1,4 +1,4 @@
-"""What the broker sends is in the log once, whatever it sends again, and whatever happens to the index."""
+"""Every message is in the log once, whatever the broker sends again, and whatever happens to the index."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ SECTIONS = ("Behaviour", "Differs from Kafka", "Version notes")
 
 
 def problem_with(api: Api, source: str) -> str | None:
-    """What is wrong with the form of a handler, or None."""
+    """The problem with the form of a handler, or None."""
     tree = ast.parse(source)
     text = ast.get_docstring(tree, clean=False) or ""
     versions = f"v{api.oldest}" if api.oldest == api.newest else f"v{api.oldest}–{api.newest}"

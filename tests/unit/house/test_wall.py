@@ -16,14 +16,14 @@ SOURCES = Path(__file__).resolve().parents[3] / "src" / "penstock"
 INSIDE = ("cluster", "storage", "edge", "cli", "testing")
 """Packages that may hold a log."""
 OPEN = ("penstock.storage.interface", "penstock.storage.observer", "penstock.storage.metadata")
-"""What everybody may import of storage: the contract, and the node's metadata."""
+"""The parts of storage that all packages may import: the contract, and the node's metadata."""
 COMPOSITION = ("penstock.storage.data_directory", "penstock.storage.lock", "penstock.storage.engine")
 """Besides that: the composition root, and the registry, which has a data directory of its own."""
 LOG_GETTERS = ("open_logs",)
 
 
 def breaches(source: str, package: str) -> list[str]:
-    """What a file of a package outside the wall must not do, each with its line."""
+    """Violations of the wall in a file outside of it, each with its line."""
     tree = ast.parse(source)
     imports = (node for node in ast.walk(tree) if isinstance(node, ast.Import))
     modules = {name.asname or name.name for node in imports for name in node.names}

@@ -43,7 +43,7 @@ def test_the_commands_have_bodies_of_the_right_form() -> None:
 
 
 def test_texts_are_texts() -> None:
-    """Whatever a description says, it is no markup."""
+    """A description is never interpreted as markup."""
     app = WebApplication(title="<b>A & B</b>")
 
     @app.get("/x/{name}")

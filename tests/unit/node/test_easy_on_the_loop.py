@@ -1,4 +1,4 @@
-"""What a node does to keep its loop free: garbage is searched for rarely, schemas load beside it."""
+"""Measures that keep a node's loop free: rare garbage collections, and schemas that load in a thread."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""What a node says of itself to the registry."""
+"""The registration of a node."""
 
 import pytest
 

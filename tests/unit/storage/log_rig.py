@@ -27,7 +27,7 @@ PARTITION = PartitionId(uuid.UUID(int=7), 0)
 
 
 class Journal:
-    """What the metadata store keeps for a log, in memory."""
+    """The metadata of a log, in memory."""
 
     def __init__(self) -> None:
         self.log_start = 0

@@ -1,4 +1,4 @@
-"""What a log finds after a crash: torn tails, zeros, flipped bits, missing files, half-done swaps."""
+"""Recovery of a log after a crash: torn tails, zeros, flipped bits, missing files, half-done swaps."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ def test_halves_are_removed(tmp_path: Path) -> None:
 
 
 def put_in_place(log: DiskLog, replaced: Sequence[Segment], cleaned: Path, kept: SegmentEntry) -> None:
-    """What readers see changes at the end, not with the files."""
+    """The view of readers changes at the end of a swap, not with the files."""
     before = values_of(log)
     swap = SegmentSwap(log, replaced, cleaned, kept)
     assert values_of(log) == before

@@ -249,7 +249,7 @@ def test_an_open_transaction_does_not_expire(world: World) -> None:
 
 
 def test_a_marker_is_the_brokers_own(tmp_path: Path) -> None:
-    """Whatever the topic says about sizes and times."""
+    """Markers are written whatever the topic's limits of sizes and times are."""
     rig = Rig(tmp_path, LogConfig(max_message_bytes=10, log_append_time=True))
     end_transaction(rig.log, 9, commit=True)
     rig.flush()

@@ -1,4 +1,4 @@
-"""What may be deleted: what a recorded deletion explains, and nothing else."""
+"""Only directories with a recorded deletion are deleted."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_a_sound_one_is_finished(tmp_path: Path, noted: bool) -> None:
 
 @pytest.mark.parametrize("harm", [torn, flipped])
 def test_a_broken_one_without_the_old_segments_is_damage(tmp_path: Path, harm: Callable[[bytes], bytes]) -> None:
-    """What it replaces has gone already: nobody may take what is left for all there was."""
+    """The segments that it replaces are gone already: the rest must not be taken for the whole log."""
     rig = Swapped(tmp_path, 2, harm, noted=True)
     rig.old_paths[1].unlink()
     rig.open()

@@ -196,7 +196,7 @@ def replaced_by_a_later_transaction_that_is_unknown_as_well(script: Script) -> N
 
 @whole
 def replaced_while_it_was_open(script: Script) -> None:
-    """What came last counts, not what was decided last."""
+    """The last write counts, not the last decision."""
     begin(script, 20)
     script.commit(30)
     end(script)

@@ -1,4 +1,4 @@
-"""What a child makes of answers that are odd."""
+"""Reactions of a child to odd answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node asks the registry and when, whatever it is answered; and what it keeps of it on disk."""
+"""Requests of a node to the registry and their times, whatever the answers; and the topology on disk."""
 
 import json
 from pathlib import Path

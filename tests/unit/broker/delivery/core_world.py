@@ -14,7 +14,7 @@ Place = tuple[int, int]
 
 
 class World:
-    """What is true of every subscription is checked at every step."""
+    """A world in which the invariants of a subscription are checked at every step."""
 
     def __init__(self, rules: Rules, partitions: int = 1, *, by_key: bool = False) -> None:
         self.rules = rules

@@ -1,4 +1,4 @@
-"""What members were assigned, as far as it can be read."""
+"""The assignments of members, as far as they can be decoded."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def node() -> Iterator[AdminBroker]:
 
 
 def loaded(node: AdminBroker) -> Quotas:
-    """What another start of the same node would know."""
+    """The quotas after another start of the same node."""
     quotas = node.broker.quotas
     again = Quotas(store=node.store.quotas, commands=node.controller.commands, clock=ManualClock(), probe=quotas.probe)
     again.load()

@@ -1,4 +1,4 @@
-"""What becomes of pushed bytes: names, labels, kinds, and everything that is refused or left out."""
+"""Decoding of pushed bytes: names, labels, kinds, and everything that is refused or left out."""
 
 import math
 import time

@@ -104,7 +104,7 @@ def test_a_careless_pattern_and_a_crafted_name_cost_nothing() -> None:
 
 
 def test_names_are_in_the_order_of_a_hash_set() -> None:
-    """What Java printed for the same strings; 'Aa' and 'BB' have the same hash and stay as inserted."""
+    """The order that Java printed for the same strings; 'Aa' and 'BB' have the same hash and stay as inserted."""
     names = [f"n{number}" for number in range(13)]
     assert hash_set_order(names) == [*names[:11], "n12", "n11"]
     assert hash_set_order(["c", "é😀", "ab"]) == ["ab", "é😀", "c"]

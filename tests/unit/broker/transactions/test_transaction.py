@@ -231,7 +231,7 @@ def _check_whose_batches(before: Transaction, prepared: Transaction) -> None:
 
 
 def _told(kind: str, version: int, after: Transaction) -> ProducerIdentity | None:
-    """What the client learns of who it is."""
+    """The identity that the client learns."""
     if kind in ("init", "offer"):
         return after.identity if after.state is S.EMPTY else None
     if kind in ("commit", "abort") and version == SECOND:

@@ -40,7 +40,7 @@ def item(name: str, epoch: int | None) -> NewRecord:
 
 
 class Log:
-    """What a shard is loaded from."""
+    """The records from which a shard is loaded."""
 
     def __init__(self, world: World) -> None:
         self.partition = world.partitions.get("state", 0)
