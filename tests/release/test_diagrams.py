@@ -37,6 +37,14 @@ from = "a"
 to = "b"
 label = "to"
 """
+BETWEEN = """
+[[box]]
+id = "c"
+at = [16, 2]
+size = [4, 4]
+
+[[arrow]]
+"""
 
 
 def small(tmp_path: Path, *changes: tuple[str, str]) -> Source:
@@ -114,6 +122,8 @@ def test_a_source_that_is_wrong_is_refused(tmp_path: Path, old: str, new: str, c
     [
         (("at = [25, 1]\nsize = [12, 6]", "at = [25, 8]\nsize = [12, 3]"), "the boxes do not face each other"),
         (('label = "to"', "via = [[15, 9]]"), "is neither level with box a nor above or below it"),
+        (("[[arrow]]", BETWEEN), "arrow a → b runs through box c: lead it around"),
+        (('label = "to"', 'label = "to"\nlabel_at = [13, 4]'), "the label of arrow a → b lies over box a: move it"),
     ],
 )
 def test_an_arrow_that_cannot_be_drawn_is_refused(tmp_path: Path, change: tuple[str, str], complaint: str) -> None:

@@ -1,9 +1,10 @@
 """The diagrams of the documentation, drawn as SVG files from the TOML files beside them in docs/diagrams. They need
 nothing but a browser: no script, no font, no network.
 
-    source     a diagram as its TOML file describes it, checked
-    geometry   the routes of arrows between boxes
-    drawing    the SVG
+    source      a diagram as its TOML file describes it, checked
+    geometry    the routes of arrows between boxes
+    collisions  arrows and labels that run over boxes
+    drawing     the SVG
 
     python -m tools.diagrams           draw all
     python -m tools.diagrams --check   fail if an SVG is out of date

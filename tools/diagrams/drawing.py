@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from tools.diagrams.geometry import middle, route
-from tools.diagrams.source import LINE_HEIGHT, TITLE_HEIGHT, Arrow, Box, Diagram, Point
+from tools.diagrams.collisions import collisions
+from tools.diagrams.geometry import LABEL_HEIGHT, label_place, route
+from tools.diagrams.source import LINE_HEIGHT, TITLE_HEIGHT, Arrow, Box, Diagram, DiagramError, Point
 
 UNIT = 10
-LABEL_WIDTH = 0.62
-"""Units that a letter of a label takes on average."""
 INK, SOFT = "#12303f", "#46606e"
 _COLOURS = {
     "frame": ("#fbfdfe", SOFT),
@@ -29,7 +28,9 @@ _HEAD = (
 
 
 def svg(diagram: Diagram) -> str:
-    """The text of the file."""
+    """The text of the file. DiagramError if something would run over a box."""
+    if problem := next(collisions(diagram), None):
+        raise DiagramError(problem)
     width, height = (_px(side) for side in diagram.size)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
@@ -85,10 +86,9 @@ def _texts(box: Box) -> Iterator[str]:
 
 def _label(arrow: Arrow, points: list[Point]) -> str:
     """A label on white, so that a line behind it does not cross the letters."""
-    x, y = arrow.label_at or middle(points)
-    width = len(arrow.label) * LABEL_WIDTH
-    place = f'x="{_px(x - width / 2)}" y="{_px(y - 1.6)}" width="{_px(width)}" height="{_px(1.4)}"'
-    return f'<rect {place} fill="#ffffff"/>{_text(arrow.label, (x, y - 0.5), 12, SOFT)}'
+    left, top, width = label_place(arrow, points)
+    place = f'x="{_px(left)}" y="{_px(top)}" width="{_px(width)}" height="{_px(LABEL_HEIGHT)}"'
+    return f'<rect {place} fill="#ffffff"/>{_text(arrow.label, (left + width / 2, top + 1.1), 12, SOFT)}'
 
 
 def _text(text: str, at: Point, size: int, colour: str, *, bold: bool = False) -> str:

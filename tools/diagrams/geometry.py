@@ -6,6 +6,10 @@ from itertools import pairwise
 
 from tools.diagrams.source import Arrow, Box, DiagramError, Point
 
+LABEL_WIDTH = 0.62
+"""Units that a letter of a label takes on average."""
+LABEL_HEIGHT = 1.4
+
 
 def route(arrow: Arrow, origin: Box, target: Box) -> list[Point]:
     """The points of an arrow, from the edge of one box to the edge of the other."""
@@ -54,6 +58,13 @@ def middle(points: list[Point]) -> Point:
     pieces = list(pairwise(points))
     begin, end = max(pieces, key=lambda piece: _length(*piece))
     return ((begin[0] + end[0]) / 2, (begin[1] + end[1]) / 2)
+
+
+def label_place(arrow: Arrow, points: list[Point]) -> tuple[float, float, float]:
+    """Left, top and width of the label; its baseline is a little above the line."""
+    x, y = arrow.label_at or middle(points)
+    width = len(arrow.label) * LABEL_WIDTH
+    return x - width / 2, y - LABEL_HEIGHT - 0.2, width
 
 
 def _length(begin: Point, end: Point) -> float:
