@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from penstock.bulk.aside import Aside
+from penstock.bulk.bad_row_file import BadRowFile
 from penstock.bulk.encoding import Encode
 from penstock.bulk.entry import Entry, check_kind, check_settings, new_entry
 from penstock.bulk.errors import BadRow, Unfit
@@ -33,7 +33,7 @@ class LoadFeed(Feed):
         *,
         job: str,
         limits: PieceLimits | None = None,
-        aside: Aside | None = None,
+        aside: BadRowFile | None = None,
     ) -> None:
         self._source, self._encode, self._packer = source, encode, packer
         self._limits = limits or PieceLimits()

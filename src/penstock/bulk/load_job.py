@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from penstock.bulk.aside import Aside
+from penstock.bulk.bad_row_file import BadRowFile
 from penstock.bulk.encoding import Shape, encoder
 from penstock.bulk.entry import usable_entry
 from penstock.bulk.load import LoadFeed
@@ -66,7 +66,7 @@ def load(
         topic = target_topic(cluster, request, progress)
         aside = None
         if request.skip_bad is not None:
-            aside = Aside(request.skip_bad, source.row_word)
+            aside = BadRowFile(request.skip_bad, source.row_word)
             stack.callback(aside.close)
         packer = Packer(topic.name, topic.partition_count, request.codec)
         transfer = Transfer(cluster, request.job_name)

@@ -20,15 +20,15 @@ from penstock.bulk.errors import Replaced
 from penstock.client.cluster import Cluster
 from penstock.client.connection import BrokerUnavailable
 from penstock.client.markers import Markers
-from penstock.client.retries import PASSING
 from penstock.client.transactions import TransactionalProducer, is_fenced
+from penstock.client.transient_errors import TRANSIENT
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
 
 PAUSE_S = 0.1
 
 # After `init` the portion starts over, so these errors are transient, too.
-MENDABLE = PASSING | {
+MENDABLE = TRANSIENT | {
     ErrorCode.INVALID_TXN_STATE,
     ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
     ErrorCode.UNKNOWN_PRODUCER_ID,

@@ -21,7 +21,7 @@ from penstock.client.produces import (
     send_produce,
     sign,
 )
-from penstock.client.retries import PASSING
+from penstock.client.transient_errors import TRANSIENT
 from penstock.model.batch import read_header
 from penstock.model.errors import KafkaError
 from penstock.model.topic_partition import TopicPartition
@@ -83,7 +83,7 @@ class IdempotentProducer:
         try:
             self._take_answer()
         except (BrokerUnavailable, KafkaError) as error:
-            if isinstance(error, KafkaError) and error.code not in PASSING:
+            if isinstance(error, KafkaError) and error.code not in TRANSIENT:
                 raise
             self._cluster.patiently(self._resend_and_take)
 

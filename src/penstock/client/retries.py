@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from penstock.client.connection import BrokerUnavailable
-from penstock.client.passing import PASSING as PASSING
+from penstock.client.transient_errors import TRANSIENT
 from penstock.model.errors import KafkaError
 
 Value = TypeVar("Value")
@@ -26,7 +26,7 @@ def persist(attempt: Callable[[], Value], *, timeout_s: float, before_next: Call
         try:
             return attempt()
         except (BrokerUnavailable, KafkaError) as error:
-            if isinstance(error, KafkaError) and error.code not in PASSING:
+            if isinstance(error, KafkaError) and error.code not in TRANSIENT:
                 raise
             if time.monotonic() + pause > deadline:
                 raise

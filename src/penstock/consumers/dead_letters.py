@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from penstock.client.passing import PASSING
 from penstock.client.push.async_client import AsyncBrokerClient
 from penstock.client.push.errors import BrokerClientError, BrokerRefused, UnknownTopic
 from penstock.client.push.message import Message
+from penstock.client.transient_errors import TRANSIENT
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class DeadLetters:
                 await self._write(message, properties)
                 return True
             except BrokerClientError as problem:
-                if isinstance(problem, BrokerRefused) and problem.code not in PASSING:
+                if isinstance(problem, BrokerRefused) and problem.code not in TRANSIENT:
                     raise
                 logger.warning("dead letter for %r not stored yet: %s", message, problem)
             try:

@@ -13,7 +13,7 @@ from penstock.edge.errors import EdgeError
 from penstock.edge.feed import Feed
 from penstock.edge.handlers import Handler
 from penstock.edge.http.bodies import HealthBody, RefreshBody, StatsBody
-from penstock.edge.http.shown import shown_time
+from penstock.edge.http.message_json import shown_time
 from penstock.edge.metrics import EdgeMetrics
 from penstock.edge.reading import Reader
 from penstock.edge.settings import EdgeSettings

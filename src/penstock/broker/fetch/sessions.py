@@ -92,7 +92,7 @@ class FetchSession:
     def wanted(self) -> list[FetchPartition]:
         return [item.request for item in self.partitions.values()]
 
-    def restless(self) -> list[FetchPartition]:
+    def unsettled(self) -> list[FetchPartition]:
         """The partitions that have to be looked at."""
         return [item.request for item in self.partitions.values() if not item.quiet]
 

@@ -215,7 +215,7 @@ class PushConnection(asyncio.Protocol):
         """Close the connection because the node stops."""
         self._end(encode(Disconnect(reason), NO_ID))
 
-    def _end(self, last_words: bytes) -> None:
+    def _end(self, last_frame: bytes) -> None:
         if self.state is State.CLOSING:
             return
         self.send_ready()
@@ -224,7 +224,7 @@ class PushConnection(asyncio.Protocol):
         if self.is_full:
             self._transport.abort()  # the client does not read, so it would not read this frame either
             return
-        self._transport.write(last_words)
+        self._transport.write(last_frame)
         self._transport.close()
         asyncio.get_running_loop().call_later(self._door.linger_seconds, self._transport.abort)
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from penstock.broker.quotas.addresses import AddressQuotas, literal, resolve
-from penstock.broker.quotas.book import Alteration, Change, Component, QuotaBook
 from penstock.broker.quotas.bucket import Bucket
 from penstock.broker.quotas.entity import (
     CONNECTION_CREATION_RATE,
@@ -25,6 +24,7 @@ from penstock.broker.quotas.entity import (
     entity_text,
 )
 from penstock.broker.quotas.meters import ClientMeters
+from penstock.broker.quotas.quota_table import Alteration, Change, Component, QuotaTable
 from penstock.broker.quotas.rate import Rate
 from penstock.cluster.controller.commands import Commands
 from penstock.model.errors import KafkaError
@@ -52,13 +52,13 @@ class Quotas:
         self._store = store
         self._commands = commands
         self._clock = clock
-        self._book = QuotaBook()
+        self._table = QuotaTable()
         self._resolved: dict[str, str] = {}
         self._listeners: list[Callable[[], None]] = []
 
     def __len__(self) -> int:
         """Entities with quotas."""
-        return len(self._book)
+        return len(self._table)
 
     def now_ms(self) -> int:
         return self._clock.monotonic_ms()
@@ -77,11 +77,11 @@ class Quotas:
 
     async def resolve_names(self) -> None:
         """Find the addresses of hosts that have quotas by name; after `load`, where waiting is allowed."""
-        entities = [entity for entity in self._book if IP in dict(entity)]
+        entities = [entity for entity in self._table if IP in dict(entity)]
         found = await _resolved(entities)
         self._resolved |= found
         named = [entity for entity in entities if dict(entity)[IP] in found]
-        self._apply([Change(entity, key, value) for entity in named for key, value in self._book.values(entity)])
+        self._apply([Change(entity, key, value) for entity in named for key, value in self._table.values(entity)])
 
     # --- changing and asking -----------------------------------------------------------------------------------------
 
@@ -90,7 +90,7 @@ class Quotas:
     ) -> dict[Entity, KafkaError | None]:
         """Change quotas; a result for each entity. Valid changes are stored together; KafkaError if that fails."""
         hosts = await _resolved(alteration.entity for alteration in alterations)
-        results, changes = self._book.plan(alterations, lambda host: literal(host) is not None or host in hosts)
+        results, changes = self._table.plan(alterations, lambda host: literal(host) is not None or host in hosts)
         if changes and not validate_only:
             rows = [(entity_text(entity), key, _text(value)) for entity, key, value in changes]
 
@@ -102,15 +102,15 @@ class Quotas:
         return results
 
     def matching(self, components: Sequence[Component], *, strict: bool) -> Iterator[Entity]:
-        return self._book.matching(components, strict=strict)
+        return self._table.matching(components, strict=strict)
 
     def values(self, entity: Entity) -> list[tuple[str, float]]:
-        return self._book.values(entity)
+        return self._table.values(entity)
 
     # --- enforcing ---------------------------------------------------------------------------------------------------
 
     def _apply(self, changes: Sequence[Change]) -> None:
-        self._book.apply(changes)
+        self._table.apply(changes)
         for entity, key, value in changes:
             if key == CONNECTION_CREATION_RATE:
                 self._limit_address(dict(entity)[IP], value)

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 GOODBYE_S = 1.0
 """How long a client that leaves waits for the broker to close its side."""
-ERRANDS_AFTER_S = 0.5
+DUE_AFTER_S = 0.5
 A_MOMENT_S = 0.001  # so that a timer is not a little early
 
 
@@ -36,7 +36,7 @@ class AsyncWire:
         self._task: asyncio.Task[None] | None = None
         self._gone: asyncio.Event = asyncio.Event()
         self._is_flushing = False
-        self._has_errand_timer = False
+        self._has_due_timer = False
 
     async def start(self) -> None:
         """Connect, and stay connected from then on. Raises NotConnected if there is no broker."""
@@ -88,12 +88,12 @@ class AsyncWire:
             dispatch(event)
         if core.has_output:
             self.flush()
-        if core.has_errands and not self._has_errand_timer:
-            self._has_errand_timer = True
-            asyncio.get_running_loop().call_later(ERRANDS_AFTER_S, self._run_errands)
+        if core.has_due_work and not self._has_due_timer:
+            self._has_due_timer = True
+            asyncio.get_running_loop().call_later(DUE_AFTER_S, self._run_due)
 
-    def _run_errands(self) -> None:
-        self._has_errand_timer = False
+    def _run_due(self) -> None:
+        self._has_due_timer = False
         if self.core.is_connected and self.core.tick(time.monotonic()):
             self.flush()
 

@@ -14,7 +14,6 @@ import logging
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from penstock.client.passing import PASSING
 from penstock.client.push.acknowledgements import Acknowledgements
 from penstock.client.push.calls import Call
 from penstock.client.push.errors import (
@@ -30,6 +29,7 @@ from penstock.client.push.memberships import Membership
 from penstock.client.push.message import Message, Published
 from penstock.client.push.partitioner import Partitioner
 from penstock.client.push.publications import Publication, Publications
+from penstock.client.transient_errors import TRANSIENT
 from penstock.model.errors import ErrorCode
 from penstock.protocol.push import messages as wire
 from penstock.protocol.push.data import AckData, decode_data
@@ -145,7 +145,7 @@ class ClientCore:
         return max(0.0, min(self._last_sent + self._heartbeat_interval_s, dead) - now)
 
     @property
-    def has_errands(self) -> bool:
+    def has_due_work(self) -> bool:
         """Whether the next `tick` has more to do than checking the time."""
         return bool(self._to_rejoin or self._to_be_ready)
 
@@ -270,7 +270,7 @@ class ClientCore:
 
     def _rejoin(self, membership: Membership) -> None:
         def refused(error: Exception) -> None:
-            if isinstance(error, BrokerRefused) and error.code in PASSING:
+            if isinstance(error, BrokerRefused) and error.code in TRANSIENT:
                 self._to_rejoin.append(membership)  # at the next tick
                 return
             logger.error("subscription %s is lost: %s", membership.name, error)

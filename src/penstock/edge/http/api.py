@@ -35,8 +35,8 @@ from penstock.edge.http.bodies import (
     StatsBody,
 )
 from penstock.edge.http.cursors import BEGINNING, TIME_MAX, Position, position_of
+from penstock.edge.http.message_json import message_json, page_json, shown_time
 from penstock.edge.http.problems import BadQuery, add_handlers, no_unknown_parameters
-from penstock.edge.http.shown import message_json, page_json, shown_time
 from penstock.edge.index import Moment
 from penstock.edge.reading import Reader
 from penstock.edge.store import Store

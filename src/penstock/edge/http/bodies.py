@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from penstock.edge.http.shown import Encoding
+from penstock.edge.http.message_json import Encoding
 
 EXAMPLE_MESSAGE: dict[str, Any] = {
     "offset": 4,

@@ -34,7 +34,7 @@ BUSY_SECONDS = 0.05
 BUSY_TRIES = 200
 
 
-class LocalTrouble(Exception):
+class LocalFailure(Exception):
     """A failure of this node to store its parent's records: a full or failed disk, or a limit. Tried again."""
 
 
@@ -148,7 +148,7 @@ class MirrorBackend:
     async def take(self, steps: list[Step], follower: PipeFollower) -> None:
         """Carry out the follower's steps. At most one answer that is not yet on disk waits in memory meanwhile.
 
-        LocalTrouble if it cannot be done.
+        LocalFailure if it cannot be done.
         """
         before, self._unstored = self._unstored, []
         await self._stored(before)
@@ -156,9 +156,9 @@ class MirrorBackend:
             for step in steps:
                 await self._step(step, follower)
         except KafkaError as error:
-            raise LocalTrouble(str(error)) from error
+            raise LocalFailure(str(error)) from error
         except OSError as error:
-            raise LocalTrouble(f"the disk of this node: {error}") from error
+            raise LocalFailure(f"the disk of this node: {error}") from error
 
     async def settle(self) -> None:
         """Wait until everything is on disk."""
@@ -211,7 +211,7 @@ class MirrorBackend:
                 return
             except BlockingIOError:
                 await asyncio.sleep(BUSY_SECONDS)
-        raise LocalTrouble(f"{partition.topic}-{partition.index} is busy")
+        raise LocalFailure(f"{partition.topic}-{partition.index} is busy")
 
     async def _diverged(self, step: Diverge, follower: PipeFollower) -> None:
         topic = self._topic(step.place)
@@ -238,10 +238,10 @@ class MirrorBackend:
         return partition
 
     async def _stored(self, waited_for: list[tuple[Partition, int]]) -> None:
-        """LocalTrouble if a log has failed meanwhile."""
+        """LocalFailure if a log has failed meanwhile."""
         for partition, last_offset in waited_for:
             stored: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
             partition.when_stored(last_offset, resolving(stored))
             code = await stored
             if code is not ErrorCode.NONE and not partition.deleted:
-                raise LocalTrouble(f"{partition.topic}-{partition.index}: {code.name}")
+                raise LocalFailure(f"{partition.topic}-{partition.index}: {code.name}")

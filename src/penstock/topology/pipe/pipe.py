@@ -21,7 +21,7 @@ from penstock.topology.model import Topology, TopologySource
 from penstock.topology.pipe.follower import BadAnswer, PipeFollower, Store
 from penstock.topology.pipe.health import PipeHealth, PipeState
 from penstock.topology.pipe.interface import Connect, ParentUnavailable, PipeConnector
-from penstock.topology.pipe.mirror_backend import LocalTrouble, MirrorBackend
+from penstock.topology.pipe.mirror_backend import LocalFailure, MirrorBackend
 from penstock.topology.pipe.parents import Parents
 from penstock.topology.pipe.refreshes import Refreshes, is_complete
 from penstock.topology.pipe.wire import PullAnswer, PullRequest
@@ -107,7 +107,7 @@ class Pipe:
                 await self._follow(url)
             except Interrupted:
                 continue
-            except (ParentUnavailable, BadAnswer, LocalTrouble, KafkaError, ValueError) as error:
+            except (ParentUnavailable, BadAnswer, LocalFailure, KafkaError, ValueError) as error:
                 self._note_failure(str(error))
             except Exception:
                 logger.exception("the pipe failed")

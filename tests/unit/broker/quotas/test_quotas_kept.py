@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from penstock.broker.quotas.book import Alteration
 from penstock.broker.quotas.entity import CONNECTION_CREATION_RATE, PRODUCER_BYTE_RATE, make_entity
+from penstock.broker.quotas.quota_table import Alteration
 from penstock.broker.quotas.quotas import Quotas
 from penstock.model.errors import ErrorCode
 from penstock.testing.clock import ManualClock
@@ -77,7 +77,7 @@ def test_what_cannot_be_stored_does_not_count(node: AdminBroker) -> None:
 
 
 def test_there_is_a_limit_on_entities(node: AdminBroker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.broker.quotas.book.QUOTA_ENTITIES_MAX", 2)
+    monkeypatch.setattr("penstock.broker.quotas.quota_table.QUOTA_ENTITIES_MAX", 2)
     wanted = [Alteration(make_entity([("user", f"u{n}")]), [(PRODUCER_BYTE_RATE, 5.0)]) for n in range(3)]
     results = list(node.run(node.broker.quotas.alter(wanted)).values())
     assert results[:2] == [None, None]

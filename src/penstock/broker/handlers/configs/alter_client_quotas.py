@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.broker.quotas.book import Alteration
 from penstock.broker.quotas.entity import Entity as QuotaEntity
 from penstock.broker.quotas.entity import make_entity
+from penstock.broker.quotas.quota_table import Alteration
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.security.resources import Operation

@@ -16,8 +16,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.broker.answers.array_answer import array_answer
-from penstock.broker.quotas.book import Component
 from penstock.broker.quotas.entity import Entity as QuotaEntity
+from penstock.broker.quotas.quota_table import Component
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import encode

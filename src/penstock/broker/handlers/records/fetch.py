@@ -153,7 +153,7 @@ class _Fetch:
         """
         if self._session is None or self._full or self._request.min_bytes > 1:
             return self._wanted
-        return self._session.restless()
+        return self._session.unsettled()
 
     def _read(self, *, wait: bool) -> None:
         """Any thread: partitions were looked up on the loop."""

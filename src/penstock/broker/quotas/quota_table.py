@@ -39,7 +39,7 @@ class Component(NamedTuple):
     name: str | None
 
 
-class QuotaBook:
+class QuotaTable:
     """Every quota of the node."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from penstock.model.errors import ErrorCode
 
-PASSING = frozenset(
+TRANSIENT = frozenset(
     {
         ErrorCode.BROKER_NOT_AVAILABLE,
         ErrorCode.CONCURRENT_TRANSACTIONS,

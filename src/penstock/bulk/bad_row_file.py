@@ -15,7 +15,9 @@ from penstock.bulk.errors import BulkError, Changed
 from penstock.bulk.rows import Bad
 
 
-class Aside:
+class BadRowFile:
+    """The file that `--skip-bad` names. `row_word` is the word of the source for its rows."""
+
     def __init__(self, path: Path, row_word: str) -> None:
         self.path = path
         self._row_word = row_word

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.edge.http.bodies import MessageBody, MessagesBody
-from penstock.edge.http.shown import message_json, page_json, shown_body, shown_time
+from penstock.edge.http.message_json import message_json, page_json, shown_body, shown_time
 from penstock.edge.messages import Place, Stored
 
 pytestmark = pytest.mark.feature("P-13")
