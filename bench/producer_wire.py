@@ -1,7 +1,7 @@
 """Requests of a producer with an id: the second generation of the transaction protocol, as in Java clients of 4.x.
 
 Produce v12 adds the partition to the transaction by itself, EndTxn v5 gives the next epoch. A Produce frame is built
-once; only its producer's numbers and the checksum over them are written anew for each request.
+once; only its producer's numbers and the checksum over them are written for each request.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Reader:
         return found
 
     def read(self, seconds: float) -> tuple[int, list[float]]:
-        """Bytes of records, and the time of each request. At the end of the log it begins anew."""
+        """Bytes of records, and the time of each request. At the end of the log it starts again."""
         received = 0
         latencies: list[float] = []
         end = time.perf_counter() + seconds

@@ -1,4 +1,4 @@
-"""An archive that dies: at every file operation, and by kill -9. Whoever reads the directory sees no row twice."""
+"""An archive that dies: at every file operation, and by kill -9. A reader of the directory sees no row twice."""
 
 from __future__ import annotations
 

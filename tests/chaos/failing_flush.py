@@ -18,7 +18,7 @@ WITHIN_SECONDS: Final = 10.0
 
 
 def fail_flush(broker: PenstockProcess, topic: str, trace: Path) -> bool:
-    """Whether a flush of one of its segments has failed: nobody may have written to it. CannotAttach without strace."""
+    """Whether a flush of one of its segments has failed; it may have had no writes. CannotAttach without strace."""
     segments = sorted((broker.data_directory / "topics" / topic).glob(f"*/*/*{LOG}"))
     paths = [option for path in (broker.data_directory, *segments) for option in ("-P", str(path))]
     injections = ("-e", "trace=fdatasync,syncfs", "-e", "inject=syncfs:error=EIO", "-e", "inject=fdatasync:error=EIO")

@@ -82,7 +82,7 @@ class Nemesis:
         """Start the broker so that it stops itself there, and kill it when it has; False if it never came there."""
         broker = self._broker
         assert isinstance(broker, PausingPenstock)
-        broker.kill9()  # not counted: it only serves to start it anew
+        broker.kill9()  # not counted: it is only for the restart
         broker.pause = WINDOWS[fault]
         try:
             broker.start()

@@ -39,7 +39,7 @@ SHORT_SECONDS = 20.0
 SHORT_MINIMUM = Minimum(committed=20, aborted=5, kills=5)
 """Little, since a busy machine may spend most of the time on starting brokers."""
 SHORT_LEAVE_SECONDS = 10.0
-"""librdkafka may wait for ever for what it lost with the connection to a broker that died."""
+"""librdkafka may wait forever for answers that it lost with the connection to a broker that died."""
 SEED = 7
 
 

@@ -37,7 +37,7 @@ class PlainWriter:
                 whole = self._write(producer)
             except Trouble:
                 whole = False
-            if not whole:  # nobody knows what became of it, and this producer may still be at it
+            if not whole:  # the outcome is unknown, and this producer may still be writing
                 let_go(producer)
                 producer = Producer(self._settings)
             time.sleep(self._random.random() * self._pause_seconds)

@@ -66,7 +66,7 @@ def main() -> None:
     options, report = json.loads(sys.argv[2]), Report()
     try:
         run(WORKERS[sys.argv[1]](options, report), options, report)
-    except Exception as error:  # whatever it is: the next process begins anew
+    except Exception as error:  # whatever it is: the next process starts again
         report.say(event="fatal", error=repr(error))
         sys.exit(FATAL)
 

@@ -1,4 +1,4 @@
-"""Topics that nobody creates: a client asks for one, is told that it is unknown, and finds it when it asks again."""
+"""Automatic creation of topics: a client asks for one, gets an error, and finds it when it asks again."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -37,7 +37,7 @@ WAITING = [each for each in CLIENTS if each.name not in IMPATIENT]
 
 @pytest.mark.parametrize("reader", WAITING, ids=lambda each: each.name)
 def test_a_reader_may_come_first(broker: BrokerProcess, reader: Client) -> None:
-    """Somebody waits for messages of a topic that is made while it waits."""
+    """A consumer waits for messages of a topic that is created meanwhile."""
     topic = unique_name("later")
     messages = [Message(key=b"%d" % number, value=b"value %d" % number) for number in range(COUNT)]
     with ThreadPoolExecutor(1) as pool:

@@ -36,7 +36,7 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def own_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
-    """One that lets sessions be short: whoever waits for a killed member waits for the end of its session."""
+    """A broker with short sessions: after a kill, a group waits for the end of the member's session."""
     if "PENSTOCK_TEST_BOOTSTRAP" in os.environ:
         pytest.skip("needs a broker with short sessions")
     directory = tmp_path_factory.mktemp("chain-broker")

@@ -76,7 +76,7 @@ def test_word_count(counting: Counting, instances: list[WordCount]) -> None:
 
 
 def check_internal_topics(counting: Counting) -> None:
-    """As Streams wants them: partitions like the input's, one kept for ever by key, one kept until it is read."""
+    """Internal topics of Streams: partitions like the input's, one compacted forever, one kept until it is read."""
     changelog, repartition = counting.internal_topics()
     assert changelog.endswith("-changelog")
     assert repartition.endswith("-repartition")
@@ -93,7 +93,7 @@ def check_internal_topics(counting: Counting) -> None:
 
 
 def check_reset(counting: Counting) -> None:
-    """Kafka's own tool begins an application anew: offsets at the start, internal topics gone."""
+    """Kafka's own tool resets an application: offsets at the start, internal topics gone."""
     wait_until(lambda: not counting.shares(), what="the group is empty")
     printed = run_tool(
         "StreamsResetter", "--bootstrap-server", counting.broker.bootstrap,

@@ -49,7 +49,7 @@ def counts_in(found: list[tuple[bytes, bytes]]) -> Counts:
 
 
 def has_open_output(counting: Counting) -> bool:
-    """Whether something is in the output of which nobody knows yet whether it will be committed."""
+    """Whether the output has records of an undecided transaction."""
     with counting.client() as client:
         answer = client.fetch(OUTPUT, 0, isolation_level=1, partition_max_bytes=1)
     return bool(answer.last_stable_offset < answer.high_watermark)

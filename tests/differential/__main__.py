@@ -4,7 +4,7 @@
 
 The run fails when an answer differs and nobody has said why, when a known difference has gone, when a pair of API and
 version has not been seen to succeed and to fail, when a script breaks, or when Kafka no longer says what the vectors
-in tests/vectors say (`--record` writes them anew). `--offline` compares Penstock with the vectors, without Java.
+in tests/vectors say (`--record` writes them again). `--offline` compares Penstock with the vectors, without Java.
 """
 
 from __future__ import annotations

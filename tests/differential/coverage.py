@@ -1,4 +1,4 @@
-"""Which API and version has been seen to succeed and to fail: worked out from transcripts, promised by nobody."""
+"""The APIs and versions that were seen to succeed and to fail, computed from transcripts."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ Requests are dicts in kio's field names; fields that a version does not know are
     {"silent": True}          nothing came in time
     {"undecodable": hex}      bytes that are no answer of that version
 
-Connections are named (`on`), opened when first used, and opened anew after the broker closed them.
+Connections are named (`on`), opened when first used, and opened again after the broker closed them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads of what is not in the page cache, after a restart: right, in order, and in nobody's way."""
+"""Reads of uncached data after a restart: correct, in order, and without holding up other clients."""
 
 import os
 from collections.abc import Iterator

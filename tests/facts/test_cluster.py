@@ -35,7 +35,7 @@ def directory(client: RawClient) -> str:
 
 @pytest.mark.parametrize("version", range(3))
 def test_the_quorum_is_this_node(client: RawClient, version: int) -> None:
-    """Leader and only voter, with nobody behind."""
+    """Leader and only voter, without observers."""
     (node,) = client.metadata().brokers
     answer = quorum(client, version, (METADATA, [0]))
     ((partition,),) = [topic.partitions for topic in answer.topics]

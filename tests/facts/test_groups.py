@@ -169,7 +169,7 @@ def test_the_common_protocol_is_chosen(client: RawClient, group: str, connect: C
 
 
 def test_the_leader_alone_sees_the_members(client: RawClient, group: str, connect: Callable[[], RawClient]) -> None:
-    """The leader is told all members with their metadata, the others nobody; all have the same generation."""
+    """The leader gets all members with their metadata, the others none; all have the same generation."""
     leader, follower = connect(), connect()
     first = joined_alone(leader, group, protocols=PROTOCOLS)
     member_id = new_member_id(follower, group, protocols=PROTOCOLS)

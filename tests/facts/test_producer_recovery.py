@@ -47,7 +47,7 @@ def commit_one(tx: TransactionClient, topic: str) -> None:
 @pytest.mark.parametrize("version", [3, 4, 5])
 @GENERATIONS
 def test_a_lost_sequence(client: RawClient, topic: str, producer: Producer, generation: int, version: int) -> None:
-    """A gap is refused; after an abort and InitProducerId with the current id and epoch, sequences begin anew."""
+    """A gap is refused; after an abort and InitProducerId with the current id and epoch, sequences start again."""
     tx = producer(generation)
     commit_one(tx, topic)
     tx.send(topic, "a")
@@ -143,7 +143,7 @@ def test_an_overdue_transaction(client: RawClient, topic: str, generation: int) 
 
 
 def test_an_unknown_transactional_id(client: RawClient) -> None:
-    """Nobody knows it (any more): an offered id is not taken over."""
+    """An offered id that is unknown, or forgotten, is not taken over."""
     tx = TransactionClient(client, unique_name("tx"), V2)
     tx.find_coordinator()
     answers = []

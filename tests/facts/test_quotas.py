@@ -137,7 +137,7 @@ def test_values_that_cannot_be(client: RawClient, names: Names, key: str, value:
     [(PRODUCE, 1000.0000001), (REQUEST, 0.001), (MUTATION, math.inf), (REQUEST, math.nan), (PRODUCE, math.nan)],
 )
 def test_odd_values_that_are_taken(client: RawClient, names: Names, key: str, value: float) -> None:
-    """A hair off a whole number will do for a byte rate; infinity and NaN limit nobody."""
+    """A byte rate may be off a whole number by a tiny bit; infinity and NaN are no limits."""
     assert alter(client, entry(names, (key, value))) == [(ErrorCode.none, None, names)]
     found = wait_until(lambda: values_of(client, names), what="it is there")[key]
     assert found == value or (math.isnan(found) and math.isnan(value))

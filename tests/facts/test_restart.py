@@ -26,7 +26,7 @@ BLOCK_OF_PRODUCER_IDS = 1_000
 
 
 class Restartable:
-    """A broker with a raw client that survives restarts by connecting anew."""
+    """A broker with a raw client that survives restarts by reconnecting."""
 
     def __init__(self, process: BrokerProcess) -> None:
         self.process = process

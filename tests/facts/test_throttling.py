@@ -103,7 +103,7 @@ def test_only_the_connection_over_its_quota_is_muted(client: RawClient, topic: s
 
 
 def test_within_the_quota(client: RawClient, topic: str, connect_as: As) -> None:
-    """Up to ten seconds' worth nothing is said and nobody waits."""
+    """Up to ten seconds' worth there is no throttle time and no wait."""
     name = unique_name("limited")
     with quotas_set(client, named(name), **{PRODUCE: LIMIT}):
         limited = connect_as(name)

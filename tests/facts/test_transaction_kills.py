@@ -240,7 +240,7 @@ def test_the_clock_of_an_open_transaction_runs_on(process: PausingProcess) -> No
 
 
 def test_open_transactions_that_nobody_knows_are_aborted(process: PausingProcess) -> None:
-    """The coordinator's topic is lost: what is open in the partitions must not block their readers for ever."""
+    """The coordinator's topic is lost: open transactions in the partitions must not block readers forever."""
     client = restart(process)
     topic = client.create_topic(partitions=2)
     tx = TransactionClient(client, unique_name("tx"), V2).init()

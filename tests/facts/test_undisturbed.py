@@ -1,4 +1,4 @@
-"""Somebody's records or requests take long: the others do not notice, and that somebody's requests stay in order."""
+"""One client's records or requests take long: other clients do not notice, and its own requests stay in order."""
 
 import os
 import signal

@@ -19,7 +19,7 @@ class Finding(AssertionError):
 
 
 class Hang(BaseException):
-    """One input takes for ever. Not an Exception: nobody who answers for bad input may catch it."""
+    """One input takes too long. Not an Exception, so that handlers of bad input do not catch it."""
 
 
 @contextmanager

@@ -110,7 +110,7 @@ class Conversation:
             position += step
             self.connection.buffer_updated(step)
             used = min(SCRATCH_BYTES, step + 8)
-            self._scratch[:used] = GARBAGE[:used]  # as the next connection would: nobody may still need it
+            self._scratch[:used] = GARBAGE[:used]  # as the next connection would: it must not be needed any more
 
     async def _until_reading(self) -> None:
         await asyncio.sleep(0)
@@ -118,7 +118,7 @@ class Conversation:
             await self._until(lambda: not self.transport.paused)
 
     async def _until(self, condition: Any) -> None:
-        """Time goes by, ever faster, until the condition holds or nobody would wait any longer for the next answer."""
+        """Advance time, ever faster, until the condition holds or no client would still wait for its next answer."""
         deadline, step, waiting = self._loop.time() + PATIENCE_SECONDS, 0.0, self._waiting()
         while not condition() and not self.transport.closed and self._loop.time() < deadline:
             await asyncio.sleep(step)

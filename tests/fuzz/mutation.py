@@ -18,7 +18,7 @@ from penstock.storage.segment.batch_scanner import _LOOKS_LIKE_BATCH
 
 Change = Callable[[bytes, int], bytes]
 
-# What a number may be that somebody forgot to think of.
+# Values of numbers that are easily forgotten.
 NUMBERS: Final = (0, 1, -1, 2, 5, 7, 127, 128, 255, 256, 32_767, -32_768, 65_535, 2**31 - 1, -(2**31), 2**32 - 1,
                   2**62, 2**63 - 1, -(2**63))  # fmt: skip
 

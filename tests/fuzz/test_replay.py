@@ -1,4 +1,4 @@
-"""Every fuzz target over its seeds, over the inputs that once made it fail, and over a few that nobody has seen."""
+"""Every fuzz target over its seeds, over the inputs that once made it fail, and over a few new ones."""
 
 import random
 

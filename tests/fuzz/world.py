@@ -1,6 +1,6 @@
 """A whole broker without sockets, threads, disk or chance: the real dispatcher, handlers and memory engine.
 
-A new one for every input, made in a millisecond or two, so that no input can be the reason why another one fails.
+Made again for every input, in a millisecond or two: one input cannot be the reason why another one fails.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def inline_record_worker() -> RecordWorker:
 
 
 def check_stored(log: MemoryLog) -> None:
-    """Every batch is whole: nobody kept a part of a frame whose memory was used again."""
+    """Check that every batch is whole: no part of a frame was kept after its memory was reused."""
     found = log.read(log.log_start, 1 << 20, end=log.log_end, one_batch_at_least=True, wait=True)
     records = bytes(found.records)
     size = 0

@@ -1,4 +1,4 @@
-"""The pipe between real processes: what a child shows is what its parent has, and nobody but the pipe writes there."""
+"""The pipe between real processes: a child shows what its parent has, and only the pipe writes there."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Shop:
     """Everything from the registry down to the consumer application."""
 
     def __init__(self, directory: Path) -> None:
-        # Nobody is to be given another parent while one is killed here: that is the registry's own test.
+        # No node may get another parent while one is killed here: the registry has a test for that.
         self.registry = RegistryProcess(directory / "registry", "--missed-polls", "1000")
         self.root = self._node(directory, "root-001", "ROOT")
         self.line = Line(self.root)
@@ -77,7 +77,7 @@ class Shop:
                 process.stop()
 
     def publish(self) -> None:
-        """Five prices at the root. Whoever publishes tries until it is acknowledged, and sends nothing twice."""
+        """Five prices at the root. The publisher retries until it is acknowledged, and sends nothing twice."""
         with BrokerClient("127.0.0.1", self.root.push_port, client_id="cloud", request_timeout=60) as client:
             if self.count == 0:
                 client.create_topic(TOPIC)

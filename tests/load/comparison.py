@@ -54,7 +54,7 @@ class Comparison:
 
     @property
     def noise_ms(self) -> float:
-        """How late a process that only echoes is while nobody disturbs."""
+        """The delay of a process that only echoes, without disturbances."""
         return self.p99(self.alone, "echoed")
 
     @property

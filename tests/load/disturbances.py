@@ -128,7 +128,7 @@ class Crowd(Disturbance):
 
 
 class Consumers(Disturbance):
-    """Fetch sessions over many partitions each, while somebody writes to all of them in turn."""
+    """Fetch sessions over many partitions each, while a producer writes to all of them in turn."""
 
     def __init__(
         self, host: str, port: int, *, topics: list[str], partitions: int, consumers: int, writes_per_s: int

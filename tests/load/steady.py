@@ -1,4 +1,4 @@
-"""The client that everybody else disturbs: a few hundred messages a second, each waited for, in a process of its own.
+"""The client that is disturbed: a few hundred messages a second, each waited for, in a process of its own.
 
 A message is produced with acks=all while a fetch waits for it; the times until its acknowledgement and until it arrives
 are measured. So is the time of a round trip to a process that only sends back what it gets: what that takes longer, the

@@ -188,7 +188,7 @@ class GroupOrders(RuleBasedStateMachine):
         assert not waiting or self.group.wake_ms is not None or self.unstored
 
     def teardown(self) -> None:
-        """Everybody falls silent: time alone must answer all and empty the group."""
+        """All members fall silent: time alone must answer all requests and empty the group."""
         for _ in range(2_000):
             while self.unstored:
                 self.give("resume", Stored(self.unstored.pop(0)), self.now)

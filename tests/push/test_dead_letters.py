@@ -1,4 +1,4 @@
-"""Messages that nobody manages go to the dead letters, whoever is there and whatever that topic says to it."""
+"""Messages that no member can handle become dead letters, whichever members there are and whatever that topic does."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_last_member_dies_of_a_message_and_nobody_comes(shop: Shop) -> None:
 
 
 def test_a_dead_letter_topic_that_may_not_be_made_is_tried_again(shop: Shop, client: PushClient) -> None:
-    """Its name is too much like that of another topic, until somebody deletes that."""
+    """Its name collides with that of another topic, until that is deleted."""
     other = shop.dead.replace(".", "_", 1)
     client.ask(m.CreateTopic(other, 1))
     shop.publish(b"bad")
@@ -75,7 +75,7 @@ def test_a_late_answer_saves_a_message_that_could_not_be_stored(shop: Shop, clie
 
 @pytest.mark.parametrize("who", ["the broker", "a client"])
 def test_a_dead_letter_of_the_largest_message_fits(shop: Shop, who: str) -> None:
-    """Whoever makes the dead-letter topic."""
+    """Either the broker or a client creates the dead-letter topic."""
     body = b"bad" + b"." * 1_048_400
     shop.publish(body)
     with shop.member() as member:

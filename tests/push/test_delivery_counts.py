@@ -1,4 +1,4 @@
-"""Delivery counts survive the broker, so that a message that kills whoever gets it reaches the dead letters."""
+"""Delivery counts survive the broker, so that a message that kills its members becomes a dead letter."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ MIB = 1 << 20
 
 @pytest.fixture
 def bystander(connect: Connect, topic: str) -> Iterator[PushClient]:
-    """Somebody who publishes and reads before and after, and must not notice anything."""
+    """A client that publishes and reads before and after, and must not notice anything."""
     one = connect()
     one.ask(m.Subscribe("", topic, f"bystander-{topic}"))
     one.publish(topic, b"before")

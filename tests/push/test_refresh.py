@@ -1,4 +1,4 @@
-"""RESET and READY over the wire of a real broker: once more from the beginning, whoever is killed in between."""
+"""RESET and READY over the wire of a real broker: everything again from the beginning, whatever is killed meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A message that kills whoever gets it goes to the dead letters by itself, not with what was in flight beside it."""
+"""A message that kills its members becomes a dead letter alone, without the messages in flight beside it."""
 
 from __future__ import annotations
 

@@ -269,7 +269,7 @@ def test_wrong_arguments_are_refused_at_once(client: BrokerClient, name: str) ->
 
 
 def test_handlers_that_are_stuck_hold_up_nobody_else(client: BrokerClient, name: str) -> None:
-    """Every handler may block for ever: calls are answered, the others' messages come, heartbeats go on."""
+    """Every handler may block forever: calls are answered, messages of others come, heartbeats continue."""
     go_on = threading.Event()
     inbox = Inbox()
     for number in range(3):

@@ -15,7 +15,7 @@ from tests.support.raw_client import unique_name
 __all__ = ["own_broker"]
 
 SESSION_TIMEOUT_MS = 1_500
-"""Whoever waits for a member that is gone waits for the end of its session."""
+"""Sessions are short: a group waits for the end of the session of a member that is gone."""
 
 NewTopic = Callable[..., str]
 

@@ -47,7 +47,7 @@ def in_a_loop(example: str) -> str:
 
 @pytest.mark.feature("K-19")
 def test_examples_in_docstrings_run(broker: BrokerProcess, admin: Admin, new_topic: NewTopic) -> None:
-    """In this order: the topic is made, written to and read. Consumers would go on for ever, and end when idle."""
+    """In this order: the topic is made, written to and read. Consumers would run forever, and end when idle."""
     topic, invoices, group = unique_name("orders"), new_topic(), unique_name("group")
     names = {BROKER: broker.bootstrap, '"orders"': f'"{topic}"', '"invoices"': f'"{invoices}"'}
     endless = {'group="billing"': f'group="{group}", idle_timeout_s=2', '"billing"': f'"{group}"'}

@@ -1,4 +1,4 @@
-"""The programs in examples/, run as somebody would who has just found them."""
+"""The programs in examples/, run as a new user would."""
 
 from __future__ import annotations
 

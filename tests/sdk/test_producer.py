@@ -45,7 +45,7 @@ class Order(BaseModel):
 
 @pytest.fixture
 def nobody() -> str:
-    """An address at which nobody listens."""
+    """An address without a listener."""
     return f"{HOST}:{free_port()}"
 
 

@@ -101,7 +101,7 @@ class Experiment:
         return Counter(int(each.value or b"") for each in topic_contents(self._broker.bootstrap, self.target))
 
     def _kill_one(self, *, also_the_broker: bool) -> None:
-        """Whoever gets so far first, in the middle of what it has taken."""
+        """Kill the first process that gets so far, in the middle of its records."""
         far = self._chance.randrange(3, 25)
         found, *_ = wait_until(
             lambda: [each for each in self.copiers if each.copied >= far],

@@ -137,7 +137,7 @@ class Soak:
             self.progress.check(client)
 
     def _rest(self) -> OpenThings:
-        """Nobody is there: what does the broker still hold?"""
+        """The broker's open resources, after all clients have left."""
         self._dismiss()
         wait_until(
             lambda: metrics_of(get(self.broker, "/metrics")[1])["penstock_connections"] == 0,

@@ -76,7 +76,7 @@ class CopyWorld:
         return Driver(given, self.directory / "driver.log")
 
     def finish(self) -> None:
-        """A driver that nobody disturbs copies the rest."""
+        """An undisturbed driver copies the rest."""
         driver = self.driver()
         assert driver.wait() == 0, driver.log()
 

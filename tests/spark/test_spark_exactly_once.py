@@ -1,4 +1,4 @@
-"""Writers under one name, in turn: whoever has it, and whatever each believes, every piece of work is done once."""
+"""Writers under one name, in turn: whichever has it, every piece of work is done once."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def test_drivers_that_die_at_each_step(
 
 
 def test_a_commit_that_fails_after_it_took_effect(world: CopyWorld, proxy: StepProxy) -> None:
-    """The broker commits, but its answer never comes, and nobody can be asked: Spark is told of a failure."""
+    """The broker commits, but its answer never comes and it cannot be asked: Spark gets an error."""
     world.timeouts = {"kafka.default.api.timeout.ms": 3000}
     world.feed(200)
     proxy.at(Step(END_TXN, answered=True), lambda: proxy.cut(refuse=True))

@@ -1,4 +1,4 @@
-"""A second attempt of a slow task while the first still runs: whoever is first counts, and nothing is there twice.
+"""A second attempt of a slow task while the first still runs: the first to commit counts, and nothing is there twice.
 
 Spark puts no second attempt on the host of the first, so the workers are on two addresses.
 """

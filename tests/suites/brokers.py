@@ -29,7 +29,7 @@ groups:
 
 
 class PortTaken(RuntimeError):
-    """A suite's tests know one port only, and somebody else listens there."""
+    """A suite's tests need one fixed port, and another process listens there."""
 
 
 @contextmanager

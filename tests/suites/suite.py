@@ -76,7 +76,7 @@ class Suite(ABC):
     client: str
     needs: BrokerNeeds = BrokerNeeds()
     tools: Sequence[str] = ()
-    # Counts up with changes to `fetch`, so that what was fetched before them is fetched anew.
+    # Rises with changes to `fetch`, so that older downloads are fetched again.
     recipe: int = 1
 
     @property

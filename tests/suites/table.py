@@ -24,7 +24,7 @@ WITHOUT_HEAD = ("| package | why |", "|---|---|")
 
 
 def lines(page: str) -> list[str]:
-    """The block anew: from results where there are some, as it is on the page for the other suites."""
+    """The updated block: from results where there are some, unchanged for the other suites."""
     found = {result["suite"]: result for result in record.kept()}
     rows, reasons = [], []
     for name, suite in sorted(SUITES.items()):

@@ -1,4 +1,4 @@
-"""Visibility: how far a partition's log counts as stored, and how far readers may see it.
+"""Visibility: the end of a partition's stored records, and the end of those that readers may see.
 
     storage.flush: always          stored = on disk, and that is visible: no reader sees what a crash could take back
     storage.flush: interval, os    stored = written, and that is visible: the user chose not to wait for the disk

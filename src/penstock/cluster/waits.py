@@ -56,7 +56,7 @@ class OffsetWaits:
             waiting.popleft()[1](code)
 
     def fail(self, code: ErrorCode) -> None:
-        """Tell all waiters of now that their offset will not get there."""
+        """Call all current waiters with an error: their offsets will not get there."""
         waiting, self.waiting = self.waiting, deque()
         while waiting:
             waiting.popleft()[1](code)

@@ -2,7 +2,7 @@
 
 Every call returns when it is done, or raises
 
-    Trouble     nobody knows whether it was done; the client has to be made anew, or the transaction aborted
+    Trouble     the outcome is unknown; the client has to be replaced, or the transaction aborted
     Refused     the broker said no, once and for all
 """
 

@@ -147,7 +147,7 @@ def _keys(topic: str, *names: str) -> dict[str, Any]:
 
 @script("alter-configs-never-answered", seconds=2)
 def alter_configs_never_answered(peer: Peer) -> None:
-    """Where Kafka stumbles and the client waits for ever."""
+    """Requests on which Kafka fails, so that the client waits forever."""
     topic = peer.topic()
     twice = [_row(TOPIC, topic, ("retention.ms", "1")), _row(TOPIC, topic, ("retention.ms", "2"))]
     peer.ask("alter_configs", 2, {"resources": twice}, label="a topic twice", within_s=1.5)

@@ -176,7 +176,7 @@ def produce_old_versions(peer: Peer) -> None:
 
 @script("produce-never-answered", seconds=8)
 def produce_never_answered(peer: Peer) -> None:
-    """Where Kafka's threads stumble and the client waits for ever."""
+    """Requests on which Kafka's threads fail, so that the client waits forever."""
     ask, topic = asker(peer, 9), peer.topic()
     ask("null records", rows(peer, topic, None), within_s=1.5)
     good = values("a", base_timestamp_ms=peer.time())

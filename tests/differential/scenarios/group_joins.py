@@ -116,7 +116,7 @@ def leader_sees(peer: Peer) -> None:
         leader.join(version)
         follower.finish_join(joining)
         wait_state(peer, group, COMPLETING)
-        # Shares for somebody unknown are dropped, and who gets none has an empty one.
+        # Assignments for unknown members are dropped, and a member without one gets an empty one.
         leader.sync({"somebody": b"else", leader.id: b"mine"}, version=min(version, 5))
         follower.sync({follower.id: b"not for me to say"}, version=min(version, 5))
         wait_state(peer, group, STABLE)

@@ -95,7 +95,7 @@ def deletion(peer: Peer) -> None:
     wait_state(peer, busy, EMPTY)
     peer.ask("delete_groups", 0, {"groups_names": [busy]})
     member.heartbeat()
-    # A group of the same name begins anew.
+    # A group of the same name starts from scratch.
     again = Member(peer, "again", busy)
     join_alone(again)
     peer.ask("offset_fetch", 7, fetch_offsets_body(busy, None))
@@ -141,7 +141,7 @@ def offset_deletion(peer: Peer) -> None:
     wait_state(peer, group, EMPTY)
     delete(group, {read: [0]})
     peer.ask("offset_fetch", 7, fetch_offsets_body(group, {read: [0, 1], unread: [0, 1]}))
-    # Not consumers: nobody knows what they read.
+    # Not consumers: the topics that they read are unknown.
     connect = Member(peer, "worker", peer.name("connect"), protocol_type="connect", protocols={"v1": b"?"})
     join_alone(connect)
     connect.commit(read, 3)

@@ -177,7 +177,7 @@ def rejoins(peer: Peer) -> None:
     follower.heartbeat()
     follower.join()
     leader.finish_join(joining)
-    # A change in CompletingRebalance begins anew.
+    # A change in CompletingRebalance starts the rebalance again.
     leader.protocols = {"range": subscription("weather")}
     waiting = follower.start_sync()
     joining = leader.start_join()

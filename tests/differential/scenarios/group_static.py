@@ -198,7 +198,7 @@ def stays_away(peer: Peer) -> None:
 
 @script("static-member-timeout", seconds=9, slow=True, family="static-members")
 def timeout(peer: Peer) -> None:
-    """A static member, too, is out when its session ends; its instance can then be used anew."""
+    """A static member, too, is out when its session ends; its instance can then be used again."""
     group = peer.name("timeout")
     leader = Member(peer, "leader", group)
     static = Member(peer, "static", group, instance="i-static", session_ms=6_000)

@@ -1,6 +1,6 @@
 """Bodies of the requests about topics, records and offsets in logs, and the short steps made of them.
 
-Records have fixed timestamps, so that both brokers store the same bytes: topics made here keep them for ever.
+Records have fixed timestamps, so that both brokers store the same bytes: topics made here keep them forever.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Single messages, gathered: one batch a turn, offsets and errors to whoever sent them."""
+"""Single messages, gathered: one batch per turn, and offsets and errors for each sender."""
 
 from __future__ import annotations
 

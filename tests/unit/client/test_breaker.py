@@ -24,7 +24,7 @@ def test_a_few_failures_open_it_and_one_success_closes_it() -> None:
     assert breaker.pause_left(HERE, 100.0 + FIRST_PAUSE_S) == 0, "half open"
     breaker.succeeded(HERE)
     breaker.failed(HERE, 200.0)
-    assert breaker.pause_left(HERE, 200.0) == 0, "a success begins the count anew"
+    assert breaker.pause_left(HERE, 200.0) == 0, "a success resets the count"
 
 
 @pytest.mark.feature("F-13")

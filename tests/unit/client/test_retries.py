@@ -14,7 +14,7 @@ from penstock.model.errors import ErrorCode, KafkaError
 
 
 class Time:
-    """A clock that goes on only while somebody sleeps."""
+    """A clock that advances only during sleeps."""
 
     def __init__(self) -> None:
         self.now = 0.0

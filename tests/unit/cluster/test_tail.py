@@ -1,4 +1,4 @@
-"""The last batch of a partition: kept while somebody waits for it, and as it lies in the log."""
+"""The last batch of a partition: kept while a reader waits for it, byte for byte as in the log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOW_MS = 1_000_000
 
 
 def nothing() -> None:
-    """Whoever waits."""
+    """A waiter."""
 
 
 @pytest.fixture

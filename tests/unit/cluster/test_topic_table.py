@@ -204,6 +204,6 @@ def test_a_log_that_can_be_opened_after_all_is_online_again() -> None:
     assert tables.partitions.offline_count == 2
     tables.engine.open_error = None
     assert not tables.partitions.get("t", 0).failed
-    # Nobody asks a partition that has no leader: whoever asks what is offline is enough.
+    # A partition without a leader gets no requests: a query of offline partitions is enough.
     assert tables.partitions.offline_in(owner) == frozenset()
     assert tables.partitions.offline_count == 0

@@ -1,7 +1,7 @@
-"""The wall: nobody outside `penstock.cluster` touches a log.
+"""The wall: no code outside `penstock.cluster` touches a log.
 
 `cluster` holds logs behind partitions, `storage` makes them, `edge` has a log engine of its own, and `cli` looks into
-files of a broker that is not running. Everybody else asks a `Partition`.
+files of a broker that is not running. All other code asks a `Partition`.
 """
 
 from __future__ import annotations

@@ -321,7 +321,7 @@ def test_a_frame_that_never_ends_holds_up_neither_others_nor_the_stop() -> None:
 
 @pytest.mark.feature("F-06")
 def test_answers_that_were_read_late_hold_nobody_up() -> None:
-    """Together they were over the bound for a while. When all are read, everybody goes on."""
+    """Together they were over the bound for a while. When all are read, all clients continue."""
 
     async def scenario() -> None:
         async with served(held_bytes_max=1 << 20, socket_buffer_bytes=8192) as (_, listener, connect):
@@ -354,7 +354,7 @@ def test_who_does_not_read_is_not_served_on_when_there_is_no_room() -> None:
             client = await connect()
             client.send(b"now")
             assert await client.receive() == b"now"
-            # The bound, and for each client the one answer that everybody gets.
+            # The bound, and for each client the one answer that every client gets.
             assert flow.held_bytes < (1 << 20) + 20 * 110_000
             for _ in range(6):
                 answers = await asyncio.gather(*(client.receive() for client in clients))

@@ -1,4 +1,4 @@
-"""Futures that know whether somebody has looked at them, and the failures that are told of when nobody has."""
+"""Futures that know whether they were read, and the report of failures that were not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cache of descriptors: shared, bounded, and never closing what somebody holds."""
+"""The cache of descriptors: shared, bounded, and never closing a pinned file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs that nobody has asked for since the start are opened all the same: retention and compaction reach them."""
+"""Logs that no client has used since the start are opened, too: retention and compaction reach them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Room at the end of a segment: made for small batches, taken away by everybody who comes after."""
+"""Preallocation at the end of a segment: made for small batches, cut off by rolls, stops and recovery."""
 
 from pathlib import Path
 

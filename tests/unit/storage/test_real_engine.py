@@ -25,7 +25,7 @@ KEYED = LogConfig(cleanup_compact=True, cleanup_delete=False, segment_bytes=1_00
 
 
 class Loop:
-    """The calls that would run on an event loop, run by whoever waits."""
+    """The calls of an event loop, run by the thread that waits."""
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[tuple[Callable[..., object], tuple[Any, ...]]] = SimpleQueue()

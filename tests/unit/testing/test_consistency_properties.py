@@ -1,4 +1,4 @@
-"""The checker against histories that nobody wrote by hand: it finds nothing in right ones and every kind of mistake."""
+"""The checker against generated histories: it finds nothing in correct ones, and every kind of mistake."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def the_offset_before_was_without_an_answer_too_but_seen(script: Script) -> None
 
 @torn
 def the_offset_before_was_tried_twice(script: Script) -> None:
-    """Nobody knows by which of two; but when it was fetched, both were decided."""
+    """Either of two may have written it; but when it was fetched, both were decided."""
     for name in ("first", "second"):
         script.commit(10, name)
         script.transaction(name, End.COMMIT, UNKNOWN, ended=NEVER)
@@ -175,7 +175,7 @@ def replaced_by_a_later_commit(script: Script) -> None:
 
 @whole
 def replaced_by_the_same_offset_as_before(script: Script) -> None:
-    """Somebody put the group back."""
+    """The group's offset was set back."""
     begin(script, 20)
     end(script)
     script.commit(10)

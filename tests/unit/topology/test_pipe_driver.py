@@ -50,7 +50,7 @@ def topology(version: int, *parents: str) -> Topology:
 
 
 class Parent:
-    """A PipeConnector to a parent with three records, or to nobody."""
+    """A PipeConnector to a parent with three records, or to no parent."""
 
     def __init__(self, world: World, url: str) -> None:
         self._world = world

@@ -1,7 +1,7 @@
 """The one table of Kafka APIs that Penstock answers: key, name, versions, handler module.
 
-`advertised` is what ApiVersions says, `accepted` what is really taken; they differ only for Produce, which Kafka
-advertises from v0 because librdkafka stops compressing otherwise (KAFKA-18659). `flexible` is the first version
+ApiVersions shows the `advertised` versions, and the `accepted` ones are served; they differ only for Produce, which
+Kafka advertises from v0 because librdkafka stops compressing otherwise (KAFKA-18659). `flexible` is the first version
 with compact strings and tagged fields, which also decides the header versions.
 """
 

@@ -1,4 +1,4 @@
-"""Whether the arrays of a request can be what they say, before kio reads them.
+"""Check of the array lengths in a request, before kio reads them.
 
 kio makes room for an array of the length that the bytes claim, and ends the process when there is no such room: four
 bytes from any client could stop the broker. So the message is walked over once by its schema, as far as its last array,
@@ -39,7 +39,7 @@ NULL_STRUCT: Final = 0xFF
 
 
 class Field(NamedTuple):
-    """How a field lies in a message: an array of, or a single, primitive or nested entity."""
+    """The layout of a field in a message: an array of, or a single, primitive or nested entity."""
 
     kafka_type: str  # empty for an entity
     entity: type | None
@@ -91,7 +91,7 @@ def check_arrays(entity_type: type, buffer: Buffer, position: int) -> None:
 
 
 def _walk(steps: Sequence[Step], flexible: bool, buffer: Buffer, position: int, room: list[int]) -> int:
-    """`room`: for how many elements there is still room."""
+    """Walk over a message. `room` is the number of elements for which there is still room."""
     for step in steps:
         if isinstance(step, int):
             position += step

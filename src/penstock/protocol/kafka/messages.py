@@ -167,7 +167,7 @@ def response_schema(api_key: int, version: int) -> type[Entity]:
 
 
 def load(api_key: int, version: int) -> None:
-    """Make ready what the first request of this version would have to wait for."""
+    """Load everything that the first request of this version would have to wait for."""
     request_reader(api_key, version)
     response_messages(api_key, version)
     entity_writer(kio.index.load_response_schema(api_key, version))

@@ -28,7 +28,7 @@ INT16 = Struct(">h")
 INT32 = Struct(">i")
 INT64 = Struct(">q")
 STRING_BYTES_MAX = 0x7FFF
-"""A length of the flexible versions could say more; Kafka reads no longer ones."""
+"""The longest string that Kafka reads, although lengths of flexible versions could be larger."""
 
 
 class MalformedRequest(Exception):
@@ -114,7 +114,7 @@ def write_count(count: int, flexible: bool) -> bytes:
 
 
 def skip_tagged_fields(buffer: Buffer, position: int, sizes: Mapping[int, int] = MappingProxyType({})) -> int:
-    """`sizes` are those of the tags that have one: with another they would be read otherwise by who reads them."""
+    """Skip tagged fields. `sizes` has the fixed sizes of known tags; another size is malformed."""
     count, position = read_unsigned_varint(buffer, position)
     for _ in range(count):
         tag, position = read_unsigned_varint(buffer, position)

@@ -1,6 +1,6 @@
-"""The part that stays the same from one Produce request of a connection to the next.
+"""The part of a Produce request that is the same in the next one of its connection.
 
-A producer that writes to one partition sends the same bytes again and again, but for the correlation id and the
+A producer that writes to one partition repeats the same bytes, except for the correlation id and the
 batch. `RepeatedProduce` keeps the parsed form of such a request; the next one that begins with the same bytes needs
 no parsing, and its answer is filled into a prepared frame.
 
@@ -46,7 +46,7 @@ class RepeatedProduce:
 
     @classmethod
     def of(cls, frame: memoryview, version: int, request: ProduceRequest) -> RepeatedProduce | None:
-        """None if a request like this one has to be parsed each time."""
+        """The form of a request; None if requests like this one have to be parsed each time."""
         if request.acks == 0 or len(request.partitions) != 1 or request.partitions[0].records is None:
             return None
         repeated = cls(frame, version, request)

@@ -1,4 +1,4 @@
-"""How Produce and Fetch name a topic on the wire, and rows of an answer grouped by it."""
+"""The key of a topic in Produce and Fetch, and the grouping of an answer's rows by it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AnyRow = TypeVar("AnyRow", bound=Row)
 
 
 def by_topic(rows: Sequence[AnyRow]) -> list[tuple[TopicKey, list[AnyRow]]]:
-    """Neighbours of one topic together, in order: rows come in the order of the request."""
+    """Group neighbouring rows of one topic; rows come in the order of the request."""
     groups: list[tuple[TopicKey, list[AnyRow]]] = []
     for row in rows:
         if groups and groups[-1][0] == row.topic:

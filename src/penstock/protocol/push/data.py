@@ -1,4 +1,4 @@
-"""DATA, the frame that everything is about, and what answers it: many messages, so no object is made in passing.
+"""DATA, the frame with delivered messages, and the ACK that answers it; no object is made per message on the way.
 
 A message in a DATA frame is an *item*: partition, delivery count, key and the message itself. The sender encodes
 items one by one, when a record is read, and joins them to frames as they go out.
@@ -127,7 +127,7 @@ def decode_data(payload: bytes) -> Data:
 
 
 def decode_items(payload: bytes, position: int, count: int) -> tuple[tuple[Item, ...], int]:
-    """So many items from `position` on, and the position after them."""
+    """A number of items from `position` on, and the position after them."""
     size = len(payload)
     items: list[Item] = []
     make = Item._make
@@ -173,7 +173,7 @@ def encode_ack_data(ack: AckData) -> bytes:
 
 
 def decode_ack_data(reader: Reader) -> AckData:
-    """After the type of what is answered."""
+    """Decode the payload of an ACK of DATA, after the type of the answered frame."""
     subscription = reader.text()
     ranges = []
     for _ in range(reader.count(reader.i16(), _RANGE.size)):

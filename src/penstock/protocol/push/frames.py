@@ -15,7 +15,7 @@ from typing import NamedTuple
 HEADER = Struct(">BqI")
 HEADER_BYTES = HEADER.size
 NO_ID = 0
-"""The message id of what answers nothing and is not answered."""
+"""The message id of frames that neither answer a request nor are answered."""
 DEFAULT_FRAME_BYTES_MAX = 16 * 1024 * 1024
 
 Buffer = bytes | bytearray | memoryview
@@ -56,7 +56,7 @@ def encode_frame(frame_type: int, message_id: int, payload: Buffer = b"") -> byt
 
 
 class FrameSplitter:
-    """Frames out of a stream of bytes, however it is cut into pieces."""
+    """Splits a stream of bytes into frames, however it is cut into pieces."""
 
     __slots__ = ("_frame_bytes_max", "_held", "_wanted")
 
@@ -71,7 +71,7 @@ class FrameSplitter:
         return len(self._held)
 
     def feed(self, data: Buffer) -> list[Frame]:
-        """The frames that these bytes complete. MalformedFrame where they can be none; then nothing more is to be read.
+        """The frames that these bytes complete. MalformedFrame if they are invalid; then nothing more may be read.
 
         Frames before the bad one are lost with it: its sender cannot be trusted with the rest either.
         """

@@ -26,7 +26,7 @@ BROKER_TIME = -1
 
 
 class Delivery(enum.IntEnum):
-    """How a message finds its member: by turns, or by its key."""
+    """The way in which messages are assigned to members: in turn, or by key."""
 
     MESSAGE = 0
     KEY = 1
@@ -45,7 +45,7 @@ class Publish(NamedTuple):
 
 
 class Subscribe(NamedTuple):
-    """By the name of a subscription, or with an empty one by topic and group."""
+    """A request to join, by the name of a subscription, or with an empty one by topic and group."""
 
     subscription: str
     topic: str = ""
@@ -172,7 +172,7 @@ def decode(frame: Frame) -> Payload:
     return value
 
 
-# --- what clients send ---------------------------------------------------------------------------------------------
+# --- frames of clients ---------------------------------------------------------------------------------------------
 
 
 def _publish(value: Publish) -> bytes:
@@ -254,7 +254,7 @@ def _create_subscription(value: CreateSubscription) -> bytes:
     return text(value.name) + text(value.topic) + start(value.start) + I8.pack(value.delivery)
 
 
-# --- what the broker sends -----------------------------------------------------------------------------------------
+# --- frames of the broker ------------------------------------------------------------------------------------------
 
 
 _END = Struct(">iq")

@@ -1,7 +1,7 @@
 """Properties of a message: `key=value` with a NUL after each; `=`, NUL and `%` percent-encoded, nothing else.
 
-Keys and values are bytes, as the headers of a record are. One without `=` has a null value. What is not written as
-above is still read: a `%` that begins none of the three codes stands for itself.
+Keys and values are bytes, like the headers of a record. A property without `=` has a null value. Other spellings are
+still read: a `%` that begins none of the three codes stands for itself.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The states of a connection as a table: which side may send which frame, and what follows. The rest is a violation.
+"""The states of a connection as a table: the frames that each side may send, and the states that follow.
 
-Both ends can follow it, since it speaks of frames on the wire. docs/formats/push-protocol.md shows it.
+Any other frame is a violation. Both ends can use the table, since it is about frames on the wire.
+docs/formats/push-protocol.md shows it.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class World:
         self.pump()
 
     def answer_late(self) -> None:
-        """A member answers for what was taken from it: that counts until it has been at somebody else and back."""
+        """Let members answer late for messages that were taken from them; that counts as long as they are known."""
         for place, member in list(self.late.items()):
             del self.late[place]
             message = self.core.cursors[place[0]].get(place[1])

@@ -78,7 +78,7 @@ def test_nothing_is_lost_and_nothing_acknowledged_comes_again(seed: int, by_key:
 
 @pytest.mark.parametrize("by_key", [False, True], ids=["in turn", "by key"])
 def test_a_poison_message_dies_whatever_crashes_in_between(by_key: bool) -> None:
-    """It kills whoever gets it; the broker is killed after each time, as soon as that was stored."""
+    """A message kills every member that gets it; the broker is killed each time as soon as that is stored."""
     world = World(RULES, by_key=by_key)
     for key in (b"good", b"bad", b"good"):
         world.publish(0, key)
@@ -150,7 +150,7 @@ def test_members_get_their_credit_back_when_the_suspect_is_done() -> None:
 
 
 def test_a_member_that_is_stuck_loses_its_keys_to_another() -> None:
-    """Otherwise what it has would be dead in the end, with somebody beside it who could have done it."""
+    """Otherwise its messages would become dead letters, although another member could have handled them."""
     world = World(RULES, by_key=True)
     stuck, keys = world.join(2), [b"a", b"b", b"c", b"d", b"e", b"f"]
     for key in keys * 3:

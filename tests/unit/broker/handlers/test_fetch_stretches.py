@@ -23,7 +23,7 @@ def offsets(answer: Any) -> list[int]:
 
 @pytest.mark.parametrize("isolation", [READ_UNCOMMITTED, READ_COMMITTED])
 def test_it_answers_with_what_it_has_when_there_is_more(isolation: int) -> None:
-    """Nobody waits for news in order to get what is there; but who is at the end does."""
+    """A fetch does not wait if there is data; at the end of the log it does."""
     with Node() as node:
         node.log.set_config(dataclasses.replace(node.log.config, segment_bytes=len(make_batch(b"x"))))
         for _ in range(SEGMENTS):

@@ -84,7 +84,7 @@ def test_a_disk_that_hangs_is_not_waited_for_longer_than_the_client_said(node: N
     assert not reply.done
     node.after(1)
     assert codes(reply) == [ErrorCode.REQUEST_TIMED_OUT]
-    node.flush()  # the disk comes back: stored, as in Kafka, and nobody is told twice
+    node.flush()  # the disk comes back: stored, as in Kafka, and no client is answered twice
     assert node.partitions.get("t", 0).high_watermark == 1 + repeated
     assert len(node.timeouts) == 0
 

@@ -52,7 +52,7 @@ def test_what_is_taken_back_was_never_there() -> None:
 
 
 def test_a_steady_client_is_held_at_its_limit() -> None:
-    """Whoever waits as he is told gets his limit in the long run."""
+    """A client that waits for its throttle times gets its limit in the long run."""
     rate = Rate(1000.0)
     now_ms, sent = T, 0
     while now_ms < T + 120_000:

@@ -1,4 +1,4 @@
-"""Whose quota counts, who shares it, and that nothing is kept for ever."""
+"""Precedence and sharing of quotas, and the removal of idle meters."""
 
 import pytest
 

@@ -82,7 +82,7 @@ def test_a_clock_that_was_set_back_makes_nothing_expire_early() -> None:
 
 
 class Watched(Transaction):
-    """Knows which of them somebody has looked at."""
+    """A mapping that knows which of its entries were read."""
 
     __slots__ = ()
     visited: ClassVar[set[int]] = set()
