@@ -1,5 +1,5 @@
-"""Whatever nodes, people and time do to the registry: no cycles, nobody without a parent that could have one, versions
-that only rise, nobody moved without a reason, and the same after a restart.
+"""Invariants of the registry, whatever nodes, people and time do: no cycles, no node without a possible parent,
+versions that only rise, no node moved without a reason, and the same after a restart.
 """
 
 from dataclasses import replace

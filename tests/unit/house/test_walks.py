@@ -177,7 +177,7 @@ def check_asked(trace: Trace) -> None:
 
 
 def counts(walk: str) -> tuple[int, int]:
-    """What the page says of a walk: files that hand it on, files that run."""
+    """A walk as the page has it: files that pass it on, and files that run."""
     found = re.search(rf"^\| {re.escape(walk)} \| (\d+) \| (\d+) \|", PAGE.read_text(), re.MULTILINE)
     assert found is not None, walk
     return int(found[1]), int(found[2])

@@ -32,7 +32,7 @@ class Step(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """What one request ran through, each in the order of the first call."""
+    """The files and functions that one request ran through, in the order of the first call."""
 
     ran: list[Step]
     """Every function."""

@@ -91,7 +91,7 @@ class FrameSplitter:
             number, message_id, length = unpack_from(data, position)
             frame_type = types.get(number)
             if frame_type is None:
-                raise MalformedFrame(f"0x{number:02X} is no type of frame; the types are 0x01 to 0x0E")
+                raise MalformedFrame(f"0x{number:02X} is not a type of frame; the types are 0x01 to 0x0E")
             if length > limit:
                 raise MalformedFrame(
                     f"{frame_type.name} with {length} bytes; a frame has at most {limit} (push.frame_bytes_max)"
@@ -104,7 +104,7 @@ class FrameSplitter:
             frames.append(Frame(frame_type, message_id, data[start:position]))
         else:
             if position < size and data[position] not in types:
-                raise MalformedFrame(f"0x{data[position]:02X} is no type of frame; the types are 0x01 to 0x0E")
+                raise MalformedFrame(f"0x{data[position]:02X} is not a type of frame; the types are 0x01 to 0x0E")
         self._wanted = wanted
         if position < size:
             self._held += data[position:]

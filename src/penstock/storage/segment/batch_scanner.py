@@ -143,7 +143,7 @@ class BatchScanner:
         self.chunk = self._file.pread(min(max(size, CHUNK_BYTES), self._end - position), position)
         self.chunk_start = position
         if len(self.chunk) < size:
-            self.reason = f"{len(self.chunk)} bytes at the end are no whole batch"
+            self.reason = f"{len(self.chunk)} bytes at the end are not a whole batch"
             return False
         return True
 

@@ -152,7 +152,7 @@ class Window:
 
     def _header(self, position: int, expected: int, end: int) -> BatchHeader:
         if position + HEADER_BYTES > end:
-            raise CorruptBatch(position, expected, f"{end - position} bytes at the end are no whole batch")
+            raise CorruptBatch(position, expected, f"{end - position} bytes at the end are not a whole batch")
         self.hold(position, HEADER_BYTES, len(self._buffer))
         return read_header(self._buffer, position - self.start)
 
