@@ -1,6 +1,6 @@
 """A whole broker without sockets, threads, disk or chance: the real dispatcher, handlers and memory engine.
 
-Made again for every input, in a millisecond or two: one input cannot be the reason why another one fails.
+A new one for every input, made in a millisecond or two, so that no input can be the reason why another one fails.
 """
 
 from __future__ import annotations
