@@ -266,5 +266,5 @@ def test_a_checkpoint_of_another_query(stream: Stream, client: RawClient) -> Non
 def test_a_checkpoint_of_another_source(stream: Stream, topic: str, client: RawClient) -> None:
     put(client, topic, "a")
     stream.run(source="kafka", subscribe=topic)
-    with pytest.raises(Exception, match="no progress of this source: use another directory"):
+    with pytest.raises(Exception, match="not progress of this source: use another directory"):
         stream.run(subscribe=topic)
