@@ -247,6 +247,10 @@ def _lower_quartile(values: list[float]) -> float:
     return statistics.quantiles(values, n=4)[0]
 
 
+def _memory(other: Beside, own: Beside) -> str:
+    return f"{other.memory()['rss_mb']:6.1f} {own.memory()['rss_mb']:6.1f} MB"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.beside", description=__doc__)
     parser.add_argument("tree", type=Path, help="the other tree, with a .venv of its own")
@@ -260,17 +264,18 @@ def main() -> int:
         other, own = (
             stack.enter_context(_running(Beside(Path(directory) / kind, tree))) for kind, tree in trees.items()
         )
-        print(f"{'work':18} {'theirs':>10} {'ours':>10}  CPU ratio  wall ratio   (CPU in µs a request)")
+        print(
+            f"{'work':18} {'theirs':>10} {'ours':>10}  CPU ratio  wall ratio    memory after it   (CPU in µs a request)"
+        )
+        print(f"{'at the start':42} {'':21} {_memory(other, own)}")
         for name in arguments.only:
             one = found[name] = compare(name, other, own, arguments.pairs)
             low = "" if one["cpu_ratio"] >= LEAST else "  BELOW"
             print(
                 f"{name:18} {one['their_cpu_us']:10.2f} {one['our_cpu_us']:10.2f} {one['cpu_ratio']:10.3f}"
-                f" {one['wall_ratio']:11.3f}{low}",
+                f" {one['wall_ratio']:11.3f}   {_memory(other, own)}{low}",
                 flush=True,
             )
-        memory = [broker.memory()["rss_mb"] for broker in (other, own)]
-        print(f"{'memory after it':18} {memory[0]:8.1f}MB {memory[1]:8.1f}MB {memory[0] / memory[1]:10.3f}")
     print(
         f"written to {store.save('beside', {'tree': str(arguments.tree), 'pairs': arguments.pairs, 'beside': found})}"
     )

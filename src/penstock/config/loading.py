@@ -26,7 +26,6 @@ from penstock.config.environment import from_environment, from_reference_environ
 from penstock.config.given_value import GivenValue, Problems
 from penstock.config.references import Ignored, resolved
 from penstock.config.settings import MAPPINGS, Settings, keys, parse_pairs
-from penstock.config.settings_file import from_file
 from penstock.config.topic_configs import TOPIC_CONFIGS
 
 
@@ -69,7 +68,7 @@ def load(
         config_file = Path(environ["PENSTOCK_CONFIG"])
     problems = Problems()
     ignored: list[Ignored] = []
-    weaker = from_file(config_file, environ, problems) if config_file is not None else []
+    weaker = _from_file(config_file, environ, problems) if config_file is not None else []
     weaker += [*from_reference_environment(environ), *from_environment(environ, problems)]
     weaker = list(_single_items(resolved(weaker, problems, ignored), problems))
     on_command_line = list(_single_items(resolved(flags, problems, ignored), problems))
@@ -191,3 +190,9 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> list[str]:
             origin = origins.get(key, "settings")
             sentences.append(f"{origin}: {name} is {finding['input']!r}, but {reason[:1].lower()}{reason[1:]}")
     return sentences
+
+
+def _from_file(path: Path, environ: Mapping[str, str], problems: Problems) -> list[Given]:
+    from penstock.config.settings_file import from_file  # with PyYAML: 3 MB that a node without a file saves
+
+    return from_file(path, environ, problems)

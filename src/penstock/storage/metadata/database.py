@@ -76,6 +76,7 @@ class MetadataDatabase:
         with contextlib.suppress(sqlite3.OperationalError):
             self.connection.execute("DROP TABLE IF EXISTS reserve")
             self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            self.connection.execute("PRAGMA shrink_memory")  # the pages of the reserve are of no use in memory
 
     @property
     def name(self) -> str:
