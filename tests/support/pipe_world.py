@@ -51,6 +51,12 @@ def batches_of(log: MemoryLog, end: int) -> dict[int, bytes]:
     return found
 
 
+class Unmarked:
+    """No flush is asked for: the world says when there is one."""
+
+    def mark(self, log: MemoryLog, size_bytes: int) -> None: ...
+
+
 class Node:
     """One log. Nothing is flushed before `flush`."""
 
@@ -62,7 +68,7 @@ class Node:
         self.log.begin_epoch(-1 if self.is_mirror else 0)
 
     def _new_log(self) -> MemoryLog:
-        return MemoryLog("t", PARTITION, LogConfig(), -1, MemoryBudget(1 << 40), lambda log: None)
+        return MemoryLog("t", PARTITION, LogConfig(), -1, MemoryBudget(1 << 40), Unmarked())
 
     @property
     def partition(self) -> Partition:

@@ -95,9 +95,9 @@ class Partition:
         self._refusal = role.refusal
         self.mirror = isinstance(role, Mirror)
         """Whether it is a copy of a parent's partition."""
-        self._stored_waits = OffsetWaits()
+        self._stored_waits: OffsetWaits | None = None  # made for the first: few producers use acks=1
         self._visible_waits = OffsetWaits()
-        self._data_waiters: set[DataWaiter] = set()
+        self._data_waiters: dict[DataWaiter, None] = {}  # smaller than a set while it is empty
         self.high_watermark = self._last_stable = self._stored_end = 0
         self.restarted()
 
@@ -339,6 +339,8 @@ class Partition:
         elif self.deleted or self._log.state is _OFFLINE:
             done(self.failure)
         else:
+            if self._stored_waits is None:
+                self._stored_waits = OffsetWaits()
             self._stored_waits.add(last_offset, done)
 
     def when_visible(self, last_offset: int, done: Done) -> None:
@@ -355,15 +357,15 @@ class Partition:
 
     def stop_waiting(self, last_offset: int, done: Done) -> None:
         """Forget a waiter of either kind, which is not called then."""
-        if not self._visible_waits.cancel(last_offset, done):
+        if not self._visible_waits.cancel(last_offset, done) and self._stored_waits is not None:
             self._stored_waits.cancel(last_offset, done)
 
     def add_data_waiter(self, waiter: DataWaiter) -> None:
         """Call `waiter` at every rise of the high watermark, and when the partition fails, until it is removed."""
-        self._data_waiters.add(waiter)
+        self._data_waiters[waiter] = None
 
     def remove_data_waiter(self, waiter: DataWaiter) -> None:
-        self._data_waiters.discard(waiter)
+        self._data_waiters.pop(waiter, None)
         if not self._data_waiters:
             self.tail = None
 
@@ -383,7 +385,7 @@ class Partition:
                 is_higher = True
                 self.high_watermark = end
                 self._last_stable = log.stable_end(end)
-        if self._stored_waits.waiting:
+        if self._stored_waits is not None and self._stored_waits.waiting:
             self._stored_waits.release(stored)
         if is_higher:
             self._visible_waits.release(self.high_watermark)
@@ -402,7 +404,8 @@ class Partition:
         self._end_waits(self.failure)
 
     def _end_waits(self, code: ErrorCode) -> None:
-        self._stored_waits.fail(code)
+        if self._stored_waits is not None:
+            self._stored_waits.fail(code)
         self._visible_waits.fail(code)
         for waiter in tuple(self._data_waiters):
             waiter()

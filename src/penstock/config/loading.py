@@ -192,7 +192,7 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> list[str]:
     return sentences
 
 
-def _from_file(path: Path, environ: Mapping[str, str], problems: Problems) -> list[Given]:
+def _from_file(path: Path, environ: Mapping[str, str], problems: Problems) -> list[GivenValue]:
     from penstock.config.settings_file import from_file  # with PyYAML: 3 MB that a node without a file saves
 
     return from_file(path, environ, problems)

@@ -41,8 +41,15 @@ class MirrorRig(Rig):
         return super().open(now_ms=now_ms)
 
 
+class AtOnce:
+    """Everything that is appended is visible."""
+
+    def mark(self, log: MemoryLog, size_bytes: int) -> None:
+        log.show_all()
+
+
 def in_memory() -> MemoryLog:
-    return MemoryLog("t", PARTITION, LogConfig(), -1, MemoryBudget(1 << 30), lambda log: log.show_all())
+    return MemoryLog("t", PARTITION, LogConfig(), -1, MemoryBudget(1 << 30), AtOnce())
 
 
 @pytest.fixture(params=["disk", "memory"])

@@ -12,8 +12,7 @@ Loop thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from penstock.model.batch import CONTROL_BIT, BatchHeader, read_header, stamp, stamp_log_append_time
 from penstock.model.control_record import Marker, build_marker, parse_marker
@@ -24,7 +23,7 @@ from penstock.storage.admission.epochs import Epochs
 from penstock.storage.admission.live_config import LiveConfig
 from penstock.storage.admission.producer_state import Producers
 from penstock.storage.admission.write_gate import Gate
-from penstock.storage.interface import Appended, LogState
+from penstock.storage.interface import Appended, Log, LogState
 from penstock.storage.segment.aborted_index import AbortedEntry
 
 _ONLINE = LogState.ONLINE  # looked up once: this is asked for every batch
@@ -49,10 +48,18 @@ class Tail(Protocol):
         ...
 
 
-class Appender:
-    """Admission to one log. `mark` asks for a flush of so many bytes."""
+class Marks(Protocol):
+    """Logs that wait for a flush."""
 
-    __slots__ = ("_condition", "_config", "_epochs", "_gate", "_leader_epoch", "_mark", "_producers", "_tail")
+    def mark(self, log: Any, size_bytes: int) -> None:
+        """Ask for a flush: so many bytes were appended to a log."""
+        ...
+
+
+class Appender:
+    """Admission to one log, for which it asks `marks` for flushes."""
+
+    __slots__ = ("_condition", "_config", "_epochs", "_gate", "_leader_epoch", "_log", "_marks", "_producers", "_tail")
 
     def __init__(
         self,
@@ -62,7 +69,8 @@ class Appender:
         producers: Producers,
         epochs: Epochs,
         gate: Gate,
-        mark: Callable[[int], None],
+        marks: Marks,
+        log: Log,
     ) -> None:
         self._tail = tail
         self._config = config
@@ -70,7 +78,8 @@ class Appender:
         self._producers = producers
         self._epochs = epochs
         self._gate = gate
-        self._mark = mark
+        self._marks = marks
+        self._log = log
         self._leader_epoch = -1
 
     def begin_epoch(self, leader_epoch: int) -> None:
@@ -107,7 +116,7 @@ class Appender:
         tail.write(batch, base_offset, last_offset, timestamp, now_ms)
         if is_idempotent:
             self._producers.note(header, base_offset, append_time_ms, now_ms)
-        self._mark(size)
+        self._marks.mark(self._log, size)
         return Appended(base_offset, last_offset, append_time_ms, False)
 
     def append_marker(self, marker: Marker, now_ms: int) -> Appended:
@@ -133,4 +142,4 @@ class Appender:
         aborted = self._producers.replay(header, marker, now_ms)
         if aborted is not None:
             self._tail.note_aborted(aborted)
-        self._mark(len(batch))
+        self._marks.mark(self._log, len(batch))

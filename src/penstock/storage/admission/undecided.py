@@ -13,7 +13,7 @@ producers may write is the business of `producer_state`, finding aborted transac
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Iterable
 from operator import itemgetter
 
@@ -33,7 +33,7 @@ class Transactions:
         self.open = OrderedDict(sorted(starts, key=lambda item: item[1]))
         # (offset of the marker, first offset), both rising: a transaction that began after one whose marker comes
         # later is covered by it.
-        self._ending: deque[tuple[int, int]] = deque()
+        self._ending: list[tuple[int, int]] = []
 
     @property
     def is_idle(self) -> bool:
@@ -79,5 +79,4 @@ class Transactions:
     def forget_ended(self, below: int) -> None:
         """Forget ended transactions: stable ends at or below this offset are not asked for any more."""
         ending = self._ending
-        while ending and ending[0][0] < below:
-            ending.popleft()
+        del ending[: bisect_left(ending, below, key=itemgetter(0))]

@@ -36,7 +36,7 @@ class LogIdentity(NamedTuple):
         All of them, even those another log made: that log's flush, which would have synced them, may have failed.
         """
         directories = [self.directory]
-        for _ in range(len(self.directory.parts) - len(self.root.parts)):
+        while directories[-1] != self.root:  # without `parts`, which each path would keep in memory
             directories.append(directories[-1].parent)
         return directories
 

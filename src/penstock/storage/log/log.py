@@ -24,13 +24,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from penstock.model.batch import BatchHeader
 from penstock.model.control_record import Marker
 from penstock.model.errors import KafkaError
-from penstock.runtime.files import Files
+from penstock.runtime.files import File, Files
 from penstock.storage import layout
 from penstock.storage.admission.appender import Appender
 from penstock.storage.admission.condition import LogCondition
@@ -48,7 +47,6 @@ from penstock.storage.interface import (
 )
 from penstock.storage.log.aborted_lookup import AbortedLookup
 from penstock.storage.log.context import LogContext, LogIdentity
-from penstock.storage.log.damage import DamageReporter
 from penstock.storage.log.durability import Durability
 from penstock.storage.log.front import LogFront
 from penstock.storage.log.reader import LogReader
@@ -66,14 +64,14 @@ from penstock.storage.segment.time_search import scan_here
 class DiskLog:
     """Implements `storage.interface.Log` and `flush.flushable.Flushable`.
 
-    `append`, `append_trusted`, `read` and the calls of flush rounds are the parts' own methods, without a call between.
+    `append` and `read` are the parts' own methods, without a call between: every request comes here. The rest is not
+    kept in the log, since there may be many thousands of logs.
     """
 
     __slots__ = (
-        "_aborted", "_appender", "_condition", "_config", "_damage", "_durability", "_epochs", "_front", "_producers",
-        "_recovery_point", "_segments", "_tail", "_times", "_unflushed", "append", "append_trusted", "context",
-        "flush_completed", "flush_targets", "identity", "let_go", "note_written", "partition", "read",
-        "stable_end", "topic",
+        "_appender", "_condition", "_config", "_durability", "_epochs", "_producers", "_reader",
+        "_recovery_point", "_segments", "_tail", "_unflushed", "append", "context", "identity", "partition", "read",
+        "topic",
     )  # fmt: skip
 
     def __init__(
@@ -101,26 +99,22 @@ class DiskLog:
         self._durability = Durability(
             context, identity, self._segments, self._tail, self._unflushed, self._producers, self._condition
         )
-        self._damage = DamageReporter(identity, self._segments, self._condition, context.on_damage)
-        self._front = LogFront(context, identity, self._segments, self._durability, self._epochs, self._condition)
         self._recovery_point = RecoveryPoint(context, identity, self._segments, self._tail, self._config, recovered)
-        reader = LogReader(
-            context, self._segments, self._tail, self._durability, self._config, self._condition, self._damage
+        self._reader = LogReader(
+            context, identity, self._segments, self._tail, self._durability, self._config, self._condition
         )
-        self._times = TimeLookup(self._segments, self._condition, reader)
-        self._aborted = AbortedLookup(context, identity, self._segments)
-        mark = partial(context.commit.mark, self)
         self._appender = Appender(
-            self._tail, self._config, self._condition, self._producers, self._epochs, context.gate, mark
+            self._tail,
+            self._config,
+            self._condition,
+            self._producers,
+            self._epochs,
+            context.gate,
+            context.commit,
+            self,
         )
-        self.read = reader.read
+        self.read = self._reader.read
         self.append = self._appender.append
-        self.append_trusted = self._appender.append_trusted
-        self.flush_targets = self._durability.flush_targets
-        self.flush_completed = self._durability.flush_completed
-        self.note_written = self._durability.note_written
-        self.let_go = self._durability.let_go
-        self.stable_end = self._durability.stable_end
         if recovered.log_end < recovered.log_start:  # a process was killed while it forgot everything below
             self._segments.restart_at(recovered.log_start)
             self._begin_at(recovered.log_start)
@@ -194,6 +188,9 @@ class DiskLog:
 
     # --- append ----------------------------------------------------------------------------------------
 
+    def append_trusted(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
+        return self._appender.append_trusted(batch, header, now_ms)
+
     def append_marker(self, marker: Marker, now_ms: int) -> Appended:
         return self._appender.append_marker(marker, now_ms)
 
@@ -233,40 +230,64 @@ class DiskLog:
     def epoch_at(self, offset: int) -> int:
         return self._epochs.at(offset)
 
+    # --- flush rounds ----------------------------------------------------------------------------------
+
+    def flush_targets(self) -> tuple[int, list[File]]:
+        return self._durability.flush_targets()
+
+    def flush_completed(self, end: int) -> None:
+        self._durability.flush_completed(end)
+
+    def stable_end(self, below: int) -> int:
+        return self._durability.stable_end(below)
+
+    def note_written(self) -> None:
+        self._durability.note_written()
+
+    def let_go(self) -> None:
+        self._durability.let_go()
+
     # --- look-ups --------------------------------------------------------------------------------------
 
     def find_timestamp(self, timestamp_ms: int, *, end: int, scan: Scan = scan_here) -> TimestampOffset | None:
-        return self._times.find_timestamp(timestamp_ms, end=end, scan=scan)
+        return self._times().find_timestamp(timestamp_ms, end=end, scan=scan)
 
     def find_max_timestamp(self, *, end: int, scan: Scan = scan_here) -> TimestampOffset | None:
-        return self._times.find_max_timestamp(end=end, scan=scan)
+        return self._times().find_max_timestamp(end=end, scan=scan)
+
+    def _times(self) -> TimeLookup:
+        # Made when it is needed: there are many logs, and few look-ups by time.
+        return TimeLookup(self._segments, self._condition, self._reader)
 
     def aborted_transactions(self, start: int, end: int, *, wait: bool) -> list[AbortedTransaction]:
-        return [AbortedTransaction(*entry[:2]) for entry in self._aborted.entries(start, end, wait=wait)]
+        return [AbortedTransaction(*entry[:2]) for entry in self.aborted_entries(start, end, wait=wait)]
 
     def aborted_entries(self, start: int, end: int, *, wait: bool) -> list[AbortedEntry]:
         """As `aborted_transactions`, with all that is known of them."""
-        return self._aborted.entries(start, end, wait=wait)
+        return AbortedLookup(self.context, self.identity, self._segments).entries(start, end, wait=wait)
 
     def damaged(self, segment: Segment, position: int, offset: int, reason: str) -> KafkaError:
         """Any thread. A batch is not what was written: refuse writes, and reads from there on. Returns the error."""
-        return self._damage.found(segment, position, offset, reason)
+        return self._reader.damaged(segment, position, offset, reason)
 
     # --- the front of the log --------------------------------------------------------------------------
 
+    def _front(self) -> LogFront:
+        return LogFront(self.context, self.identity, self._segments, self._durability, self._epochs, self._condition)
+
     def save_log_start(self, before: int) -> None:
-        self._front.save_log_start(before)
+        self._front().save_log_start(before)
 
     def delete_records(self, before: int, *, saved: bool = False) -> None:
-        self._front.delete_records(before, saved=saved)
+        self._front().delete_records(before, saved=saved)
 
     def save_front(self, log_start: int) -> None:
         """Any thread. Make durable what segments that are about to go cannot give back; waits for the disk."""
-        self._front.save(log_start)
+        self._front().save(log_start)
 
     def drop_front(self, count: int, log_start: int) -> list[Path]:
         """Forget the oldest segments, after `save_front`; returns the files to remove."""
-        return self._front.drop(count, log_start)
+        return self._front().drop(count, log_start)
 
     def drop_unused_indexes(self) -> None:
         """Let go of the indexes of sealed segments that no reader used since the last call."""

@@ -19,7 +19,7 @@ from penstock.runtime.files import File
 from penstock.storage.admission.condition import LogCondition
 from penstock.storage.admission.live_config import LiveConfig
 from penstock.storage.interface import LogState, ReadSlice
-from penstock.storage.log.context import LogContext
+from penstock.storage.log.context import LogContext, LogIdentity
 from penstock.storage.log.damage import DamageReporter
 from penstock.storage.log.durability import Durability
 from penstock.storage.log.segment_list import SegmentList, index_of_holder
@@ -36,18 +36,19 @@ class LogReader:
     """Any thread."""
 
     __slots__ = (
-        "_cache", "_condition", "_config", "_damage", "_durability", "_files", "_segments", "_tail", "_verify",
+        "_cache", "_condition", "_config", "_durability", "_files", "_identity", "_on_damage", "_segments", "_tail",
+        "_verify",
     )  # fmt: skip
 
     def __init__(
         self,
         context: LogContext,
+        identity: LogIdentity,
         segments: SegmentList,
         tail: DiskTail,
         durability: Durability,
         config: LiveConfig,
         condition: LogCondition,
-        damage: DamageReporter,
     ) -> None:
         self._files = context.files
         self._cache = context.cache
@@ -57,7 +58,8 @@ class LogReader:
         self._durability = durability
         self._config = config
         self._condition = condition
-        self._damage = damage
+        self._identity = identity
+        self._on_damage = context.on_damage
 
     def read(self, offset: int, max_bytes: int, *, end: int, one_batch_at_least: bool, wait: bool) -> ReadSlice:
         end = self._check_readable(offset, end)
@@ -71,7 +73,7 @@ class LogReader:
                 found = self._read_segment(segment, offset, limits)
             except FileNotFoundError:
                 if segment in self._segments.all:
-                    raise self._damage.found(segment, 0, segment.base_offset, "its file is gone") from None
+                    raise self.damaged(segment, 0, segment.base_offset, "its file is gone") from None
                 self._check_readable(offset, end)  # retention or compaction was faster
                 continue
             if found is not None:
@@ -116,7 +118,7 @@ class LogReader:
                 index = self.load_index(segment, file, limits.wait)
             return segment.read(file, index, offset, limits, self._verify)
         except CorruptBatch as error:
-            failure = self._damage.found(segment, error.position, error.offset, error.reason)
+            failure = self.damaged(segment, error.position, error.offset, error.reason)
             if not offset < self._condition.readable_end < limits.end:
                 raise failure from None
         except OSError as error:
@@ -128,6 +130,11 @@ class LogReader:
         # Batches before the damage are served; the next read, which begins at the damage, gets the error.
         below_damage = limits._replace(end=self._condition.readable_end, end_position=-1)
         return self._read_segment(segment, offset, below_damage)
+
+    def damaged(self, segment: Segment, position: int, offset: int, reason: str) -> KafkaError:
+        """Report a batch that is not as it was written; returns the error to raise."""
+        reporter = DamageReporter(self._identity, self._segments, self._condition, self._on_damage)
+        return reporter.found(segment, position, offset, reason)
 
     def load_index(self, segment: Segment, file: File, wait: bool) -> SegmentIndex:
         """The segment's index, whole. Go on with this one: the event loop may give the segment another at any time."""
@@ -157,7 +164,7 @@ class LogReader:
                     yield header, partial(file.pread, header.size_bytes, position)
             scanner.check_end()
         except CorruptBatch as error:
-            raise self._damage.found(segment, error.position, error.offset, error.reason) from None
+            raise self.damaged(segment, error.position, error.offset, error.reason) from None
         finally:
             self._cache.release(file)
 
@@ -167,6 +174,6 @@ class LogReader:
         try:
             return self.load_index(segment, file, wait=True).floor_time(timestamp_ms)
         except CorruptBatch as error:
-            raise self._damage.found(segment, error.position, error.offset, error.reason) from None
+            raise self.damaged(segment, error.position, error.offset, error.reason) from None
         finally:
             self._cache.release(file)

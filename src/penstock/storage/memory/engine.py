@@ -82,7 +82,7 @@ class MemoryEngine:
         if partition in self._logs:
             self._logs[partition].begin_epoch(leader_epoch)
         else:
-            self._logs[partition] = MemoryLog(topic, partition, config, leader_epoch, self._budget, self._mark)
+            self._logs[partition] = MemoryLog(topic, partition, config, leader_epoch, self._budget, self)
 
     def configure(self, partition: PartitionId, config: LogConfig) -> None:
         self._logs[partition].set_config(config)
@@ -157,7 +157,8 @@ class MemoryEngine:
 
     # --- internals -------------------------------------------------------------------------------------
 
-    def _mark(self, log: MemoryLog) -> None:
+    def mark(self, log: MemoryLog, size_bytes: int) -> None:
+        """Show what was appended to a log, soon."""
         if not self._unseen and self._loop.is_started:
             self._loop.soon(self._show_all)
         self._unseen[log] = None

@@ -7,14 +7,14 @@ never from inside `append`. Appending is `admission.appender`, as on disk. Owned
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
 from penstock.model.batch import BatchHeader
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
-from penstock.storage.admission.appender import Appender
+from penstock.storage.admission.appender import Appender, Marks
 from penstock.storage.admission.condition import LogCondition
 from penstock.storage.admission.epochs import Epochs
 from penstock.storage.admission.live_config import LiveConfig
@@ -64,9 +64,9 @@ class MemoryLog:
         config: LogConfig,
         leader_epoch: int,
         budget: MemoryBudget,
-        mark: Callable[[MemoryLog], None],
+        marks: Marks,
     ) -> None:
-        """`mark` asks for `show_all` to be called soon: what was appended becomes visible then."""
+        """A mark asks for `show_all` to be called soon: appended records become visible then."""
         self.topic = topic
         self.partition = partition
         self.log_start = self.flushed = 0
@@ -77,7 +77,7 @@ class MemoryLog:
         self._producers = Producers()
         self._epochs = Epochs()
         self._appender = Appender(
-            self._tail, self._config, self._condition, self._producers, self._epochs, budget, lambda size: mark(self)
+            self._tail, self._config, self._condition, self._producers, self._epochs, budget, marks, self
         )
         self.append = self._appender.append
         self.append_trusted = self._appender.append_trusted
