@@ -1,1 +1,1 @@
-"""Kafka semantics: dispatcher, purgatory, groups, one handler file per API."""
+"""Kafka semantics: gate and dispatcher, a handler per API, coordinators, and the push door."""

@@ -1,8 +1,9 @@
 """The 33 topic configs of Kafka 4.3 and one of our own, `message.ttl.ms`: types, defaults, allowed values, and the
 broker configs that they fall back to.
 
-All of them are accepted, checked, stored and described. Those that have an effect here reach the log engine through
-`cluster.controller.log_configs`; tiered storage, jitter, preallocation and flush counts have none.
+All of them are accepted, checked, stored and described. Those that have an effect reach the log engine through
+`cluster.controller.log_configs`; the others are for replicas, tiered storage, or work that is done in another way here,
+and their texts say so.
 
 A topic's value is the first of: set for the topic; set for this broker at run time; set for all brokers at run time;
 the settings file (`topics.defaults`); Kafka's default. `ConfigLayers` in `config.config_layers` holds the middle three.
@@ -46,28 +47,28 @@ _KEYS = (
          "What happens to old records: delete drops segments by age or size, compact keeps the last record of each "
          "key, both may be combined; empty keeps everything."),
     _key("compression.gzip.level", _INT, -1, between(1, 9, or_exactly=-1),
-         "Level for compression.type=gzip."),
+         "Accepted for compatibility: the broker compresses with the default level of gzip."),
     _key("compression.lz4.level", _INT, 9, between(1, 17),
-         "Level for compression.type=lz4."),
+         "Accepted for compatibility: the broker compresses with the default level of lz4."),
     _key("compression.type", _STR, "producer",
          one_of("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
          "Codec of stored batches; producer keeps what the producer chose."),
     _key("compression.zstd.level", _INT, 3, between(-131072, 22),
-         "Level for compression.type=zstd."),
+         "Accepted for compatibility: the broker compresses with the default level of zstd."),
     _key("delete.retention.ms", _LONG, _DAY_MS, at_least(0),
          "How long compaction keeps the tombstone of a deleted key."),
     _key("file.delete.delay.ms", _LONG, 60_000, at_least(0),
-         "How long a deleted segment stays on disk."),
+         "Accepted for compatibility: the files of deleted segments are removed at once."),
     _key("flush.messages", _LONG, LONG_MAX, at_least(1),
          "Accepted for compatibility: flushing is a setting of the node (storage.flush)."),
     _key("flush.ms", _LONG, LONG_MAX, at_least(0),
          "Accepted for compatibility: flushing is a setting of the node (storage.flush)."),
     _key("follower.replication.throttled.replicas", _LIST, "", throttled_replicas,
-         "Replicas throttled on the follower's side: partition:broker,… or *."),
+         "Replicas throttled on the follower's side: partition:broker,… or *; without effect on a single node."),
     _key("index.interval.bytes", _INT, 4096, at_least(0),
          "Bytes of log between two entries of its offset index."),
     _key("leader.replication.throttled.replicas", _LIST, "", throttled_replicas,
-         "Replicas throttled on the leader's side: partition:broker,… or *."),
+         "Replicas throttled on the leader's side: partition:broker,… or *; without effect on a single node."),
     _key("local.retention.bytes", _LONG, -2, at_least(-2),
          "Local part of a tiered log, by size; without tiered storage it has no effect."),
     _key("local.retention.ms", _LONG, -2, at_least(-2),
@@ -89,7 +90,7 @@ _KEYS = (
     _key("min.compaction.lag.ms", _LONG, 0, at_least(0),
          "Shortest time a record stays uncompacted."),
     _key("min.insync.replicas", _INT, 1, at_least(1),
-         "Replicas that must have a record before acks=all is answered."),
+         "Replicas that must have a record before acks=all is answered; without effect on a single node."),
     _key("preallocate", _BOOL, "false", None,
          "Accepted for compatibility: segments are not allocated in advance."),
     _key("remote.log.copy.disable", _BOOL, "false", None,
@@ -111,7 +112,7 @@ _KEYS = (
     _key("segment.ms", _LONG, 7 * _DAY_MS, at_least(1),
          "Age at which a segment is closed and the next one begun."),
     _key("unclean.leader.election.enable", _BOOL, "false", None,
-         "Whether a replica that lags may become leader."),
+         "Whether a replica that lags may become leader; without effect on a single node."),
 )  # fmt: skip
 
 TOPIC_CONFIGS: Mapping[str, ConfigKey] = {key.name: key for key in _KEYS}

@@ -5,8 +5,8 @@ The chain is the same everywhere, however a door implements its steps:
     authenticate    a session for the connection or the HTTP request
     admit           each request: at once if the session is authenticated, else only what leads to that
     throttle        quotas, where the door has them
-    authorize       each resource, before the act; `check_…` raises Kafka's error, `allows_…` filters lists
-    dispatch        the act
+    dispatch        to the handler, use case or route
+    authorize       there, each resource before the act; `check_…` raises Kafka's error, `allows_…` filters lists
 """
 
 from __future__ import annotations

@@ -183,7 +183,8 @@ class Log(Protocol):
         """Where readers of committed records stop, if others see everything below `below`: the first offset of the
         oldest transaction whose marker is not below it, or `below` if there is none; not below `log_start`.
 
-        `below` never falls from one call to the next.
+        `below` does not fall between two calls while the records of the log stay: transactions that ended below it
+        are forgotten. Whatever takes records away from the end of a log has to restore them from what is left.
         """
         ...
 
@@ -334,7 +335,8 @@ class StorageEngine(LogEngine, Protocol):
     """A log engine and the metadata of its node, as one thing that opens and closes.
 
     Open to other packages (docs/extending.md): the entry point group is `penstock.storage`, its values are
-    `OpenStorage`. `storage.manager.DiskEngine` and `memory.MemoryEngine` are the ones that are here.
+    `OpenStorage`. Penstock brings two: `storage.engine.disk_engine.DiskEngine` and
+    `storage.memory.engine.MemoryEngine`.
     """
 
     @property

@@ -305,7 +305,7 @@ def _subscribe_ack(value: SubscribeAck) -> bytes:
 
 
 def shorten(message: str, bytes_max: int = 1000) -> str:
-    """The codes of ERROR and DISCONNECT."""
+    """Cut the text of an ERROR or DISCONNECT to at most `bytes_max` bytes of UTF-8, at a character."""
     return message.encode("utf-8", "replace")[:bytes_max].decode("utf-8", "ignore")
 
 
