@@ -68,6 +68,7 @@ ASKED = {
     "storage/engine/disk_engine.py": "notes the log for its recovery point",
     "storage/engine/jobs/checkpoints.py": "notes the log for its recovery point",
     "broker/delivery/core/": "state of the core: members, redelivery, poison messages, refresh",
+    "broker/progress/": "offsets in flight and positions: state that is looked up",
     "broker/delivery/redelivery_reader.py": "does anything come again",
     "broker/delivery/reading/record_encoder.py": "records to items of DATA",
 }

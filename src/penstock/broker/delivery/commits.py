@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from penstock.broker.delivery.core.position import Position, encode_position
 from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.groups.offsets.records import CommittedOffset, OffsetChange
+from penstock.broker.progress.position import Position, encode_position
 from penstock.cluster.topics import TopicTable
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH

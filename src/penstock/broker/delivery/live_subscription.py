@@ -12,7 +12,6 @@ from typing import Protocol
 
 from penstock.broker.delivery.commits import Commits
 from penstock.broker.delivery.core.member import Member
-from penstock.broker.delivery.core.position import Position
 from penstock.broker.delivery.core.refresh import Refresh
 from penstock.broker.delivery.core.subscription import Subscription
 from penstock.broker.delivery.dead_letter_topics import DeadLetterTopics
@@ -23,6 +22,7 @@ from penstock.broker.delivery.redelivery_reader import RedeliveryReader
 from penstock.broker.delivery.scheduler import Scheduler
 from penstock.broker.delivery.topic_feed import TopicFeed
 from penstock.broker.groups.description import MemberDescription
+from penstock.broker.progress.position import Position
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.observability.timings import Timings

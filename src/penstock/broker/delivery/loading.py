@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from penstock.broker.delivery.core.counters import DeliveryCounters
-from penstock.broker.delivery.core.position import Position, decode_position
 from penstock.broker.delivery.core.refresh import Refresh, decode_ends
 from penstock.broker.delivery.core.rules import Rules
 from penstock.broker.delivery.core.subscription import Subscription
 from penstock.broker.delivery.start_positions import missing_offset
 from penstock.broker.groups.offsets.records import CommittedOffset
+from penstock.broker.progress.position import Position, decode_position
 from penstock.cluster.partition import Partition
 from penstock.protocol.push.values import Start, StartKind
 from penstock.storage.metadata.subscriptions import SubscriptionRow

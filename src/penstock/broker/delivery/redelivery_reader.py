@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from penstock.broker.delivery.core.member import Member
-from penstock.broker.delivery.core.partition_cursor import PartitionCursor
 from penstock.broker.delivery.core.subscription import Subscription
 from penstock.broker.delivery.outgoing import Outgoing
 from penstock.broker.delivery.reading.lookup import Found
 from penstock.broker.delivery.topic_feed import RETRY_MS, TopicFeed
+from penstock.broker.progress.partition_cursor import PartitionCursor
 from penstock.runtime.background import Background
 from penstock.runtime.clock import Clock
 

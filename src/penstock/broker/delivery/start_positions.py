@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from penstock.broker.delivery.commits import Commits
-from penstock.broker.delivery.core.position import Position
 from penstock.broker.groups.coordinator import GroupCoordinator
+from penstock.broker.progress.position import Position
 from penstock.broker.records.offset_lookup import offset_or_end
 from penstock.broker.records.worker import RecordWorker
 from penstock.cluster.partition import OffsetSpec, Partition

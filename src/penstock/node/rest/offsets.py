@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from penstock.broker.delivery.core.position import is_position_text
 from penstock.broker.groups.claim import NO_MEMBER
 from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.groups.offsets.group_offsets import Table
 from penstock.broker.groups.offsets.records import CommittedOffset, OffsetChange
 from penstock.broker.operations.offsets import OffsetOperations
 from penstock.broker.operations.topics import TopicOperations
+from penstock.broker.progress.position import is_position_text
 from penstock.broker.records.offset_lookup import offset_or_end
 from penstock.broker.records.worker import RecordWorker
 from penstock.cluster.partition import OffsetSpec, Partition

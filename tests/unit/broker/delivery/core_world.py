@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from penstock.broker.delivery.core.member import Member
-from penstock.broker.delivery.core.position import Position, decode_position, encode_position
 from penstock.broker.delivery.core.rules import Rules
 from penstock.broker.delivery.core.subscription import Subscription
+from penstock.broker.progress.position import Position, decode_position, encode_position
 from penstock.protocol.push.data import AckRange, Item, Verdict, decode_items, encode_item
 
 Place = tuple[int, int]

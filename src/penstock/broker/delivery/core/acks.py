@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from penstock.broker.delivery.core.counters import DeliveryCounters
 from penstock.broker.delivery.core.dispatch import Dispatch
 from penstock.broker.delivery.core.member import Member, MemberCursor
-from penstock.broker.delivery.core.partition_cursor import Cursors
 from penstock.broker.delivery.core.redelivery import Redelivery
 from penstock.broker.delivery.core.rules import Rules
+from penstock.broker.progress.partition_cursor import Cursors
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.push.data import AckRange, Verdict
 

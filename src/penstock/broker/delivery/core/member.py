@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
-from penstock.broker.delivery.core.acquisition import Acquisition
-from penstock.broker.delivery.core.partition_cursor import PartitionCursor
+from penstock.broker.progress.acquisition import Acquisition
+from penstock.broker.progress.partition_cursor import PartitionCursor
 
 
 class Waiting(NamedTuple):

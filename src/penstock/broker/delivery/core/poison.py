@@ -11,8 +11,8 @@ from collections import deque
 from typing import NamedTuple
 
 from penstock.broker.delivery.core.member import Member
-from penstock.broker.delivery.core.partition_cursor import Cursors
 from penstock.broker.delivery.core.rules import Rules
+from penstock.broker.progress.partition_cursor import Cursors
 
 
 class DeadLetter(NamedTuple):

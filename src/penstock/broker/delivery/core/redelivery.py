@@ -10,9 +10,9 @@ import heapq
 
 from penstock.broker.delivery.core.dispatch import NEVER, Dispatch
 from penstock.broker.delivery.core.member import Member, MemberCursor, Message
-from penstock.broker.delivery.core.partition_cursor import Cursors
 from penstock.broker.delivery.core.poison import Exhausted, Suspects
 from penstock.broker.delivery.core.rules import Rules
+from penstock.broker.progress.partition_cursor import Cursors
 
 
 class Redelivery:

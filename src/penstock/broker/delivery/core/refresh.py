@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from penstock.broker.delivery.core.dispatch import Dispatch
 from penstock.broker.delivery.core.member import Member
-from penstock.broker.delivery.core.partition_cursor import Cursors
 from penstock.broker.delivery.core.poison import Exhausted
-from penstock.broker.delivery.core.position import Position
 from penstock.broker.delivery.core.redelivery import Redelivery
+from penstock.broker.progress.partition_cursor import Cursors
+from penstock.broker.progress.position import Position
 from penstock.model.errors import ErrorCode, KafkaError
 
 

@@ -20,12 +20,12 @@ from penstock.broker.delivery.core.acks import Acks
 from penstock.broker.delivery.core.counters import DeliveryCounters
 from penstock.broker.delivery.core.dispatch import NEVER, Dispatch
 from penstock.broker.delivery.core.member import Member
-from penstock.broker.delivery.core.partition_cursor import Cursors
 from penstock.broker.delivery.core.poison import Exhausted, Suspects
-from penstock.broker.delivery.core.position import Position
 from penstock.broker.delivery.core.redelivery import Redelivery
 from penstock.broker.delivery.core.refresh import Refresh, RefreshProgress
 from penstock.broker.delivery.core.rules import Rules
+from penstock.broker.progress.partition_cursor import Cursors
+from penstock.broker.progress.position import Position
 from penstock.protocol.push.data import AckRange
 
 

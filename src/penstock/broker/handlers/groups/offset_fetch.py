@@ -19,9 +19,9 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 from penstock.broker.broker import Broker
-from penstock.broker.delivery.core.position import is_position_text
 from penstock.broker.groups.offsets.group_offsets import Table
 from penstock.broker.groups.offsets.records import CommittedOffset
+from penstock.broker.progress.position import is_position_text
 from penstock.broker.request import Request
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError

@@ -5,7 +5,7 @@ It shrinks as the cursor moves over it, and is empty from then on.
 
 from __future__ import annotations
 
-from penstock.broker.delivery.core.position import Counted, Position, Range
+from penstock.broker.progress.position import Counted, Position, Range
 
 
 class StoredAhead:

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Generic
 
-from penstock.broker.delivery.core.acquisition import Acquisition, AcquisitionQueue, Holder
-from penstock.broker.delivery.core.position import COUNTED_MAX, Counted, Position, Range
-from penstock.broker.delivery.core.stored_ahead import StoredAhead
+from penstock.broker.progress.acquisition import Acquisition, AcquisitionQueue, Holder
+from penstock.broker.progress.position import COUNTED_MAX, Counted, Position, Range
+from penstock.broker.progress.stored_ahead import StoredAhead
 
 
 class PartitionCursor(Generic[Holder]):

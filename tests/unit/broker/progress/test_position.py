@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.broker.delivery.core.position import (
+from penstock.broker.progress.position import (
     Counted,
     Position,
     Range,

@@ -9,8 +9,8 @@ import random
 
 import pytest
 
-from penstock.broker.delivery.core.partition_cursor import PartitionCursor
-from penstock.broker.delivery.core.position import (
+from penstock.broker.progress.partition_cursor import PartitionCursor
+from penstock.broker.progress.position import (
     COUNTED_MAX,
     Counted,
     Position,

@@ -1,0 +1,1 @@
+"""Progress in a partition, offset by offset: which are in flight and which are done, and their stored form."""
