@@ -101,5 +101,5 @@ def test_a_java_that_is_too_old(penstock: CommandLine, client: RawClient, tmp_pa
     java.chmod(0o755)
     args = [str(tmp_path / each) if each in ("rows.csv", "job", "out") else each for each in command]
     told = penstock(*args, "--spark", code=1, JAVA_HOME=str(tmp_path)).err
-    assert "is Java 11, Spark needs 17" in told
+    assert "is Java 11, but Spark needs 17" in told
     assert "never-made" not in [each.name for each in client.call("metadata", 12, topics=None).topics]
