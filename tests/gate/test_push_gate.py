@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from penstock.broker.push.connection import AT_ONCE, CHECKED_ONLY
+from penstock.broker.push.requests import SERVED
 from penstock.protocol.push import messages as m
 from penstock.protocol.push.data import AckData, encode_ack_data
 from penstock.protocol.push.frames import FrameSplitter, FrameType, encode_frame
@@ -60,6 +63,11 @@ def test_every_type_of_a_client_has_a_row_in_the_table() -> None:
     types = {event[1] for (_, event) in TABLE if event[0] is Side.CLIENT and isinstance(event[1], FrameType)}
     assert State.OPEN in {state for state, _ in TABLE}
     assert {frame_type.name for frame_type in types} == set(PUSH) == set(FRAMES)
+
+
+def test_every_type_of_a_client_is_served_in_exactly_one_way() -> None:
+    types = {event[1] for (_, event) in TABLE if event[0] is Side.CLIENT and isinstance(event[1], FrameType)}
+    assert Counter(types) == Counter(SERVED) + Counter(AT_ONCE) + Counter(CHECKED_ONLY)
 
 
 @pytest.mark.parametrize("kafka_port", [False, True])

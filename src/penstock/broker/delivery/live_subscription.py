@@ -125,11 +125,12 @@ class LiveSubscription:
             self._turn.request()
         return bool(self._sinks)
 
-    def pause(self, member: Member) -> None:
-        member.is_paused = True
+    def block(self, member: Member) -> None:
+        """Send nothing more to a member whose connection is full."""
+        member.is_blocked = True
 
-    def resume(self, member: Member) -> None:
-        member.is_paused = False
+    def unblock(self, member: Member) -> None:
+        member.is_blocked = False
         self._core.dispatch.refill(member, self._clock.monotonic_ms())
         self._turn.request()
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from penstock.broker.delivery.core.member import Member
 from penstock.broker.delivery.live_subscription import LiveSubscription
+from penstock.broker.push.requests import SERVED
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import TURN_NS
 from penstock.protocol.push.data import AckData
@@ -36,18 +37,9 @@ logger = logging.getLogger(__name__)
 
 UNSENT_BYTES_MAX: Final = 512 * 1024
 UNANSWERED_MAX: Final = 10_000
-_LATER: Final = frozenset(
-    (
-        FrameType.SUBSCRIBE,
-        FrameType.COMMIT_OFFSET,
-        FrameType.READY,
-        FrameType.RESET,
-        FrameType.CREATE_TOPIC,
-        FrameType.CREATE_SUBSCRIPTION,
-        FrameType.DELETE_SUBSCRIPTION,
-        FrameType.UNSUBSCRIBE,
-    )
-)
+AT_ONCE: Final = frozenset((FrameType.PUBLISH, FrameType.ACK))
+CHECKED_ONLY: Final = frozenset((FrameType.HEARTBEAT, FrameType.ERROR, FrameType.DISCONNECT))
+"""With `requests.SERVED` these are all frames that a client may send."""
 LISTENER: Final = "PUSH"
 READ: Final = Operation.READ  # looked up once: members of an enum are slow to find
 _Publishes = list[tuple[int, Publish, int]]
@@ -143,13 +135,13 @@ class PushConnection(asyncio.Protocol):
         self.is_full = True
         self._full_since = self._door.now()
         for live, member in self.memberships.values():
-            live.pause(member)
+            live.block(member)
         self._adjust_reading()
 
     def resume_writing(self) -> None:
         self.is_full = False
         for live, member in self.memberships.values():
-            live.resume(member)
+            live.unblock(member)
         self._adjust_reading()
 
     @property
@@ -317,12 +309,13 @@ class PushConnection(asyncio.Protocol):
         self._door.publisher.publish([(message_id, message, producer_id)], self.session, self)
 
     def _serve(self, frame: Frame) -> None:
-        if frame.type in _LATER:
-            self._begin(self._door.requests.serve(self, frame.message_id, decode(frame)), frame.message_id)
+        if frame.type in SERVED:
+            self._begin(self._door.requests.serve(self, frame, decode(frame)), frame.message_id)
         elif frame.type is FrameType.ACK:
             self._acknowledged(frame)
         else:
-            decode(frame)  # HEARTBEAT, ERROR, DISCONNECT: only checked
+            assert frame.type in CHECKED_ONLY, f"no handler for {frame.type.name}"
+            decode(frame)
             if self.is_closing:
                 self._transport.writelines(self._outgoing)
                 self._transport.close()

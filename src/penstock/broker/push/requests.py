@@ -1,10 +1,12 @@
-"""Requests of push clients for topics and subscriptions: one method per kind of frame, answered when it is durable."""
+"""Requests of push clients for topics and subscriptions: a method per type of frame, answered when it is durable."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.broker.delivery.core.member import Member
+from penstock.broker.delivery.live_subscription import LiveSubscription
 from penstock.broker.delivery.subscriptions import Subscriptions
 from penstock.broker.operations.topics import TopicOperations
 from penstock.cluster.controller.new_topic import NewTopic
@@ -14,10 +16,9 @@ from penstock.config.settings import PushSettings
 from penstock.model.counted import counted
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.push import messages as m
-from penstock.protocol.push.frames import FrameType
+from penstock.protocol.push.frames import Frame, FrameType
 from penstock.security.access import Access
 from penstock.security.resources import Operation
-from penstock.security.session import Session
 
 if TYPE_CHECKING:
     from penstock.broker.push.connection import PushConnection
@@ -43,50 +44,11 @@ class Requests:
         self._access = access
         self._settings = settings
 
-    async def serve(self, connection: PushConnection, message_id: int, request: m.Payload) -> None:
-        """Serve one request. KafkaError refuses it, and nothing has changed."""
-        access, session = self._access, connection.session
-        if isinstance(request, m.Subscribe):
-            await self._subscribe(connection, message_id, request)
-            return
-        if isinstance(request, m.CreateTopic):
-            answer: m.Payload = await self._create_topic(connection.session, request)
-        elif isinstance(request, m.CreateSubscription):
-            self._check_read(connection, request.name, request.topic)
-            created = await self._subscriptions.create(
-                request.name, request.topic, request.start, by_key=request.delivery is m.Delivery.KEY
-            )
-            answer = m.CreateSubscriptionAck(created)
-        elif isinstance(request, m.DeleteSubscription):
-            access.check_group(session, Operation.DELETE, request.name)
-            self._leave(connection, request.name)
-            await self._subscriptions.delete(request.name)
-            answer = m.PlainAck(FrameType.DELETE_SUBSCRIPTION)
-        elif isinstance(request, m.Unsubscribe):
-            access.check_group(session, Operation.READ, request.name)
-            if not self._leave(connection, request.name):
-                raise _not_in(request.name)
-            answer = m.PlainAck(FrameType.UNSUBSCRIBE)
-        elif isinstance(request, m.CommitOffset):
-            access.check_group(session, Operation.READ, request.subscription)
-            await self._commit_offset(connection, request)
-            answer = m.PlainAck(FrameType.COMMIT_OFFSET)
-        elif isinstance(request, m.Reset):
-            if request.refresh_id != m.ASKED_REFRESH or request.topics:
-                text = "a client asks for a refresh with RESET of refresh id 0 and no topics"
-                raise KafkaError(ErrorCode.INVALID_REQUEST, text)
-            self._check_read(connection, request.subscription, self._topic_of(request.subscription))
-            await self._subscriptions.reset(request.subscription)
-            answer = m.PlainAck(FrameType.RESET)
-        else:
-            assert isinstance(request, m.Ready)
-            access.check_group(session, Operation.READ, request.subscription)
-            membership = connection.memberships.get(request.subscription)
-            if membership is None:
-                raise _not_in(request.subscription)
-            await self._subscriptions.ready(*membership, request.refresh_id)
-            answer = m.PlainAck(FrameType.READY)
-        connection.send(m.encode(answer, message_id))
+    async def serve(self, connection: PushConnection, frame: Frame, request: m.Payload) -> None:
+        """Serve the request in a frame of `SERVED`. KafkaError refuses it, and nothing has changed."""
+        answer = await _HANDLERS[frame.type](self, connection, request)
+        if answer is not None:
+            connection.send(m.encode(answer, frame.message_id))
 
     def _check_read(self, connection: PushConnection, group: str, topic: str) -> None:
         """Check the rights to a subscription: it is a group that reads a topic, and needs the rights of one."""
@@ -96,8 +58,9 @@ class Requests:
     def _topic_of(self, subscription: str) -> str:
         return self._subscriptions.find(subscription).topic
 
-    async def _create_topic(self, session: Session, request: m.CreateTopic) -> m.CreateTopicAck:
+    async def _create_topic(self, connection: PushConnection, request: m.CreateTopic) -> m.CreateTopicAck:
         """Create a topic; with 0 partitions, only look up an existing one."""
+        session = connection.session
         known = self._table.get(request.topic)
         if known is not None or request.partitions == 0:
             known = self._topics.find(session, request.topic)
@@ -123,7 +86,23 @@ class Requests:
             )
         return m.CreateTopicAck(known.partition_count, False)
 
-    async def _subscribe(self, connection: PushConnection, message_id: int, request: m.Subscribe) -> None:
+    async def _create_subscription(
+        self, connection: PushConnection, request: m.CreateSubscription
+    ) -> m.CreateSubscriptionAck:
+        self._check_read(connection, request.name, request.topic)
+        created = await self._subscriptions.create(
+            request.name, request.topic, request.start, by_key=request.delivery is m.Delivery.KEY
+        )
+        return m.CreateSubscriptionAck(created)
+
+    async def _delete_subscription(self, connection: PushConnection, request: m.DeleteSubscription) -> m.PlainAck:
+        self._access.check_group(connection.session, Operation.DELETE, request.name)
+        self._leave(connection, request.name)
+        await self._subscriptions.delete(request.name)
+        return m.PlainAck(FrameType.DELETE_SUBSCRIPTION)
+
+    async def _subscribe(self, connection: PushConnection, request: m.Subscribe) -> m.SubscribeAck | None:
+        """Make the connection a member; None if the client left meanwhile."""
         name = request.subscription or request.group
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "name a subscription, or a topic and a group")
@@ -148,14 +127,20 @@ class Requests:
             host=connection.session.host,
             credit=credit,
             messages_per_frame=per_frame,
-            is_paused=connection.is_full,
+            is_blocked=connection.is_full,
         )
         live = await self._subscriptions.join(name, member, connection)
         if connection.is_closing:  # the client left while it waited
             self._subscriptions.leave(live, member)
-            return
+            return None
         connection.memberships[name] = (live, member)
-        connection.send(m.encode(m.SubscribeAck(name, credit, per_frame), message_id))
+        return m.SubscribeAck(name, credit, per_frame)
+
+    async def _unsubscribe(self, connection: PushConnection, request: m.Unsubscribe) -> m.PlainAck:
+        self._access.check_group(connection.session, Operation.READ, request.name)
+        if not self._leave(connection, request.name):
+            raise _not_in(request.name)
+        return m.PlainAck(FrameType.UNSUBSCRIBE)
 
     def _leave(self, connection: PushConnection, name: str) -> bool:
         membership = connection.memberships.pop(name, None)
@@ -163,11 +148,9 @@ class Requests:
             self._subscriptions.leave(*membership)
         return membership is not None
 
-    async def _commit_offset(self, connection: PushConnection, request: m.CommitOffset) -> None:
-        membership = connection.memberships.get(request.subscription)
-        if membership is None:
-            raise _not_in(request.subscription)
-        live, _ = membership
+    async def _commit_offset(self, connection: PushConnection, request: m.CommitOffset) -> m.PlainAck:
+        self._access.check_group(connection.session, Operation.READ, request.subscription)
+        live, _ = self._membership(connection, request.subscription)
         partition = self._partitions.get(live.topic, request.partition)
         if not 0 <= request.offset <= partition.high_watermark or not live.watches(request.partition):
             raise KafkaError(
@@ -175,6 +158,42 @@ class Requests:
                 f"offset {request.offset} of partition {request.partition}; it has 0 to {partition.high_watermark}",
             )
         await self._subscriptions.commit_offset(live, request.partition, request.offset)
+        return m.PlainAck(FrameType.COMMIT_OFFSET)
+
+    async def _reset(self, connection: PushConnection, request: m.Reset) -> m.PlainAck:
+        if request.refresh_id != m.ASKED_REFRESH or request.topics:
+            text = "a client asks for a refresh with RESET of refresh id 0 and no topics"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+        self._check_read(connection, request.subscription, self._topic_of(request.subscription))
+        await self._subscriptions.reset(request.subscription)
+        return m.PlainAck(FrameType.RESET)
+
+    async def _ready(self, connection: PushConnection, request: m.Ready) -> m.PlainAck:
+        self._access.check_group(connection.session, Operation.READ, request.subscription)
+        membership = self._membership(connection, request.subscription)
+        await self._subscriptions.ready(*membership, request.refresh_id)
+        return m.PlainAck(FrameType.READY)
+
+    def _membership(self, connection: PushConnection, name: str) -> tuple[LiveSubscription, Member]:
+        membership = connection.memberships.get(name)
+        if membership is None:
+            raise _not_in(name)
+        return membership
+
+
+_Handler = Callable[[Requests, "PushConnection", Any], Awaitable[m.Payload | None]]
+_HANDLERS: Final[Mapping[FrameType, _Handler]] = {
+    FrameType.CREATE_TOPIC: Requests._create_topic,
+    FrameType.CREATE_SUBSCRIPTION: Requests._create_subscription,
+    FrameType.DELETE_SUBSCRIPTION: Requests._delete_subscription,
+    FrameType.SUBSCRIBE: Requests._subscribe,
+    FrameType.UNSUBSCRIBE: Requests._unsubscribe,
+    FrameType.COMMIT_OFFSET: Requests._commit_offset,
+    FrameType.RESET: Requests._reset,
+    FrameType.READY: Requests._ready,
+}
+SERVED: Final = frozenset(_HANDLERS)
+"""The frames that are requests for topics and subscriptions."""
 
 
 def _cannot_be_created(request: m.CreateTopic) -> KafkaError:

@@ -49,6 +49,7 @@ class Frame(NamedTuple):
 
 
 _TYPES = {int(one): one for one in FrameType}
+_NO_TYPE = f"is not a type of frame; the types are 0x{min(_TYPES):02X} to 0x{max(_TYPES):02X}"
 
 
 def encode_frame(frame_type: int, message_id: int, payload: Buffer = b"") -> bytes:
@@ -91,7 +92,7 @@ class FrameSplitter:
             number, message_id, length = unpack_from(data, position)
             frame_type = types.get(number)
             if frame_type is None:
-                raise MalformedFrame(f"0x{number:02X} is not a type of frame; the types are 0x01 to 0x0E")
+                raise MalformedFrame(f"0x{number:02X} {_NO_TYPE}")
             if length > limit:
                 raise MalformedFrame(
                     f"{frame_type.name} with {length} bytes; a frame has at most {limit} (push.frame_bytes_max)"
@@ -104,7 +105,7 @@ class FrameSplitter:
             frames.append(Frame(frame_type, message_id, data[start:position]))
         else:
             if position < size and data[position] not in types:
-                raise MalformedFrame(f"0x{data[position]:02X} is not a type of frame; the types are 0x01 to 0x0E")
+                raise MalformedFrame(f"0x{data[position]:02X} {_NO_TYPE}")
         self._wanted = wanted
         if position < size:
             self._held += data[position:]

@@ -58,7 +58,7 @@ class Dispatch:
         """Remove a member; False if it is not one. Messages that it has not answered stay acquired by it."""
         if self.members.pop(member.member_id, None) is None:
             return False
-        member.is_paused = True
+        member.is_blocked = True
         self._queue.discard(member)
         self.touched.pop(member, None)
         self.keys.members_changed()

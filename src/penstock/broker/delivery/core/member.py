@@ -32,7 +32,7 @@ class Member:
     """
 
     __slots__ = (
-        "client_id", "credit", "full_credit", "host", "in_flight", "is_paused", "is_queued", "member_id",
+        "client_id", "credit", "full_credit", "host", "in_flight", "is_blocked", "is_queued", "member_id",
         "messages_per_frame", "outgoing", "outgoing_bytes", "waiting",
     )  # fmt: skip
 
@@ -44,7 +44,7 @@ class Member:
         host: str = "",
         credit: int = 100,
         messages_per_frame: int = 10,
-        is_paused: bool = False,
+        is_blocked: bool = False,
     ) -> None:
         self.member_id = member_id
         self.client_id = client_id
@@ -52,7 +52,7 @@ class Member:
         self.credit = self.full_credit = credit
         self.messages_per_frame = messages_per_frame
         self.in_flight = 0
-        self.is_paused = is_paused  # the connection already has enough to send
+        self.is_blocked = is_blocked  # the connection has as much to send as it may, or has gone
         self.is_queued = False
         self.outgoing: list[bytes] = []
         self.outgoing_bytes = 0
@@ -61,7 +61,7 @@ class Member:
     @property
     def room(self) -> int:
         """How many messages may be sent to the member now."""
-        return 0 if self.is_paused else self.credit - self.in_flight
+        return 0 if self.is_blocked else self.credit - self.in_flight
 
     def put(self, item: bytes) -> None:
         """Add one outgoing message."""
