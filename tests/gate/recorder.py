@@ -10,6 +10,7 @@ from penstock.security.resources import Operation, ResourceType
 from penstock.security.session import Session
 
 Asked = tuple[Operation, ResourceType]
+ANY_NAME = "*"
 
 
 @dataclass
@@ -35,6 +36,9 @@ class Recorder:
     def allows(self, session: Session, operation: Operation, kind: ResourceType, name: str) -> bool:
         self.asked.append((session, operation, kind, name))
         return True
+
+    def allows_any(self, session: Session, operation: Operation, kind: ResourceType) -> bool:
+        return self.allows(session, operation, kind, ANY_NAME)
 
     def take(self) -> tuple[list[str], set[Asked]]:
         """Admissions and requests for rights since the last call. Every decision was about a session."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,19 @@ import pytest
 
 from penstock.broker.dispatcher import Dispatcher
 from penstock.broker.request import AnyRequest
+from penstock.config.settings import Settings
+from penstock.model.errors import ErrorCode
 from penstock.net.reply import Reply
+from penstock.node.node import Node
 from penstock.protocol.kafka.apis import APIS
+from penstock.security.access import Access
 from penstock.security.authenticator import Credentials
-from penstock.security.resources import Operation, ResourceType
+from penstock.security.authorizer import AllowAll
+from penstock.security.resources import CLUSTER_NAME, Operation, ResourceType
 from penstock.security.session import Session
+from penstock.storage.metadata.store import MetadataStore
 from tests.fuzz.samples import API_NAMES, BATCHES
-from tests.gate.recorder import Asked, Recorder
+from tests.gate.recorder import ANY_NAME, Asked, Recorder
 from tests.gate.rights import DESCRIBE_ID, KAFKA, WRITE_ID, WRITE_TOPIC
 from tests.gate.world import TRANSACTIONAL_ID, KafkaClient, running_node, versions
 
@@ -114,6 +121,56 @@ def test_other_forms_of_a_request_ask_for_other_rights(tmp_path: Path) -> None:
             client.close()
 
     asyncio.run(scenario())
+
+
+class OnlyTopics(Recorder):
+    def allows(self, session: Session, operation: Operation, kind: ResourceType, name: str) -> bool:
+        return super().allows(session, operation, kind, name) and kind is ResourceType.TOPIC
+
+
+def test_the_right_to_write_any_topic_gives_a_producer_id(tmp_path: Path) -> None:
+    """Of an existing topic or not: the rules decide, and one question to them is enough."""
+
+    async def scenario() -> None:
+        recorder = OnlyTopics()
+        async with running_node(tmp_path / "data", recorder) as node:
+            client = await KafkaClient.connect(node.kafka_port)
+            recorder.take()
+            answer = await client.ask("init_producer_id", 5, transactional_id=None)
+            assert struct.unpack_from(">h", answer, 9) == (ErrorCode.NONE,)  # after correlation id, tags, throttle time
+            rights = [(operation, kind, name) for _, operation, kind, name in recorder.asked]
+            assert rights == [
+                (Operation.IDEMPOTENT_WRITE, ResourceType.CLUSTER, CLUSTER_NAME),
+                (Operation.WRITE, ResourceType.TOPIC, ANY_NAME),
+            ]
+            client.close()
+
+    asyncio.run(scenario())
+
+
+def test_the_gate_is_built_when_the_metadata_is_open(tmp_path: Path) -> None:
+    built = []
+
+    def build(metadata: MetadataStore) -> Access:
+        built.append(metadata.cluster_id)
+        return Access()
+
+    async def scenario() -> None:
+        settings = {"node": {"data_dir": tmp_path / "data"}, "kafka": {"host": "127.0.0.1", "port": 0}}
+        off = {"push": {"enabled": False}, "http": {"enabled": False}}
+        node = Node(Settings.model_validate({**settings, **off}), build_access=build)
+        await node.start()
+        await node.stop()
+
+    asyncio.run(scenario())
+    assert built
+    assert all(built)
+
+
+def test_the_authorizer_of_a_gate_cannot_be_replaced() -> None:
+    """Its decisions are bound when the gate is built: an assignment would change nothing."""
+    with pytest.raises(AttributeError):
+        Access().authorizer = AllowAll()  # type: ignore[misc]
 
 
 class LoggedIn(Recorder):

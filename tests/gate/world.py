@@ -36,9 +36,9 @@ async def running_node(data_dir: Path, recorder: Recorder) -> AsyncIterator[Node
                 "http": {"host": "127.0.0.1", "port": 0, "test_endpoints": True, "test_data_dir": data_dir.parent},
                 "storage": {"engine": "memory"},
             }
-        )
+        ),
+        build_access=lambda _: recorder.access,
     )
-    node.access = recorder.access
     await node.start()
     try:
         yield node

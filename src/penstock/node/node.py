@@ -1,7 +1,7 @@
 """A node: every part built in order, and torn down in reverse.
 
-Built:  ports taken → storage (directory, lock, metadata, log engine) → broker (topics, partitions, coordinators) →
-        push door → pipe → HTTP routes
+Built:  ports taken → storage (directory, lock, metadata, log engine) → access (authenticator, authorizer) →
+        broker (topics, partitions, coordinators) → push door → pipe → HTTP routes
 Opened: logs recovered → flush rounds → groups and transactions → Kafka door → push door → HTTP door →
         registry, if there is one → pipe, if there is a parent → consumers, if there are some → ready
 Down:   not ready → no new connections or requests → waiting requests answered → groups → logs flushed, clean marker
@@ -53,6 +53,7 @@ from penstock.protocol.recognition import is_push
 from penstock.runtime.clock import SystemClock
 from penstock.runtime.files import CALLS
 from penstock.security.access import Access
+from penstock.storage.metadata.store import MetadataStore
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
@@ -64,19 +65,30 @@ logger = logging.getLogger(__name__)
 LONG_RECOVERY_SECONDS = 2.0
 
 
+def allow_all(_: MetadataStore) -> Access:
+    """The gate of a node without security: every client is ANONYMOUS and may do everything."""
+    return Access()
+
+
 class Node:
     """One broker. `start` raises StartError with a message for the user.
 
-    `parts` are routes that its HTTP port serves besides its own.
+    `parts` are routes that its HTTP port serves besides its own. `build_access` is called once meta.db is open, so that
+    an authorizer can have its rules there.
     """
 
-    def __init__(self, settings: Settings, parts: Iterable[Callable[[], Iterable[BaseRoute]]] = ()) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        parts: Iterable[Callable[[], Iterable[BaseRoute]]] = (),
+        *,
+        build_access: Callable[[MetadataStore], Access] = allow_all,
+    ) -> None:
         self.settings = settings
         self._parts = tuple(parts)
+        self._build_access = build_access
         self.health = Health()
         self.metrics = BrokerMetrics({api.key: api.name for api in APIS.values()}, settings.node.data_dir, CALLS)
-        self.access = Access()
-        """The gate of all doors: authentication, and the rights of a session."""
         self._closing = AsyncExitStack()
         """Closes what is open, the last first."""
         self.topology: TopologyClient | None = None
@@ -84,6 +96,8 @@ class Node:
         self._listener: Listener | None = None
         self._http: HttpServer | None = None
         self._push: PushDoor | None = None
+        self.access: Access
+        """The gate of all doors, once the node starts: authentication, and the rights of a session."""
         self.pipe: PipePart
         """The pipe, once the node starts."""
 
@@ -124,6 +138,7 @@ class Node:
         kafka_server, push_socket, http_socket = self._take_ports()
         storage = open_storage(self.settings, self.metrics)
         self._closing.push_async_callback(storage.close)
+        self.access = self._build_access(storage.metadata)
         broker = self._broker(storage)
         self._watch_loop(loop)
         self._connect_probes(broker)

@@ -23,15 +23,22 @@ _TRANSACTIONAL_ID = ResourceType.TRANSACTIONAL_ID
 
 
 class Access:
-    """One for all doors of a node."""
+    """One for all doors of a node, with the same authenticator and authorizer as long as it lives.
 
-    __slots__ = ("_allows", "_authenticator", "authorizer")
+    Rules that change are the authorizer's: it has a `version`.
+    """
+
+    __slots__ = ("_allows", "_authenticator", "_authorizer")
 
     def __init__(self, authenticator: Authenticator | None = None, authorizer: Authorizer | None = None) -> None:
         self._authenticator: Authenticator = authenticator or Anonymous()
-        self.authorizer: Authorizer = authorizer or AllowAll()
-        """Asked by its `version` whether decisions that were remembered still hold."""
-        self._allows = self.authorizer.allows
+        self._authorizer: Authorizer = authorizer or AllowAll()
+        self._allows = self._authorizer.allows
+
+    @property
+    def authorizer(self) -> Authorizer:
+        """Keep it where decisions are remembered: its `version` says whether they still hold."""
+        return self._authorizer
 
     def authenticate(self, session: Session, credentials: Credentials = NO_CREDENTIALS) -> Session:
         return self._authenticator.authenticate(session, credentials)
@@ -43,6 +50,10 @@ class Access:
 
     def allows_topic(self, session: Session, operation: Operation, name: str) -> bool:
         return self._allows(session, operation, _TOPIC, name)
+
+    def allows_any_topic(self, session: Session, operation: Operation) -> bool:
+        """Whether there can be a topic to which the session may do this."""
+        return self._authorizer.allows_any(session, operation, _TOPIC)
 
     def allows_group(self, session: Session, operation: Operation, name: str) -> bool:
         return self._allows(session, operation, _GROUP, name)

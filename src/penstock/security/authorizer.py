@@ -18,6 +18,13 @@ class Authorizer(Protocol):
 
     def allows(self, session: Session, operation: Operation, kind: ResourceType, name: str) -> bool: ...
 
+    def allows_any(self, session: Session, operation: Operation, kind: ResourceType) -> bool:
+        """Whether the rules allow the operation on at least one name of that kind, as Kafka's authorizeByResourceType.
+
+        The resource need not exist: rules decide, not the resources that there are.
+        """
+        ...
+
 
 class AllowAll:
     """The authorizer of a node without rules."""
@@ -25,4 +32,7 @@ class AllowAll:
     version = 0
 
     def allows(self, session: Session, operation: Operation, kind: ResourceType, name: str) -> bool:
+        return True
+
+    def allows_any(self, session: Session, operation: Operation, kind: ResourceType) -> bool:
         return True
