@@ -55,7 +55,7 @@ class OffsetSpec(enum.Enum):
     MAX_TIMESTAMP = "max timestamp"
 
 
-class Tail(NamedTuple):
+class LastBatch(NamedTuple):
     """The last batch of a log, kept in memory while readers wait for it; readable once the marks have passed it."""
 
     offset: int
@@ -67,9 +67,24 @@ class Partition:
     """One partition of a topic on this node."""
 
     __slots__ = (
-        "_data_waiters", "_last_stable", "_log", "_refusal", "_stored_end", "_stored_waits", "_takes_appends",
-        "_visibility", "_visible_waits", "deleted", "high_watermark", "id", "index", "internal", "mirror", "role",
-        "tail", "topic",
+        "_data_waiters",
+        "_last_stable",
+        "_log",
+        "_refusal",
+        "_stored_end",
+        "_stored_waits",
+        "_takes_appends",
+        "_visibility",
+        "_visible_waits",
+        "deleted",
+        "high_watermark",
+        "id",
+        "index",
+        "internal",
+        "last_batch",
+        "mirror",
+        "role",
+        "topic",
     )  # fmt: skip
 
     def __init__(
@@ -88,7 +103,7 @@ class Partition:
         self.index = partition.partition
         self.role = role
         self.deleted = False
-        self.tail: Tail | None = None
+        self.last_batch: LastBatch | None = None
         self._log = log
         self._visibility = visibility
         self._takes_appends = role.takes_appends
@@ -214,7 +229,7 @@ class Partition:
     def _keep(self, batch: bytearray | memoryview, header: BatchHeader, appended: Appended) -> None:
         # A batch of a transaction is not kept: only the log can tell whether it was aborted.
         if not appended.duplicate and not header.is_transactional:
-            self.tail = Tail(appended.base_offset, appended.last_offset + 1, bytes(batch))
+            self.last_batch = LastBatch(appended.base_offset, appended.last_offset + 1, bytes(batch))
 
     def check_stamped(self, header: BatchHeader, now_ms: int) -> None:
         """KafkaError unless a client's batch may bring the stamp of LogAppendTime with it."""
@@ -232,9 +247,9 @@ class Partition:
             raise self.role.append_refusal(self.topic)
         return self._log.append_marker(marker, now_ms)
 
-    def append_replica(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> None:
+    def append_mirrored(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> None:
         """Append a batch of the log that this one is a copy of, with the offsets and leader epoch it has there."""
-        if not self.role.takes_replica_appends:
+        if not self.role.takes_mirrored_appends:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{self.topic}-{self.index} is led here and is not a copy")
         self._log.append_mirrored(batch, header, now_ms)
 
@@ -315,7 +330,7 @@ class Partition:
     def become_follower(self, epoch: int) -> None:
         """Copy another node's log from now on. Waiting clients are answered NOT_LEADER_OR_FOLLOWER."""
         self._take_role(Follower(epoch))
-        self.tail = None
+        self.last_batch = None
         self._end_waits(self._refusal)
 
     def _take_role(self, role: Role) -> None:
@@ -367,7 +382,7 @@ class Partition:
     def remove_data_waiter(self, waiter: DataWaiter) -> None:
         self._data_waiters.pop(waiter, None)
         if not self._data_waiters:
-            self.tail = None
+            self.last_batch = None
 
     # --- the log -----------------------------------------------------------------------------------------------------
 

@@ -1,9 +1,9 @@
 """Roles of a partition on this node: leader, follower, mirror.
 
-    role       clients append   clients read   replica appends   leader epoch
-    Leader     yes              yes            refused           its own
-    Follower   refused          refused        yes               that of its leader
-    Mirror     refused          yes            yes               none: its batches carry those of the root
+    role       clients append   clients read   mirrored appends   leader epoch
+    Leader     yes              yes            refused            its own
+    Follower   refused          refused        yes                that of its leader
+    Mirror     refused          yes            yes                none: its batches carry those of the root
 
 A role is a value. `Partition` holds one and puts another in its place when leadership changes hands; waiters that
 depend on the old role are notified at that moment. The roles of nodes are decided elsewhere.
@@ -26,7 +26,7 @@ class Leader:
     epoch: int
     refusal: ClassVar[ErrorCode] = ErrorCode.NONE
     takes_appends: ClassVar[bool] = True
-    takes_replica_appends: ClassVar[bool] = False
+    takes_mirrored_appends: ClassVar[bool] = False
 
     def check_epoch(self, claimed: int) -> None:
         _check_epoch(self.epoch, claimed)
@@ -42,7 +42,7 @@ class Follower:
     epoch: int
     refusal: ClassVar[ErrorCode] = ErrorCode.NOT_LEADER_OR_FOLLOWER
     takes_appends: ClassVar[bool] = False
-    takes_replica_appends: ClassVar[bool] = True
+    takes_mirrored_appends: ClassVar[bool] = True
 
     def check_epoch(self, claimed: int) -> None:
         _check_epoch(self.epoch, claimed)
@@ -58,7 +58,7 @@ class Mirror:
     epoch: ClassVar[int] = NO_EPOCH
     refusal: ClassVar[ErrorCode] = ErrorCode.NONE
     takes_appends: ClassVar[bool] = False
-    takes_replica_appends: ClassVar[bool] = True
+    takes_mirrored_appends: ClassVar[bool] = True
 
     def check_epoch(self, claimed: int) -> None:
         """Accept any epoch: a mirror tells clients none, so the one that a client names is from elsewhere."""

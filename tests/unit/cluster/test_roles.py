@@ -43,11 +43,11 @@ class Replica:
         batch = build_batch([NewRecord(None, value, (), NOW_MS)], timestamp=NOW_MS)
         return self.partition.append(batch, read_header(batch), NOW_MS).last_offset
 
-    def append_replica(self, offset: int, epoch: int, value: bytes = b"v") -> None:
+    def append_mirrored(self, offset: int, epoch: int, value: bytes = b"v") -> None:
         batch = build_batch([NewRecord(None, value, (), NOW_MS)], timestamp=NOW_MS)
         batch[0:8] = offset.to_bytes(8, "big")
         batch[12:16] = epoch.to_bytes(4, "big", signed=True)
-        self.partition.append_replica(batch, read_header(batch), NOW_MS)
+        self.partition.append_mirrored(batch, read_header(batch), NOW_MS)
 
     def wait(self, last_offset: int) -> None:
         self.partition.when_visible(last_offset, lambda code: self.told.append(("visible", code)))
@@ -76,7 +76,7 @@ def test_a_leader_serves_clients_and_copies_nobody(bench: Bench) -> None:
     replica = Replica(bench, Leader(3))
     replica.append()
     with pytest.raises(KafkaError) as error:
-        replica.append_replica(1, 3)
+        replica.append_mirrored(1, 3)
     assert refused(error) is ErrorCode.INVALID_REQUEST
     bench.settle()
     assert (replica.partition.high_watermark, replica.partition.failed, replica.partition.leader_epoch) == (1, False, 3)
@@ -105,7 +105,7 @@ def test_a_mirror_is_read_by_clients_and_written_by_the_pipe_alone(bench: Bench)
         with pytest.raises(KafkaError) as error:
             append()
         assert refused(error) is ErrorCode.POLICY_VIOLATION
-    replica.append_replica(0, 7)
+    replica.append_mirrored(0, 7)
     bench.settle()
     assert (partition.mirror, partition.failed, partition.leader_epoch, partition.high_watermark) == (
         True, False, NO_EPOCH, 1,
@@ -121,7 +121,7 @@ def test_a_follower_sends_clients_to_its_leader(bench: Bench) -> None:
         replica.append()
     assert refused(error) is ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert (partition.failed, partition.failure) == (True, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    replica.append_replica(0, 3)
+    replica.append_mirrored(0, 3)
     replica.wait(0)
     assert replica.told == [("visible", ErrorCode.NOT_LEADER_OR_FOLLOWER)]
     bench.settle()
@@ -134,15 +134,15 @@ def test_waiters_of_a_leader_that_becomes_a_follower_are_told(bench: Bench) -> N
     replica.append()
     replica.wait(0)
     assert replica.told == []
-    tails = [replica.partition.tail]
+    kept = [replica.partition.last_batch]
     replica.partition.become_follower(4)
     assert sorted(replica.told) == [
         ("stored", ErrorCode.NOT_LEADER_OR_FOLLOWER),
         ("visible", ErrorCode.NOT_LEADER_OR_FOLLOWER),
     ]
     assert replica.woken == 1, "parked fetches look again, and are refused"
-    tails.append(replica.partition.tail)
-    assert [tail is None for tail in tails] == [False, True], "what it holds may be cut off"
+    kept.append(replica.partition.last_batch)
+    assert [batch is None for batch in kept] == [False, True], "what it holds may be cut off"
     bench.settle()
     assert len(replica.told) == 2, "told once"
     assert (replica.partition.high_watermark, replica.partition.leader_epoch) == (0, 4)
@@ -150,7 +150,7 @@ def test_waiters_of_a_leader_that_becomes_a_follower_are_told(bench: Bench) -> N
 
 def test_a_follower_that_becomes_a_leader_shows_what_it_has_and_writes_its_epoch(bench: Bench) -> None:
     replica = Replica(bench, Follower(3))
-    replica.append_replica(0, 3)
+    replica.append_mirrored(0, 3)
     bench.settle()
     replica.partition.become_leader(5)
     assert (replica.partition.high_watermark, replica.partition.failed, replica.woken) == (1, False, 1)
@@ -166,7 +166,7 @@ def test_leadership_there_and_back(bench: Bench) -> None:
     replica.append()
     bench.settle()
     replica.partition.become_follower(1)
-    replica.append_replica(1, 1)
+    replica.append_mirrored(1, 1)
     bench.settle()
     replica.partition.become_leader(2)
     replica.append()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.cluster.controller.config_changes import ConfigChange, Operation, changed_configs, difference
+from penstock.cluster.controller.config_changes import ConfigChange, ConfigOperation, changed_configs, difference
 from penstock.cluster.controller.log_configs import to_log_config
 from penstock.config.broker_configs import broker_config, describe_broker, describe_default_broker
 from penstock.config.config_key import LONG_MAX, ConfigSource, ConfigType
@@ -208,15 +208,15 @@ def changed(current: dict[str, str], *changes: tuple[str, int, str | None]) -> d
 
 
 def test_set_delete_append_subtract() -> None:
-    assert changed({}, ("retention.ms", Operation.SET, "5")) == {"retention.ms": "5"}
-    assert changed({"retention.ms": "5"}, ("retention.ms", Operation.DELETE, None)) == {}
-    assert changed({}, ("nope", Operation.DELETE, None)) == {}
-    assert changed({}, ("cleanup.policy", Operation.APPEND, "compact")) == {"cleanup.policy": "delete,compact"}
+    assert changed({}, ("retention.ms", ConfigOperation.SET, "5")) == {"retention.ms": "5"}
+    assert changed({"retention.ms": "5"}, ("retention.ms", ConfigOperation.DELETE, None)) == {}
+    assert changed({}, ("nope", ConfigOperation.DELETE, None)) == {}
+    assert changed({}, ("cleanup.policy", ConfigOperation.APPEND, "compact")) == {"cleanup.policy": "delete,compact"}
     both = {"cleanup.policy": "delete,compact"}
-    assert changed(both, ("cleanup.policy", Operation.APPEND, "compact")) == both
-    assert changed(both, ("cleanup.policy", Operation.SUBTRACT, "delete")) == {"cleanup.policy": "compact"}
+    assert changed(both, ("cleanup.policy", ConfigOperation.APPEND, "compact")) == both
+    assert changed(both, ("cleanup.policy", ConfigOperation.SUBTRACT, "delete")) == {"cleanup.policy": "compact"}
     last = {"cleanup.policy": "compact"}
-    assert changed(last, ("cleanup.policy", Operation.SUBTRACT, "compact")) == {"cleanup.policy": ""}
+    assert changed(last, ("cleanup.policy", ConfigOperation.SUBTRACT, "compact")) == {"cleanup.policy": ""}
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,10 @@ from penstock.broker.delivery.core.rules import Rules
 from penstock.broker.delivery.dead_letter_topics import DeadLetterTopics, dead_letter_topic
 from penstock.broker.delivery.definitions import Definitions
 from penstock.broker.delivery.live_subscription import LiveSubscription
+from penstock.broker.delivery.live_subscriptions import LiveSubscriptions
 from penstock.broker.delivery.loading import SubscriptionLoader
 from penstock.broker.delivery.outgoing import Sink
 from penstock.broker.delivery.refresh_service import RefreshService
-from penstock.broker.delivery.registry import LiveSubscriptions
 from penstock.broker.delivery.scheduler import Scheduler
 from penstock.broker.delivery.start_positions import StartPositions
 from penstock.broker.groups.held import check_hold

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from penstock.broker.groups.consumer_protocol import assigned_partitions
+from penstock.broker.groups.embedded_protocol import assigned_partitions
 from penstock.broker.groups.group_state import GroupState, GroupType
 
 

@@ -12,9 +12,9 @@ from typing import Protocol
 
 from penstock.broker.groups.claim import CommitClaim
 from penstock.broker.groups.classic.group import ClassicGroup
-from penstock.broker.groups.consumer_protocol import CONSUMER
 from penstock.broker.groups.description import GroupDescription, MemberDescription
 from penstock.broker.groups.effects import Effects, Now, Refused, Reply, Stored
+from penstock.broker.groups.embedded_protocol import CONSUMER
 from penstock.broker.groups.group import CoordinatedGroup
 from penstock.broker.groups.group_state import GroupState, GroupType
 from penstock.broker.groups.offsets.records import CommittedOffset

@@ -9,12 +9,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from penstock.cluster.controller.config_changes import ConfigChange, KeyLookup, NotAList, ResourceType, changed_configs
+from penstock.cluster.controller.config_changes import (
+    ConfigChange,
+    ConfigResourceType,
+    KeyLookup,
+    NotAList,
+    changed_configs,
+)
 from penstock.cluster.controller.configs_frontend import BROKER, CLIENT_METRICS, GROUP, ConfigsFrontend
 from penstock.config.broker_configs import broker_config
 from penstock.config.client_metrics_configs import client_metrics_config
 from penstock.config.config_layers import MIN_INSYNC
-from penstock.config.resource_configs import group_config
+from penstock.config.group_configs import group_config
 from penstock.config.topic_configs import TOPIC_NAMES, topic_config
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import CLIENT_METRICS_SUBSCRIPTIONS_MAX
@@ -58,27 +64,27 @@ class ConfigChanges:
 
         `changed` are the names of the configs that the client wants to change.
         """
-        kind, name = ResourceType(resource[0]), resource[1]
+        kind, name = ConfigResourceType(resource[0]), resource[1]
         check_configs(self._access, session, Operation.ALTER_CONFIGS, kind, name)
         configs, layers = self._frontend, self._frontend.layers
-        if kind is ResourceType.TOPIC:
+        if kind is ConfigResourceType.TOPIC:
             _not_default(name, "topic")
             change = functools.partial(_apply, update, topic_config, layers.effective)
             await configs.alter_topic(name, change, validate_only=validate_only)
-        elif kind is ResourceType.BROKER:
+        elif kind is ConfigResourceType.BROKER:
             self._check_broker(name)
             defaults = {name: layers.effective[topic] for name, topic in TOPIC_NAMES.items()}
             change = functools.partial(_apply_to_broker, update, defaults, name, MIN_INSYNC in changed)
             await configs.alter(BROKER, name, change, validate_only=validate_only)
-        elif kind is ResourceType.GROUP:
+        elif kind is ConfigResourceType.GROUP:
             _not_default(name, "group")
             change = functools.partial(_apply, update, group_config, {})
             await configs.alter(GROUP, name, change, validate_only=validate_only)
-        elif kind is ResourceType.CLIENT_METRICS:
+        elif kind is ConfigResourceType.CLIENT_METRICS:
             self._check_subscription(name)
             change = functools.partial(_apply, update, client_metrics_config, {})
             await configs.alter(CLIENT_METRICS, name, change, validate_only=validate_only)
-        elif kind is ResourceType.BROKER_LOGGER:
+        elif kind is ConfigResourceType.BROKER_LOGGER:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Log levels are set when the node starts (--log-level).")
         else:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource[0]}")
@@ -104,11 +110,11 @@ class ConfigChanges:
             raise KafkaError(ErrorCode.INVALID_REQUEST, message)
 
 
-def check_configs(access: Access, session: Session, operation: Operation, kind: ResourceType, name: str) -> None:
+def check_configs(access: Access, session: Session, operation: Operation, kind: ConfigResourceType, name: str) -> None:
     """KafkaError unless the session may do this to the configs; those of brokers and metrics belong to the cluster."""
-    if kind is ResourceType.TOPIC:
+    if kind is ConfigResourceType.TOPIC:
         access.check_topic(session, operation, name)
-    elif kind is ResourceType.GROUP:
+    elif kind is ConfigResourceType.GROUP:
         access.check_group(session, operation, name)
     else:
         access.check_cluster(session, operation)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.broker.operations.config_changes import broker_id_of, check_configs
-from penstock.cluster.controller.config_changes import ResourceType
+from penstock.cluster.controller.config_changes import ConfigResourceType
 from penstock.cluster.controller.configs_frontend import CLIENT_METRICS, GROUP, ConfigsFrontend
 from penstock.cluster.topics import TopicTable
 from penstock.config.broker_configs import describe_broker, describe_default_broker
 from penstock.config.client_metrics_configs import describe_client_metrics
 from penstock.config.config_layers import DescribedConfig
-from penstock.config.resource_configs import describe_group
+from penstock.config.group_configs import describe_group
 from penstock.config.settings import Settings
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import check_topic_name
@@ -30,24 +30,24 @@ class ConfigDescriptions:
         self._access = access
 
     def of_resource(self, session: Session, kind: int, name: str) -> Sequence[DescribedConfig]:
-        which = ResourceType(kind)
+        which = ConfigResourceType(kind)
         check_configs(self._access, session, Operation.DESCRIBE_CONFIGS, which, name)
         node_id = self._settings.node.id
         match which:
-            case ResourceType.TOPIC:
+            case ConfigResourceType.TOPIC:
                 return self._of_topic(name)
-            case ResourceType.BROKER:
+            case ConfigResourceType.BROKER:
                 return self._of_broker(name)
-            case ResourceType.BROKER_LOGGER:
+            case ConfigResourceType.BROKER_LOGGER:
                 if not name:
                     raise _invalid("Broker id must not be empty")
                 self._check_broker_id(name, f"expected {node_id}, but received {name}")
                 return ()
-            case ResourceType.CLIENT_METRICS:
+            case ConfigResourceType.CLIENT_METRICS:
                 if not name:
                     raise _invalid("Client metrics subscription name must not be empty")
                 return describe_client_metrics(self._frontend.explicit(CLIENT_METRICS, name))
-            case ResourceType.GROUP:
+            case ConfigResourceType.GROUP:
                 if not name:
                     raise _invalid("Group name must not be empty")
                 return describe_group(self._frontend.explicit(GROUP, name))

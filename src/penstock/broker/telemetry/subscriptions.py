@@ -39,7 +39,7 @@ class Client(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subscription:
+class MetricsSubscription:
     """One client-metrics resource."""
 
     metrics: tuple[str, ...]
@@ -62,17 +62,17 @@ class Assignment(NamedTuple):
     metrics: tuple[str, ...]
 
 
-def to_subscription(configs: Mapping[str, str]) -> Subscription:
+def to_subscription(configs: Mapping[str, str]) -> MetricsSubscription:
     """A subscription from its configs, which were checked when they were set."""
     values = {name: configs.get(name, key.default or "") for name, key in CLIENT_METRICS_CONFIGS.items()}
-    return Subscription(
+    return MetricsSubscription(
         metrics=tuple(to_list(values["metrics"])),
         interval_ms=int(values["interval.ms"]),
         patterns=parse_patterns(to_list(values["match"])),
     )
 
 
-def assign(subscriptions: Iterable[Subscription], client: Client, instance_id: uuid.UUID) -> Assignment:
+def assign(subscriptions: Iterable[MetricsSubscription], client: Client, instance_id: uuid.UUID) -> Assignment:
     """The union of names and the shortest interval of those that match."""
     interval_ms = INTERVAL_MS_DEFAULT
     metrics: dict[str, None] = {}

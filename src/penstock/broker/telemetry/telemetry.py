@@ -14,7 +14,7 @@ from penstock.broker.records.worker import RecordWorker
 from penstock.broker.telemetry.instances import ClientInstance, ClientInstances
 from penstock.broker.telemetry.otlp import decode_push
 from penstock.broker.telemetry.series import SeriesStore
-from penstock.broker.telemetry.subscriptions import Client, Subscription, assign, instance_text, to_subscription
+from penstock.broker.telemetry.subscriptions import Client, MetricsSubscription, assign, instance_text, to_subscription
 from penstock.cluster.controller.configs_frontend import CLIENT_METRICS, ConfigsFrontend
 from penstock.config.settings import AdvertiseTelemetry, TelemetrySettings
 from penstock.model.compression import CODEC_NAMES
@@ -37,7 +37,7 @@ class ClientTelemetry:
         self._worker = worker
         self._settings = settings
         self._clock = clock
-        self._subscriptions: list[Subscription] = []
+        self._subscriptions: list[MetricsSubscription] = []
         self._version = -1
         self._instances = ClientInstances(settings.clients_max, self._gone)
         self.series = SeriesStore(

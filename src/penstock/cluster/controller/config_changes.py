@@ -15,7 +15,7 @@ from penstock.config.topic_configs import append_entries, subtract_entries
 from penstock.model.errors import ErrorCode, KafkaError
 
 
-class ResourceType(enum.IntEnum):
+class ConfigResourceType(enum.IntEnum):
     """Resources that have configs; the numbers of the protocol."""
 
     UNKNOWN = 0
@@ -26,18 +26,18 @@ class ResourceType(enum.IntEnum):
     GROUP = 32
 
     @classmethod
-    def _missing_(cls, value: object) -> ResourceType:
+    def _missing_(cls, value: object) -> ConfigResourceType:
         return cls.UNKNOWN
 
 
-class Operation(enum.IntEnum):
+class ConfigOperation(enum.IntEnum):
     SET = 0
     DELETE = 1
     APPEND = 2
     SUBTRACT = 3
 
 
-_OPERATIONS = frozenset(Operation)
+_OPERATIONS = frozenset(ConfigOperation)
 
 
 class ConfigChange(NamedTuple):
@@ -73,7 +73,7 @@ def changed_configs(
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
     result = dict(current)
     for name, operation, value in changes:
-        if operation == Operation.DELETE:
+        if operation == ConfigOperation.DELETE:
             result.pop(name, None)  # an unknown name is not set either
             continue
         if operation not in _OPERATIONS:
@@ -81,24 +81,24 @@ def changed_configs(
         if value is None:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {name}")
         key = lookup(name)
-        if operation in (Operation.APPEND, Operation.SUBTRACT):
-            value = _merged(key, Operation(operation), result.get(name, defaults.get(name, "")), value)
+        if operation in (ConfigOperation.APPEND, ConfigOperation.SUBTRACT):
+            value = _merged(key, ConfigOperation(operation), result.get(name, defaults.get(name, "")), value)
         result[name] = key.normalize(value)
     return result
 
 
-def _merged(key: ConfigKey, operation: Operation, current: str, value: str) -> str:
+def _merged(key: ConfigKey, operation: ConfigOperation, current: str, value: str) -> str:
     if key.type is not ConfigType.LIST or not key.mergeable:
         raise NotAList(f"Can't {operation.name} to key {key.name} because its type is not LIST.")
     if not value.strip():
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"Configuration '{key.name}' values must not be empty.")
-    merge = append_entries if operation is Operation.APPEND else subtract_entries
+    merge = append_entries if operation is ConfigOperation.APPEND else subtract_entries
     return merge(current, value)
 
 
 def replaced_configs(configs: Sequence[tuple[str, str | None]], *, lookup: KeyLookup) -> dict[str, str]:
     """The explicit configs after AlterConfigs, which replaces all of them (KIP-339 says why not to use it)."""
-    changes = [ConfigChange(name, Operation.SET, value) for name, value in configs]
+    changes = [ConfigChange(name, ConfigOperation.SET, value) for name, value in configs]
     return changed_configs({}, changes, lookup=lookup, defaults={})
 
 

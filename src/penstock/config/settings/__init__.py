@@ -20,7 +20,7 @@ from penstock.config.settings.doors import (
 from penstock.config.settings.groups import GroupSettings, TransactionSettings
 from penstock.config.settings.hierarchy import PipeSettings, RegistrySettings
 from penstock.config.settings.limits import AdvertiseTelemetry, LimitSettings, TelemetrySettings
-from penstock.config.settings.logs import LogFormat, LoggingSettings
+from penstock.config.settings.log_output import LogFormat, LoggingSettings
 from penstock.config.settings.node import NodeSettings, node_number
 from penstock.config.settings.storage import (
     DISK,

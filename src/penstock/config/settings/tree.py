@@ -9,7 +9,7 @@ from penstock.config.settings.doors import HttpSettings, KafkaSettings, NetworkS
 from penstock.config.settings.groups import GroupSettings, TransactionSettings
 from penstock.config.settings.hierarchy import PipeSettings, RegistrySettings
 from penstock.config.settings.limits import LimitSettings, TelemetrySettings
-from penstock.config.settings.logs import LoggingSettings
+from penstock.config.settings.log_output import LoggingSettings
 from penstock.config.settings.node import NodeSettings
 from penstock.config.settings.storage import StorageSettings, TopicSettings
 from penstock.config.settings.values import Section

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from pydantic import ConfigDict, Field
 
-from penstock.cluster.controller.config_changes import ConfigChange, Operation
+from penstock.cluster.controller.config_changes import ConfigChange, ConfigOperation
 from penstock.config.config_layers import DescribedConfig
 from penstock.node.rest.bodies import CONFIGS_MAX, Answer, ConfigName, ConfigValue, Question, config_text
 
@@ -33,14 +33,18 @@ class ConfigChangesBody(Question):
     validate_only: bool = Field(default=False, description="Only check whether it could be done.")
 
     def changes(self) -> list[ConfigChange]:
-        wanted = ((Operation.SET, self.set), (Operation.APPEND, self.append), (Operation.SUBTRACT, self.subtract))
+        wanted = (
+            (ConfigOperation.SET, self.set),
+            (ConfigOperation.APPEND, self.append),
+            (ConfigOperation.SUBTRACT, self.subtract),
+        )
         return [
             *(
                 ConfigChange(name, operation, config_text(value))
                 for operation, part in wanted
                 for name, value in part.items()
             ),
-            *(ConfigChange(name, Operation.DELETE, None) for name in self.delete),
+            *(ConfigChange(name, ConfigOperation.DELETE, None) for name in self.delete),
         ]
 
 

@@ -12,7 +12,7 @@ from fastapi import APIRouter
 from penstock.broker.operations.config_changes import ConfigChanges
 from penstock.broker.operations.config_descriptions import ConfigDescriptions
 from penstock.broker.operations.topics import TopicOperations
-from penstock.cluster.controller.config_changes import ResourceType
+from penstock.cluster.controller.config_changes import ConfigResourceType
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.node.rest.cluster import check_broker
 from penstock.node.rest.config_bodies import ConfigChangesBody, ConfigsBody
@@ -43,41 +43,43 @@ class ConfigRoutes:
     async def topic_configs(self, session: Asking, topic: TopicName) -> ConfigsBody:
         """Every config of a topic, with its value and the source of the value."""
         existing_topic(self._topics, session, topic)
-        return self._described(session, ResourceType.TOPIC, topic)
+        return self._described(session, ConfigResourceType.TOPIC, topic)
 
     async def change_topic_configs(self, session: Asking, topic: TopicName, body: ConfigChangesBody) -> ConfigsBody:
         """Change configs of a topic. The change is durable and in effect when this is answered."""
         existing_topic(self._topics, session, topic)
-        return await self._changed(session, ResourceType.TOPIC, topic, body)
+        return await self._changed(session, ConfigResourceType.TOPIC, topic, body)
 
     async def broker_configs(self, session: Asking, broker: BrokerId) -> ConfigsBody:
         """Every config of a broker; read-only ones come from its settings."""
         check_broker(broker, self._node_id)
-        return self._described(session, ResourceType.BROKER, str(broker))
+        return self._described(session, ConfigResourceType.BROKER, str(broker))
 
     async def change_broker_configs(self, session: Asking, broker: BrokerId, body: ConfigChangesBody) -> ConfigsBody:
         """Change the defaults of topic configs of one broker. Its other configs are read-only settings."""
         check_broker(broker, self._node_id)
-        return await self._changed(session, ResourceType.BROKER, str(broker), body)
+        return await self._changed(session, ConfigResourceType.BROKER, str(broker), body)
 
     async def cluster_configs(self, session: Asking) -> ConfigsBody:
         """Configs that were set for all brokers."""
-        return self._described(session, ResourceType.BROKER, "")
+        return self._described(session, ConfigResourceType.BROKER, "")
 
     async def change_cluster_configs(self, session: Asking, body: ConfigChangesBody) -> ConfigsBody:
         """Change the defaults of topic configs of all brokers. Configs of a single broker take precedence."""
-        return await self._changed(session, ResourceType.BROKER, "", body)
+        return await self._changed(session, ConfigResourceType.BROKER, "", body)
 
-    def _described(self, session: Session, kind: ResourceType, name: str) -> ConfigsBody:
+    def _described(self, session: Session, kind: ConfigResourceType, name: str) -> ConfigsBody:
         return ConfigsBody.of(self._descriptions.of_resource(session, kind, name))
 
-    async def _changed(self, session: Session, kind: ResourceType, name: str, body: ConfigChangesBody) -> ConfigsBody:
+    async def _changed(
+        self, session: Session, kind: ConfigResourceType, name: str, body: ConfigChangesBody
+    ) -> ConfigsBody:
         try:
             await self._changes.alter_incrementally(
                 session, (kind, name), body.changes(), validate_only=body.validate_only
             )
         except KafkaError as error:
-            if kind is ResourceType.BROKER and error.code is ErrorCode.INVALID_REQUEST and error.message:
+            if kind is ConfigResourceType.BROKER and error.code is ErrorCode.INVALID_REQUEST and error.message:
                 raise KafkaError(error.code, f"{error.message}; {_READ_ONLY}") from error
             raise
         return self._described(session, kind, name)

@@ -183,7 +183,7 @@ class MirrorBackend:
         partition = self._partition(step.place)
         counts, now_ms, turns = self.counts, self.clock.now_ms(), Turns()
         for data, header in step.batches:
-            partition.append_replica(data, header, now_ms)
+            partition.append_mirrored(data, header, now_ms)
             counts.batches += 1
             counts.messages += header.record_count
             counts.size_bytes += len(data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.broker.groups.consumer_protocol import assigned_partitions
+from penstock.broker.groups.embedded_protocol import assigned_partitions
 
 
 def encoded(topics: dict[str, list[int]]) -> bytes:

@@ -16,7 +16,7 @@ from penstock.broker.groups.classic.records import (
     decode_group,
     encode_group,
 )
-from penstock.broker.groups.consumer_protocol import subscribed_topics
+from penstock.broker.groups.embedded_protocol import subscribed_topics
 from penstock.broker.groups.log.record_table import decode_key
 from penstock.broker.groups.offsets.records import (
     OFFSET_COMMIT,

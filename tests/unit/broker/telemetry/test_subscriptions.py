@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from penstock.broker.telemetry.subscriptions import Client, Subscription, assign, hash_set_order, to_subscription
+from penstock.broker.telemetry.subscriptions import Client, MetricsSubscription, assign, hash_set_order, to_subscription
 from penstock.model.errors import ErrorCode, KafkaError
 
 pytestmark = pytest.mark.feature("F-01")
@@ -20,7 +20,7 @@ CLIENT = Client(
 )
 
 
-def subscription(metrics: str = "", interval_ms: int = 300_000, match: str = "") -> Subscription:
+def subscription(metrics: str = "", interval_ms: int = 300_000, match: str = "") -> MetricsSubscription:
     return to_subscription({"metrics": metrics, "interval.ms": str(interval_ms), "match": match})
 
 
@@ -49,7 +49,7 @@ def subscription(metrics: str = "", interval_ms: int = 300_000, match: str = "")
     ],
 )
 def test_ids_are_those_of_kafka(
-    subscriptions: list[Subscription], subscription_id: int, interval_ms: int, metrics: list[str]
+    subscriptions: list[MetricsSubscription], subscription_id: int, interval_ms: int, metrics: list[str]
 ) -> None:
     """The numbers are what Apache Kafka 4.3 answered for the same subscriptions and the same client."""
     assert assign(subscriptions, CLIENT, INSTANCE) == (subscription_id, interval_ms, tuple(metrics))

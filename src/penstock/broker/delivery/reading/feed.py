@@ -150,9 +150,9 @@ class Feed:
     def _open(self, position: int, *, wait: bool) -> BatchCursor:
         # The last batch is kept in memory for readers at the end of the log: a message that has just arrived costs no
         # read.
-        tail = self.partition.tail
-        if tail is not None and tail.offset == position:
-            return BatchCursor(tail.batch, tail.next_offset)
+        last = self.partition.last_batch
+        if last is not None and last.offset == position:
+            return BatchCursor(last.batch, last.next_offset)
         return _open_cursor(self.partition, position, wait=wait)
 
 

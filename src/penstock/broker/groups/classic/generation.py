@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from penstock.broker.groups.classic.exchange import JoinAnswer, SyncAnswer
 from penstock.broker.groups.classic.members import Member, Members
 from penstock.broker.groups.classic.records import GroupValue
-from penstock.broker.groups.consumer_protocol import subscribed_topics
+from penstock.broker.groups.embedded_protocol import subscribed_topics
 
 
 class Generation:

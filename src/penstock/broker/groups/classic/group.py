@@ -25,9 +25,9 @@ from penstock.broker.groups.classic.members import Member, Members
 from penstock.broker.groups.classic.rebalance import COMPLETING, DEAD, EMPTY, PREPARING, STABLE, Rebalance
 from penstock.broker.groups.classic.records import CLASSIC_GROUP, GroupKey, GroupValue
 from penstock.broker.groups.classic.syncing import Syncing
-from penstock.broker.groups.consumer_protocol import CONSUMER
 from penstock.broker.groups.description import GroupDescription, MemberDescription
 from penstock.broker.groups.effects import Effects, Now, Refused, Reply, Step, Stored, Ticket
+from penstock.broker.groups.embedded_protocol import CONSUMER
 from penstock.broker.groups.group_state import GroupState, GroupType
 from penstock.broker.groups.offsets.records import CommittedOffset
 from penstock.model.batch_builder import NewRecord

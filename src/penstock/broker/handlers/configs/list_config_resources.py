@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.broker.request import Request
-from penstock.cluster.controller.config_changes import ResourceType
+from penstock.cluster.controller.config_changes import ConfigResourceType
 from penstock.cluster.controller.configs_frontend import CLIENT_METRICS, GROUP
 from penstock.model.errors import ErrorCode
 from penstock.security.resources import Operation
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     ListConfigResources = Request[ListConfigResourcesRequest, ListConfigResourcesBuilders]
 
 LISTED = (
-    ResourceType.GROUP,
-    ResourceType.CLIENT_METRICS,
-    ResourceType.BROKER_LOGGER,
-    ResourceType.BROKER,
-    ResourceType.TOPIC,
+    ConfigResourceType.GROUP,
+    ConfigResourceType.CLIENT_METRICS,
+    ConfigResourceType.BROKER_LOGGER,
+    ConfigResourceType.BROKER,
+    ConfigResourceType.TOPIC,
 )
 
 
@@ -44,10 +44,10 @@ def handle(broker: Broker, request: ListConfigResources) -> ListConfigResourcesR
         return request.reply.ListConfigResourcesResponse(
             error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, config_resources=()
         )
-    wanted = [ResourceType.CLIENT_METRICS]
+    wanted = [ConfigResourceType.CLIENT_METRICS]
     if request.version >= 1:
-        asked = {ResourceType(kind) for kind in request.body.resource_types}
-        if ResourceType.UNKNOWN in asked:
+        asked = {ConfigResourceType(kind) for kind in request.body.resource_types}
+        if ConfigResourceType.UNKNOWN in asked:
             return request.reply.ListConfigResourcesResponse(
                 error_code=ErrorCode.UNSUPPORTED_VERSION, config_resources=()
             )
@@ -62,12 +62,12 @@ def handle(broker: Broker, request: ListConfigResources) -> ListConfigResourcesR
     )
 
 
-def _names(broker: Broker, kind: ResourceType) -> list[str]:
+def _names(broker: Broker, kind: ConfigResourceType) -> list[str]:
     match kind:
-        case ResourceType.TOPIC:
+        case ConfigResourceType.TOPIC:
             return [topic.name for topic in broker.topics.all()]
-        case ResourceType.GROUP:
+        case ConfigResourceType.GROUP:
             return broker.controller.configs.configured(GROUP)
-        case ResourceType.CLIENT_METRICS:
+        case ConfigResourceType.CLIENT_METRICS:
             return broker.controller.configs.configured(CLIENT_METRICS)
     return [str(broker.node_id)]

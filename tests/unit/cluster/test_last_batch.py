@@ -48,7 +48,7 @@ def append(partition: Partition, value: bytes = b"v", *, transactional: bool = F
 
 
 def offset(partition: Partition) -> int | None:
-    return None if partition.tail is None else partition.tail.offset
+    return None if partition.last_batch is None else partition.last_batch.offset
 
 
 def test_it_is_kept_only_while_somebody_waits(partition: Partition) -> None:
@@ -67,8 +67,8 @@ def test_it_is_what_the_log_has(bench: EngineBench, partition: Partition) -> Non
     append(partition)
     bench.settle()
     stored = partition.read(1, 1 << 16, one_batch_at_least=True, wait=True)
-    assert partition.tail is not None
-    assert partition.tail.batch == bytes(stored.records)
+    assert partition.last_batch is not None
+    assert partition.last_batch.batch == bytes(stored.records)
 
 
 def test_what_a_reader_gets_is_the_same_with_and_without(bench: EngineBench, partition: Partition) -> None:
@@ -79,7 +79,7 @@ def test_what_a_reader_gets_is_the_same_with_and_without(bench: EngineBench, par
     assert feed.next_chunk(1, ttl_ms=-1, now_ms=NOW_MS, wanted=None) is None, "it is not committed"
     bench.settle()
     kept = feed.next_chunk(1, ttl_ms=-1, now_ms=NOW_MS, wanted=None)
-    partition.tail = None
+    partition.last_batch = None
     read = Feed(partition).next_chunk(1, ttl_ms=-1, now_ms=NOW_MS, wanted=None)
     assert kept is not None
     assert read is not None

@@ -1,4 +1,4 @@
-"""The log: levels, format and place."""
+"""The log output of a process: levels and format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Kafka's consumer protocol: the topics in a member's metadata, and the partitions in its assignment.
+"""Topics and partitions in the bytes that consumers of a classic group exchange through JoinGroup and SyncGroup.
+
+This is Kafka's `ConsumerProtocol`, embedded in the classic protocol, and not the protocol of KIP-848.
 
 The coordinator need not understand what members tell each other, and for other protocol types it cannot. It reads these
 bytes only to refuse OffsetDelete for a topic in use, to let offsets of topics that are no longer read expire, and to
