@@ -21,7 +21,16 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
 from penstock.model.record import Record
 from penstock.model.records import iter_records
-from penstock.storage.interface import Appended, LogConfig, LogState, ProducerView, ReadSlice, Scan, TimestampOffset
+from penstock.storage.interface import (
+    Appended,
+    LogConfig,
+    LogState,
+    LogStatus,
+    ProducerView,
+    ReadSlice,
+    Scan,
+    TimestampOffset,
+)
 from penstock.storage.metadata.store import MetadataStore
 from penstock.storage.segment.time_search import scan_here
 from tests.support.no_transactions import NoMirrors, NoTransactions
@@ -60,14 +69,14 @@ class HandLog(NoTransactions):
         self.on_flushed: Callable[[Any], None] = _nobody
         self.refusal: ErrorCode | None = None
         self.batches: list[bytes] = []
-        self._config = config
+        self.config = config
 
     @property
-    def config(self) -> LogConfig:
-        return self._config
+    def status(self) -> LogStatus:
+        return self  # which has its attributes
 
     def set_config(self, config: LogConfig) -> None:
-        self._config = config
+        self.config = config
 
     @property
     def size_bytes(self) -> int:

@@ -15,6 +15,7 @@ from penstock.storage.interface import (
     Log,
     LogConfig,
     LogState,
+    LogStatus,
     ProducerView,
     ReadSlice,
     Scan,
@@ -33,7 +34,7 @@ class PlainLog(NoTransactions):
         self.state = LogState.ONLINE
         self.log_start = self.flushed = self.log_end = 0
         self.known_producers: list[ProducerView] = []
-        self._config = config
+        self.config = config
 
     def grow(self, records: int) -> None:
         self.log_end += records
@@ -42,11 +43,11 @@ class PlainLog(NoTransactions):
         self.flushed = self.log_end
 
     @property
-    def config(self) -> LogConfig:
-        return self._config
+    def status(self) -> LogStatus:
+        return self  # which has its attributes
 
     def set_config(self, config: LogConfig) -> None:
-        self._config = config
+        self.config = config
 
     @property
     def size_bytes(self) -> int:

@@ -67,24 +67,9 @@ class Partition:
     """One partition of a topic on this node."""
 
     __slots__ = (
-        "_data_waiters",
-        "_last_stable",
-        "_log",
-        "_refusal",
-        "_stored_end",
-        "_stored_waits",
-        "_takes_appends",
-        "_visibility",
-        "_visible_waits",
-        "deleted",
-        "high_watermark",
-        "id",
-        "index",
-        "internal",
-        "last_batch",
-        "mirror",
-        "role",
-        "topic",
+        "_data_waiters", "_last_stable", "_log", "_refusal", "_status", "_stored_end", "_stored_waits",
+        "_takes_appends", "_visibility", "_visible_waits", "deleted", "high_watermark", "id", "index", "internal",
+        "last_batch", "mirror", "role", "topic",
     )  # fmt: skip
 
     def __init__(
@@ -105,6 +90,7 @@ class Partition:
         self.deleted = False
         self.last_batch: LastBatch | None = None
         self._log = log
+        self._status = log.status
         self._visibility = visibility
         self._takes_appends = role.takes_appends
         self._refusal = role.refusal
@@ -129,11 +115,11 @@ class Partition:
     @property
     def config(self) -> LogConfig:
         """The topic's configs, resolved. Another object after every change, so identity tells whether it changed."""
-        return self._log.config
+        return self._status.config
 
     @property
     def state(self) -> LogState:
-        return self._log.state
+        return self._status.state
 
     @property
     def size_bytes(self) -> int:
@@ -146,20 +132,20 @@ class Partition:
     @property
     def failed(self) -> bool:
         """Whether clients are refused whatever they ask; `failure` says why."""
-        return self.deleted or self._log.state is _OFFLINE or self._refusal is not _NONE
+        return self.deleted or self._status.state is _OFFLINE or self._refusal is not _NONE
 
     @property
     def failure(self) -> ErrorCode:
         """The answer to a request that waits here, or comes now; NONE if it can be served."""
         if self.deleted:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return ErrorCode.KAFKA_STORAGE_ERROR if self._log.state is _OFFLINE else self._refusal
+        return ErrorCode.KAFKA_STORAGE_ERROR if self._status.state is _OFFLINE else self._refusal
 
     # --- offsets -----------------------------------------------------------------------------------------------------
 
     @property
     def log_start(self) -> int:
-        return self._log.log_start
+        return self._status.log_start
 
     @property
     def log_end(self) -> int:
@@ -172,12 +158,12 @@ class Partition:
 
         Deleting the front of the log may overtake an open transaction.
         """
-        stable, start = self._last_stable, self._log.log_start
+        stable, start = self._last_stable, self._status.log_start
         return stable if stable > start else start
 
     def bounds(self) -> tuple[int, int, int]:
         """Log start, last stable offset and high watermark: all that the answer to a reader says of the partition."""
-        stable, start = self._last_stable, self._log.log_start
+        stable, start = self._last_stable, self._status.log_start
         return start, (stable if stable > start else start), self.high_watermark
 
     def visible_end(self, *, committed_only: bool) -> int:
@@ -196,7 +182,7 @@ class Partition:
         if wanted is OffsetSpec.LATEST:
             return TimestampOffset(-1, end, self.leader_epoch)
         if wanted is OffsetSpec.EARLIEST:
-            start = self._log.log_start
+            start = self._status.log_start
             return TimestampOffset(-1, start, self._log.epoch_at(start))
         found = self._log.find_max_timestamp(end=self.high_watermark, scan=scan)
         return None if found is None or found.offset >= end else found
@@ -233,7 +219,7 @@ class Partition:
 
     def check_stamped(self, header: BatchHeader, now_ms: int) -> None:
         """KafkaError unless a client's batch may bring the stamp of LogAppendTime with it."""
-        check_stamped_batch(self._log.config, header, now_ms)
+        check_stamped_batch(self._status.config, header, now_ms)
 
     def append_trusted(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
         """Append records of the broker's own; they may use the disk reserve."""
@@ -351,7 +337,7 @@ class Partition:
         """
         if self._stored_end > last_offset:
             done(_NONE)
-        elif self.deleted or self._log.state is _OFFLINE:
+        elif self.deleted or self._status.state is _OFFLINE:
             done(self.failure)
         else:
             if self._stored_waits is None:
@@ -365,7 +351,7 @@ class Partition:
         """
         if self.high_watermark > last_offset:
             done(_NONE)
-        elif self.deleted or self._refusal is not _NONE or self._log.state is _OFFLINE:
+        elif self.deleted or self._refusal is not _NONE or self._status.state is _OFFLINE:
             done(self.failure)
         else:
             self._visible_waits.add(last_offset, done)
@@ -389,7 +375,7 @@ class Partition:
     def log_advanced(self) -> None:
         """Raise the marks and tell waiters: the log was written or flushed further, or it has failed."""
         log, visibility = self._log, self._visibility
-        if self.deleted or log.state is _OFFLINE:
+        if self.deleted or self._status.state is _OFFLINE:
             self._end_waits(self.failure)
             return
         is_higher = False

@@ -31,7 +31,7 @@ class OnDisk:
     """Records are stored and visible when they are on disk."""
 
     def stored(self, log: Log) -> int:
-        return log.flushed
+        return log.status.flushed
 
     def high_watermark(self, log: Log, stored: int) -> int:
         return stored

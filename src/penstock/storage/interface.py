@@ -132,12 +132,28 @@ class OpenTransaction(NamedTuple):
     last_timestamp_ms: int
 
 
+class LogStatus(Protocol):
+    """What a partition asks its log for with every request: attributes, since a call would cost more than the answer.
+
+    One object for the life of the log. Only the log changes it, on the event loop; a reader that finds damage changes
+    the state in its thread.
+    """
+
+    state: LogState
+    config: LogConfig
+    """Another object after every change, so identity tells whether it changed."""
+    log_start: int
+    flushed: int
+
+
 class Log(Protocol):
     """One partition's records."""
 
     partition: PartitionId
     topic: str
 
+    @property
+    def status(self) -> LogStatus: ...
     @property
     def state(self) -> LogState: ...
     @property

@@ -18,10 +18,9 @@ from penstock.model.batch import CONTROL_BIT, BatchHeader, read_header, stamp, s
 from penstock.model.control_record import Marker, build_marker, parse_marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.storage.admission.append_rules import check_batch_fits
-from penstock.storage.admission.condition import LogCondition
 from penstock.storage.admission.epochs import Epochs
-from penstock.storage.admission.live_config import LiveConfig
 from penstock.storage.admission.producer_state import Producers
+from penstock.storage.admission.status import Status
 from penstock.storage.admission.write_gate import Gate
 from penstock.storage.interface import Appended, Log, LogState
 from penstock.storage.segment.aborted_index import AbortedEntry
@@ -59,13 +58,12 @@ class Marks(Protocol):
 class Appender:
     """Admission to one log, for which it asks `marks` for flushes."""
 
-    __slots__ = ("_condition", "_config", "_epochs", "_gate", "_leader_epoch", "_log", "_marks", "_producers", "_tail")
+    __slots__ = ("_epochs", "_gate", "_leader_epoch", "_log", "_marks", "_producers", "_status", "_tail")
 
     def __init__(
         self,
         tail: Tail,
-        config: LiveConfig,
-        condition: LogCondition,
+        status: Status,
         producers: Producers,
         epochs: Epochs,
         gate: Gate,
@@ -73,8 +71,7 @@ class Appender:
         log: Log,
     ) -> None:
         self._tail = tail
-        self._config = config
-        self._condition = condition
+        self._status = status
         self._producers = producers
         self._epochs = epochs
         self._gate = gate
@@ -85,7 +82,7 @@ class Appender:
     def begin_epoch(self, leader_epoch: int) -> None:
         """Stamp this epoch into batches from now on."""
         self._leader_epoch = leader_epoch
-        if self._condition.state is _ONLINE:
+        if self._status.state is _ONLINE:
             self._epochs.begin(leader_epoch, self._tail.log_end)
 
     def append(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
@@ -94,9 +91,9 @@ class Appender:
         return self.append_trusted(batch, header, now_ms)
 
     def append_trusted(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
-        if self._condition.state is not _ONLINE:
-            self._condition.check_writable()
-        config = self._config.current
+        if self._status.state is not _ONLINE:
+            self._status.check_writable()
+        config = self._status.config
         size = len(batch)
         check_batch_fits(config, header, size, now_ms)
         is_idempotent = header.producer_id >= 0 and not header.attributes & CONTROL_BIT
@@ -130,7 +127,7 @@ class Appender:
 
     def append_mirrored(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> None:
         """Whether batches are sound and follow each other was checked by the caller; here they are kept as they are."""
-        self._condition.check_writable()
+        self._status.check_writable()
         if not self._gate.accepts_writes:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "too little room is left")
         base_offset, log_end = header.base_offset, self._tail.log_end

@@ -15,12 +15,11 @@ Loop thread but for `flush_targets`.
 from __future__ import annotations
 
 from penstock.runtime.files import File
-from penstock.storage.admission.condition import LogCondition
 from penstock.storage.admission.producer_state import Producers
+from penstock.storage.admission.status import Status
 from penstock.storage.checkpoint.marker_files import record_failed_flush
 from penstock.storage.interface import LogState
 from penstock.storage.log.context import LogContext, LogIdentity
-from penstock.storage.log.segment_list import SegmentList
 from penstock.storage.log.tail import DiskTail
 from penstock.storage.log.unflushed_files import UnflushedFiles
 
@@ -28,47 +27,45 @@ _OFFLINE = LogState.OFFLINE  # looked up once: this is asked for every flush
 
 
 class Durability:
-    """Owns `flushed`; `reading_mark` is the position of the end up to which most readers read now."""
+    """Raises `flushed` of the status; `reading_mark` is the position of the end up to which most readers read now."""
 
     __slots__ = (
-        "_commit", "_condition", "_directory", "_files", "_flushing", "_producers", "_segments", "_tail",
-        "_unflushed", "flushed", "reading_mark",
+        "_commit", "_directory", "_files", "_flushing", "_producers", "_status", "_tail", "_unflushed",
+        "reading_mark",
     )  # fmt: skip
 
     def __init__(
         self,
         context: LogContext,
         identity: LogIdentity,
-        segments: SegmentList,
         tail: DiskTail,
         unflushed: UnflushedFiles,
         producers: Producers,
-        condition: LogCondition,
+        status: Status,
     ) -> None:
         self._files = context.files
         self._commit = context.commit
         self._directory = identity.directory
-        self._segments = segments
         self._tail = tail
         self._unflushed = unflushed
         self._producers = producers
-        self._condition = condition
+        self._status = status
         self.begin_at_end()
 
     def begin_at_end(self) -> None:
         """Count everything as flushed: after recovery, or when the whole log was dropped."""
         self.reading_mark = self._flushing = self._tail.end_mark
-        self.flushed = self._tail.log_end
+        self._status.flushed = self._tail.log_end
 
     @property
     def settled(self) -> int:
         """End of the records that may have been acknowledged. Retention, deletion and compaction keep below it."""
-        return self.flushed if self._commit.waits_for_sync else self._tail.log_end
+        return self._status.flushed if self._commit.waits_for_sync else self._tail.log_end
 
     @property
     def last_stable(self) -> int:
         """The stable end of what is settled."""
-        return max(self._producers.transactions.stable_end(self.settled), self._segments.log_start)
+        return max(self._producers.transactions.stable_end(self.settled), self._status.log_start)
 
     def stable_end(self, below: int) -> int:
         """As `storage.interface.Log.stable_end`."""
@@ -76,7 +73,7 @@ class Durability:
         if transactions.is_idle:
             return below
         transactions.forget_ended(below)
-        return max(transactions.stable_end(below), self._segments.log_start)
+        return max(transactions.stable_end(below), self._status.log_start)
 
     def flush_targets(self) -> tuple[int, list[File]]:
         mark = self._tail.end_mark  # before the files: a file is pinned before the end rises
@@ -84,10 +81,10 @@ class Durability:
         return mark[0], self._unflushed.targets()
 
     def flush_completed(self, end: int) -> None:
-        if self._condition.state is _OFFLINE:
+        if self._status.state is _OFFLINE:
             return
-        if end > self.flushed:
-            self.flushed = end
+        if end > self._status.flushed:
+            self._status.flushed = end
         if end > self.reading_mark[0]:
             # Where the new end lies is known if nothing was written since the round began, or since now.
             for mark in (self._tail.end_mark, self._flushing):
@@ -102,18 +99,18 @@ class Durability:
         self.reading_mark = self._tail.end_mark
 
     def let_go(self) -> None:
-        if self._condition.state is not _OFFLINE:
+        if self._status.state is not _OFFLINE:
             self._unflushed.flushed(self._tail.log_end, all_of_it=True)
 
     def flush_failed(self, error: OSError) -> None:
         """Waits for the disk, once: the failure is recorded beside the log."""
-        if self._condition.state is _OFFLINE:
+        if self._status.state is _OFFLINE:
             return
-        self._condition.take_offline()
+        self._status.take_offline()
         record_failed_flush(self._files, self._directory, str(error))
         self._unflushed.abandon()
 
     def closed(self) -> None:
         """Count everything as flushed, because it was synced outside a round."""
         self._unflushed.abandon()
-        self.flushed = self._tail.log_end
+        self._status.flushed = self._tail.log_end

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.storage import layout
-from penstock.storage.admission.condition import LogCondition
 from penstock.storage.admission.epochs import Epochs
+from penstock.storage.admission.status import Status
 from penstock.storage.log.context import LogContext, LogIdentity
 from penstock.storage.log.durability import Durability
 from penstock.storage.log.segment_list import SegmentList
@@ -20,7 +20,7 @@ from penstock.storage.log.segment_list import SegmentList
 class LogFront:
     """Raises the log start of one log."""
 
-    __slots__ = ("_cache", "_condition", "_durability", "_epochs", "_identity", "_journal", "_segments")
+    __slots__ = ("_cache", "_durability", "_epochs", "_identity", "_journal", "_segments", "_status")
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class LogFront:
         segments: SegmentList,
         durability: Durability,
         epochs: Epochs,
-        condition: LogCondition,
+        status: Status,
     ) -> None:
         self._cache = context.cache
         self._journal = context.journal
@@ -37,7 +37,7 @@ class LogFront:
         self._segments = segments
         self._durability = durability
         self._epochs = epochs
-        self._condition = condition
+        self._status = status
 
     def save_log_start(self, before: int) -> None:
         """Any thread. Make durable that nothing below `before` will be read again; waits for the disk."""
@@ -50,20 +50,21 @@ class LogFront:
 
     def delete_records(self, before: int, *, saved: bool) -> None:
         """Raise the log start. Waits for the disk unless it was `saved`."""
-        self._condition.check_not_offline()
+        self._status.check_not_offline()
         end = self._durability.settled
         if before > end:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {before} is above the visible end, {end}")
-        if before > self._segments.log_start:
+        if before > self._status.log_start:
             if not saved:
                 self.save_log_start(before)
-            self._segments.log_start = before
+            self._status.log_start = before
             self._epochs.cut_front(before)
 
     def drop(self, count: int, log_start: int) -> list[Path]:
         """Forget the oldest segments, after `save`; returns the files to remove."""
-        dropped = self._segments.drop_front(count, log_start)
-        self._epochs.cut_front(self._segments.log_start)
+        dropped = self._segments.drop_front(count)
+        self._status.log_start = max(self._status.log_start, log_start)
+        self._epochs.cut_front(self._status.log_start)
         paths: list[Path] = []
         for segment in dropped:
             self._cache.forget(segment.path)

@@ -5,10 +5,11 @@
 
 A log is put together from parts, each the owner of its state; this file builds them and passes calls on:
 
-    segments        `segment_list`      the tuple of segments, the log start
+    status          `admission.status`  whether it can be used, configs, log start, flushed
+    segments        `segment_list`      the tuple of segments
     tail            `tail`              the active file, log end, rolling
     appender        `admission.appender` rules, producers, epochs; shared with logs in memory
-    durability      `durability`        flushed, the log's side of flush rounds
+    durability      `durability`        raises flushed: the log's side of flush rounds
     reader          `reader`            slices by offset; `time_lookup`, `aborted_lookup` search
     front           `front`             raising the log start
     recovery point  `recovery_point`    checkpoints
@@ -32,8 +33,7 @@ from penstock.model.errors import KafkaError
 from penstock.runtime.files import File, Files
 from penstock.storage import layout
 from penstock.storage.admission.appender import Appender
-from penstock.storage.admission.condition import LogCondition
-from penstock.storage.admission.live_config import LiveConfig
+from penstock.storage.admission.status import Status
 from penstock.storage.checkpoint.checkpoint import Checkpoint
 from penstock.storage.interface import (
     AbortedTransaction,
@@ -69,9 +69,8 @@ class DiskLog:
     """
 
     __slots__ = (
-        "_appender", "_condition", "_config", "_durability", "_epochs", "_producers", "_reader",
-        "_recovery_point", "_segments", "_tail", "_unflushed", "append", "context", "identity", "partition", "read",
-        "topic",
+        "_appender", "_durability", "_epochs", "_producers", "_reader", "_recovery_point", "_segments", "_tail",
+        "_unflushed", "append", "context", "identity", "partition", "read", "status", "topic",
     )  # fmt: skip
 
     def __init__(
@@ -87,26 +86,20 @@ class DiskLog:
         self.identity = identity
         self.topic = identity.topic
         self.partition = identity.partition
-        self._config = LiveConfig(config)
-        self._condition = LogCondition(None if recovered.damage is None else recovered.damage.readable_end)
+        self.status = Status(
+            config, recovered.log_start, None if recovered.damage is None else recovered.damage.readable_end
+        )
         self._producers = recovered.producers
         self._epochs = recovered.epochs
-        self._segments = SegmentList(recovered.segments, recovered.log_start)
+        self._segments = SegmentList(recovered.segments)
         self._unflushed = UnflushedFiles(context.cache)
-        self._tail = DiskTail(
-            context, identity, self._segments, recovered.log_end, self._unflushed, self._config, self._condition
-        )
-        self._durability = Durability(
-            context, identity, self._segments, self._tail, self._unflushed, self._producers, self._condition
-        )
-        self._recovery_point = RecoveryPoint(context, identity, self._segments, self._tail, self._config, recovered)
-        self._reader = LogReader(
-            context, identity, self._segments, self._tail, self._durability, self._config, self._condition
-        )
+        self._tail = DiskTail(context, identity, self._segments, recovered.log_end, self._unflushed, self.status)
+        self._durability = Durability(context, identity, self._tail, self._unflushed, self._producers, self.status)
+        self._recovery_point = RecoveryPoint(context, identity, self._segments, self._tail, self.status, recovered)
+        self._reader = LogReader(context, identity, self._segments, self._tail, self._durability, self.status)
         self._appender = Appender(
             self._tail,
-            self._config,
-            self._condition,
+            self.status,
             self._producers,
             self._epochs,
             context.gate,
@@ -116,7 +109,7 @@ class DiskLog:
         self.read = self._reader.read
         self.append = self._appender.append
         if recovered.log_end < recovered.log_start:  # a process was killed while it forgot everything below
-            self._segments.restart_at(recovered.log_start)
+            self._segments.clear()
             self._begin_at(recovered.log_start)
         self._appender.begin_epoch(leader_epoch)
 
@@ -129,16 +122,16 @@ class DiskLog:
 
     @property
     def state(self) -> LogState:
-        return self._condition.state
+        return self.status.state
 
     @property
     def readable_end(self) -> int:
         """Nothing from here on is served, because of damage; above every offset if there is none."""
-        return self._condition.readable_end
+        return self.status.readable_end
 
     @property
     def log_start(self) -> int:
-        return self._segments.log_start
+        return self.status.log_start
 
     @property
     def last_stable(self) -> int:
@@ -152,7 +145,7 @@ class DiskLog:
 
     @property
     def flushed(self) -> int:
-        return self._durability.flushed
+        return self.status.flushed
 
     @property
     def log_end(self) -> int:
@@ -160,10 +153,10 @@ class DiskLog:
 
     @property
     def config(self) -> LogConfig:
-        return self._config.current
+        return self.status.config
 
     def set_config(self, config: LogConfig) -> None:
-        self._config.current = config
+        self.status.config = config
 
     @property
     def directory(self) -> Path:
@@ -257,7 +250,7 @@ class DiskLog:
 
     def _times(self) -> TimeLookup:
         # Made when it is needed: there are many logs, and few look-ups by time.
-        return TimeLookup(self._segments, self._condition, self._reader)
+        return TimeLookup(self._segments, self.status, self._reader)
 
     def aborted_transactions(self, start: int, end: int, *, wait: bool) -> list[AbortedTransaction]:
         return [AbortedTransaction(*entry[:2]) for entry in self.aborted_entries(start, end, wait=wait)]
@@ -273,7 +266,7 @@ class DiskLog:
     # --- the front of the log --------------------------------------------------------------------------
 
     def _front(self) -> LogFront:
-        return LogFront(self.context, self.identity, self._segments, self._durability, self._epochs, self._condition)
+        return LogFront(self.context, self.identity, self._segments, self._durability, self._epochs, self.status)
 
     def save_log_start(self, before: int) -> None:
         self._front().save_log_start(before)
@@ -316,7 +309,7 @@ class DiskLog:
             if layout.offset_of(name, layout.SNAPSHOT) is not None:
                 files.remove(directory / name)
         self._unflushed.abandon()
-        for segment in self._segments.restart_at(offset):
+        for segment in self._segments.clear():
             self.context.cache.forget(segment.path)
             for path in (segment.path, *layout.derived_paths(directory, segment.base_offset)):
                 if files.exists(path):
@@ -327,6 +320,7 @@ class DiskLog:
 
     def _begin_at(self, offset: int) -> None:
         """There is nothing, and the first record will be at `offset` or above."""
+        self.status.log_start = offset
         self._producers.forget_all()
         self._epochs.cut_front(offset)
         self._tail.restart_at(offset)
@@ -374,7 +368,7 @@ class DiskLog:
 
     def take_offline(self) -> None:
         """Refuse everything from now on: the topic was deleted."""
-        self._condition.take_offline()
+        self.status.take_offline()
 
     def close(self, *, synced: bool = False) -> None:
         """Flush, write a last recovery point. Waits for the disk. `synced`: see `Checkpoint.write`."""

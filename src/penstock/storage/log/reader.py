@@ -16,8 +16,7 @@ from functools import partial
 from penstock.model.batch import BatchHeader
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.runtime.files import File
-from penstock.storage.admission.condition import LogCondition
-from penstock.storage.admission.live_config import LiveConfig
+from penstock.storage.admission.status import Status
 from penstock.storage.interface import LogState, ReadSlice
 from penstock.storage.log.context import LogContext, LogIdentity
 from penstock.storage.log.damage import DamageReporter
@@ -36,8 +35,7 @@ class LogReader:
     """Any thread."""
 
     __slots__ = (
-        "_cache", "_condition", "_config", "_durability", "_files", "_identity", "_on_damage", "_segments", "_tail",
-        "_verify",
+        "_cache", "_durability", "_files", "_identity", "_on_damage", "_segments", "_status", "_tail", "_verify",
     )  # fmt: skip
 
     def __init__(
@@ -47,8 +45,7 @@ class LogReader:
         segments: SegmentList,
         tail: DiskTail,
         durability: Durability,
-        config: LiveConfig,
-        condition: LogCondition,
+        status: Status,
     ) -> None:
         self._files = context.files
         self._cache = context.cache
@@ -56,8 +53,7 @@ class LogReader:
         self._segments = segments
         self._tail = tail
         self._durability = durability
-        self._config = config
-        self._condition = condition
+        self._status = status
         self._identity = identity
         self._on_damage = context.on_damage
 
@@ -87,10 +83,10 @@ class LogReader:
 
     def _check_readable(self, offset: int, end: int) -> int:
         """Raise KafkaError if `offset` may not be read; otherwise return the offset up to which reading may go."""
-        condition, log_start, log_end = self._condition, self._segments.log_start, self._tail.log_end
-        readable_end = condition.readable_end
-        if condition.state is _OFFLINE:
-            condition.check_not_offline()
+        status, log_end = self._status, self._tail.log_end
+        log_start, readable_end = status.log_start, status.readable_end
+        if status.state is _OFFLINE:
+            status.check_not_offline()
         if offset > readable_end:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"the log is damaged at offset {readable_end}")
         if not log_start <= offset <= log_end:
@@ -119,7 +115,7 @@ class LogReader:
             return segment.read(file, index, offset, limits, self._verify)
         except CorruptBatch as error:
             failure = self.damaged(segment, error.position, error.offset, error.reason)
-            if not offset < self._condition.readable_end < limits.end:
+            if not offset < self._status.readable_end < limits.end:
                 raise failure from None
         except OSError as error:
             if isinstance(error, BlockingIOError):
@@ -128,12 +124,12 @@ class LogReader:
         finally:
             self._cache.release(file)
         # Batches before the damage are served; the next read, which begins at the damage, gets the error.
-        below_damage = limits._replace(end=self._condition.readable_end, end_position=-1)
+        below_damage = limits._replace(end=self._status.readable_end, end_position=-1)
         return self._read_segment(segment, offset, below_damage)
 
     def damaged(self, segment: Segment, position: int, offset: int, reason: str) -> KafkaError:
         """Report a batch that is not as it was written; returns the error to raise."""
-        reporter = DamageReporter(self._identity, self._segments, self._condition, self._on_damage)
+        reporter = DamageReporter(self._identity, self._segments, self._status, self._on_damage)
         return reporter.found(segment, position, offset, reason)
 
     def load_index(self, segment: Segment, file: File, wait: bool) -> SegmentIndex:
@@ -142,7 +138,7 @@ class LogReader:
         if not index.is_whole:
             if not wait:
                 raise BlockingIOError
-            segment.load_index(index, self._files, file, self._config.current.index_interval_bytes)
+            segment.load_index(index, self._files, file, self._status.config.index_interval_bytes)
         return index
 
     def batches(self, segment: Segment, offset: int) -> Iterator[tuple[BatchHeader, ReadBatch]]:

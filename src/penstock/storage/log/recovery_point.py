@@ -7,8 +7,8 @@ lies above it. At most one new recovery point is under way at a time. Loop threa
 from __future__ import annotations
 
 from penstock.storage.admission.epochs import Epochs
-from penstock.storage.admission.live_config import LiveConfig
 from penstock.storage.admission.producer_state import Producers
+from penstock.storage.admission.status import Status
 from penstock.storage.checkpoint.checkpoint import Checkpoint
 from penstock.storage.checkpoint.snapshot import encode_snapshot
 from penstock.storage.log.context import LogContext, LogIdentity
@@ -21,7 +21,7 @@ class RecoveryPoint:
     """Captures checkpoints of one log; any thread writes them."""
 
     __slots__ = (
-        "_cache", "_config", "_covered_bytes", "_epochs", "_files", "_identity", "_producers", "_segments", "_tail",
+        "_cache", "_covered_bytes", "_epochs", "_files", "_identity", "_producers", "_segments", "_status", "_tail",
         "is_saving", "snapshot_end",
     )  # fmt: skip
 
@@ -31,7 +31,7 @@ class RecoveryPoint:
         identity: LogIdentity,
         segments: SegmentList,
         tail: DiskTail,
-        config: LiveConfig,
+        status: Status,
         recovered: RecoveredLog,
     ) -> None:
         self._files = context.files
@@ -39,7 +39,7 @@ class RecoveryPoint:
         self._identity = identity
         self._segments = segments
         self._tail = tail
-        self._config = config
+        self._status = status
         self._producers: Producers = recovered.producers
         self._epochs: Epochs = recovered.epochs
         self._covered_bytes = -recovered.scanned_bytes  # of the tail's `written_bytes`
@@ -67,7 +67,7 @@ class RecoveryPoint:
         snapshot = encode_snapshot(log_end, entries, self._epochs.entries, self._producers.encode())
         # The first recovery point is worth nothing without the directories that lead to it.
         directories = [self._identity.directory] if self.snapshot_end >= 0 else self._identity.path_directories()
-        interval = self._config.current.index_interval_bytes
+        interval = self._status.config.index_interval_bytes
         checkpoint = Checkpoint(self._files, self._cache, directories, log_end, snapshot, interval)
         active = segments[-1]
         checkpoint.cover([segment for segment in segments if segment is active or not segment.index_written])

@@ -1,4 +1,4 @@
-"""The segments of one log, oldest first, and the first offset that may still be read.
+"""The segments of one log, oldest first.
 
 The tuple is replaced, never changed in place: a reader in a thread takes it once and goes on with that, whatever
 retention, compaction or a roll do meanwhile. A segment that left the list stays readable through a pinned descriptor.
@@ -18,11 +18,10 @@ _base_offset = attrgetter("base_offset")
 class SegmentList:
     """`all` may be read by any thread; the event loop is the only one to replace it."""
 
-    __slots__ = ("all", "log_start")
+    __slots__ = ("all",)
 
-    def __init__(self, segments: Sequence[Segment], log_start: int) -> None:
+    def __init__(self, segments: Sequence[Segment]) -> None:
         self.all: tuple[Segment, ...] = tuple(segments)
-        self.log_start = log_start
 
     @property
     def size_bytes(self) -> int:
@@ -34,10 +33,9 @@ class SegmentList:
             self.all[-1].end_offset = segment.base_offset
         self.all = (*self.all, segment)
 
-    def drop_front(self, count: int, log_start: int) -> tuple[Segment, ...]:
+    def drop_front(self, count: int) -> tuple[Segment, ...]:
         """Forget the oldest segments; returns them."""
         dropped, self.all = self.all[:count], self.all[count:]
-        self.log_start = max(self.log_start, log_start)
         return dropped
 
     def with_replaced(self, replaced: Sequence[Segment], segment: Segment) -> tuple[Segment, ...]:
@@ -62,10 +60,9 @@ class SegmentList:
                 elif segment.aborted.is_whole:
                     segment.drop_aborted()
 
-    def restart_at(self, offset: int) -> tuple[Segment, ...]:
-        """Forget everything; the first record will be at `offset` or above. Returns the segments that were there."""
+    def clear(self) -> tuple[Segment, ...]:
+        """Forget everything. Returns the segments that were there."""
         dropped, self.all = self.all, ()
-        self.log_start = offset
         return dropped
 
 

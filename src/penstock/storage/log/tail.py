@@ -14,8 +14,7 @@ from time import perf_counter
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.runtime.files import File
 from penstock.storage.admission.append_rules import must_roll
-from penstock.storage.admission.condition import LogCondition
-from penstock.storage.admission.live_config import LiveConfig
+from penstock.storage.admission.status import Status
 from penstock.storage.checkpoint.marker_files import record_holes
 from penstock.storage.log.context import LogContext, LogIdentity
 from penstock.storage.log.segment_list import SegmentList
@@ -32,8 +31,8 @@ class DiskTail:
     """Implements `admission.appender.Tail`. `written_bytes` counts all that was ever written through it."""
 
     __slots__ = (
-        "_cache", "_commit", "_condition", "_config", "_files", "_has_synced_name", "_identity", "_observer",
-        "_preallocation", "_segments", "_unflushed", "end_mark", "log_end", "written_bytes",
+        "_cache", "_commit", "_files", "_has_synced_name", "_identity", "_observer", "_preallocation", "_segments",
+        "_status", "_unflushed", "end_mark", "log_end", "written_bytes",
     )  # fmt: skip
 
     def __init__(
@@ -43,8 +42,7 @@ class DiskTail:
         segments: SegmentList,
         log_end: int,
         unflushed: UnflushedFiles,
-        config: LiveConfig,
-        condition: LogCondition,
+        status: Status,
     ) -> None:
         self._files = context.files
         self._cache = context.cache
@@ -53,8 +51,7 @@ class DiskTail:
         self._identity = identity
         self._segments = segments
         self._unflushed = unflushed
-        self._config = config
-        self._condition = condition
+        self._status = status
         self._preallocation = Preallocation()
         self._has_synced_name = False  # whether the active file's name is on disk, or is a target of the next flush
         self.written_bytes = 0
@@ -71,7 +68,7 @@ class DiskTail:
     ) -> None:
         size = len(batch)
         segments = self._segments.all
-        config = self._config.current
+        config = self._status.config
         # A new segment begins where the one before ends, whatever is missing before the batch.
         if not segments or must_roll(config, segments[-1], size, timestamp if timestamp >= 0 else now_ms, last_offset):
             segment = self._roll_for_append()
@@ -168,6 +165,6 @@ class DiskTail:
                 self._preallocation.forget()
                 self._unflushed.active.truncate(position)
         except OSError as second:
-            self._condition.take_offline()
+            self._status.take_offline()
             return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{error}, then {second}: the log is offline")
         return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))

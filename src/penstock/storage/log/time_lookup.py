@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from penstock.model.batch import BatchHeader
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.storage.admission.condition import LogCondition
+from penstock.storage.admission.status import Status
 from penstock.storage.interface import Scan, TimestampOffset
 from penstock.storage.log.reader import LogReader
 from penstock.storage.log.segment_list import SegmentList
@@ -24,11 +24,11 @@ from penstock.storage.segment.time_search import (
 class TimeLookup:
     """Implements `segment.time_search.TimedLog` over the segments of one log."""
 
-    __slots__ = ("_condition", "_reader", "_segments")
+    __slots__ = ("_reader", "_segments", "_status")
 
-    def __init__(self, segments: SegmentList, condition: LogCondition, reader: LogReader) -> None:
+    def __init__(self, segments: SegmentList, status: Status, reader: LogReader) -> None:
         self._segments = segments
-        self._condition = condition
+        self._status = status
         self._reader = reader
 
     def find_timestamp(self, timestamp_ms: int, *, end: int, scan: Scan = scan_here) -> TimestampOffset | None:
@@ -48,8 +48,8 @@ class TimeLookup:
                     raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from None
 
     def _visible(self, end: int) -> Range:
-        self._condition.check_not_offline()
-        return Range(self._segments.log_start, min(end, self._condition.readable_end))
+        self._status.check_not_offline()
+        return Range(self._status.log_start, min(end, self._status.readable_end))
 
     def timed_segments(self) -> Sequence[TimedSegment]:
         return self._segments.all

@@ -15,10 +15,9 @@ from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
 from penstock.storage.admission.appender import Appender, Marks
-from penstock.storage.admission.condition import LogCondition
 from penstock.storage.admission.epochs import Epochs
-from penstock.storage.admission.live_config import LiveConfig
 from penstock.storage.admission.producer_state import Producers
+from penstock.storage.admission.status import Status
 from penstock.storage.interface import (
     AbortedTransaction,
     Appended,
@@ -53,8 +52,8 @@ class MemoryLog:
     """Implements `storage.interface.Log`."""
 
     __slots__ = (
-        "_appender", "_condition", "_config", "_epochs", "_producers", "_tail", "append", "append_trusted",
-        "first_dirty", "flushed", "log_start", "partition", "topic",
+        "_appender", "_epochs", "_producers", "_tail", "append", "append_trusted", "first_dirty", "partition", "status",
+        "topic",
     )  # fmt: skip
 
     def __init__(
@@ -69,16 +68,12 @@ class MemoryLog:
         """A mark asks for `show_all` to be called soon: appended records become visible then."""
         self.topic = topic
         self.partition = partition
-        self.log_start = self.flushed = 0
         self.first_dirty = 0  # compaction has compared everything below
-        self._config = LiveConfig(config)
-        self._condition = LogCondition()
-        self._tail = MemoryTail(self._config, budget)
+        self.status = Status(config)
+        self._tail = MemoryTail(self.status, budget)
         self._producers = Producers()
         self._epochs = Epochs()
-        self._appender = Appender(
-            self._tail, self._config, self._condition, self._producers, self._epochs, budget, marks, self
-        )
+        self._appender = Appender(self._tail, self.status, self._producers, self._epochs, budget, marks, self)
         self.append = self._appender.append
         self.append_trusted = self._appender.append_trusted
         self._appender.begin_epoch(leader_epoch)
@@ -87,7 +82,15 @@ class MemoryLog:
 
     @property
     def state(self) -> LogState:
-        return self._condition.state
+        return self.status.state
+
+    @property
+    def log_start(self) -> int:
+        return self.status.log_start
+
+    @property
+    def flushed(self) -> int:
+        return self.status.flushed
 
     @property
     def log_end(self) -> int:
@@ -95,10 +98,10 @@ class MemoryLog:
 
     @property
     def config(self) -> LogConfig:
-        return self._config.current
+        return self.status.config
 
     def set_config(self, config: LogConfig) -> None:
-        self._config.current = config
+        self.status.config = config
 
     @property
     def segments(self) -> tuple[MemorySegment, ...]:
@@ -154,30 +157,32 @@ class MemoryLog:
         self._producers.forget_all()
         self._epochs.cut_front(offset)
         self._tail.clear()
-        self._tail.log_end = self.log_start = self.flushed = self.first_dirty = offset
+        self._tail.log_end = self.status.log_start = self.status.flushed = self.first_dirty = offset
 
     def show_all(self) -> None:
         """Do what a flush does: everything appended is visible."""
-        self.flushed = self._tail.log_end
+        self.status.flushed = self._tail.log_end
 
     @property
     def last_stable(self) -> int:
         """The stable end of what is flushed, for compaction."""
-        return max(self._producers.transactions.stable_end(self.flushed), self.log_start)
+        return max(self._producers.transactions.stable_end(self.status.flushed), self.status.log_start)
 
     def stable_end(self, below: int) -> int:
         transactions = self._producers.transactions
         if transactions.is_idle:
             return below
         transactions.forget_ended(below)
-        return max(transactions.stable_end(below), self.log_start)
+        return max(transactions.stable_end(below), self.status.log_start)
 
     # --- read ------------------------------------------------------------------------------------------
 
     def read(self, offset: int, max_bytes: int, *, end: int, one_batch_at_least: bool, wait: bool) -> ReadSlice:
-        self._condition.check_writable()
-        if not self.log_start <= offset <= self.log_end:
-            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {offset} of [{self.log_start}, {self.log_end}]")
+        self.status.check_writable()
+        if not self.status.log_start <= offset <= self.log_end:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {offset} of [{self.status.log_start}, {self.log_end}]"
+            )
         if offset >= end:
             return EMPTY_SLICE
         segments = self._tail.segments
@@ -199,10 +204,10 @@ class MemoryLog:
         return search(segments, first, start, end, lambda segment, index: None)
 
     def find_timestamp(self, timestamp_ms: int, *, end: int, scan: Scan = scan_here) -> TimestampOffset | None:
-        return find_timestamp(self, timestamp_ms, Range(self.log_start, end), scan)
+        return find_timestamp(self, timestamp_ms, Range(self.status.log_start, end), scan)
 
     def find_max_timestamp(self, *, end: int, scan: Scan = scan_here) -> TimestampOffset | None:
-        return find_max_timestamp(self, Range(self.log_start, end), scan)
+        return find_max_timestamp(self, Range(self.status.log_start, end), scan)
 
     def timed_segments(self) -> Sequence[TimedSegment]:
         return self._tail.segments
@@ -221,10 +226,12 @@ class MemoryLog:
 
     def delete_records(self, before: int, *, saved: bool = False) -> None:
         """Unlike on disk, segments wholly below go at once."""
-        self._condition.check_writable()
-        if before > self.flushed:
-            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {before} is above the visible end, {self.flushed}")
-        if before > self.log_start:
+        self.status.check_writable()
+        if before > self.status.flushed:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {before} is above the visible end, {self.status.flushed}"
+            )
+        if before > self.status.log_start:
             count = sum(segment.end_offset <= before for segment in self.segments[:-1])
             self._drop_front(count, before)
 
@@ -232,7 +239,9 @@ class MemoryLog:
         """Forget expired segments, and producers; returns how many segments."""
         self._producers.expire(now_ms)
         segments = self.segments
-        count = count_expired(segments, self.config, log_start=self.log_start, settled=self.flushed, now_ms=now_ms)
+        count = count_expired(
+            segments, self.config, log_start=self.status.log_start, settled=self.status.flushed, now_ms=now_ms
+        )
         if count:
             if count == len(segments):
                 self._tail.roll()
@@ -240,8 +249,8 @@ class MemoryLog:
         return count
 
     def _drop_front(self, count: int, log_start: int) -> None:
-        self.log_start = max(self.log_start, log_start)
-        self._epochs.cut_front(self.log_start)
+        self.status.log_start = max(self.status.log_start, log_start)
+        self._epochs.cut_front(self.status.log_start)
         self._tail.drop_front(count)
 
     def put_cleaned(self, segment: MemorySegment, cleaned: MemorySegment) -> None:
@@ -250,5 +259,5 @@ class MemoryLog:
 
     def remove(self) -> None:
         """The topic was deleted. Reads that are under way keep what they have."""
-        self._condition.take_offline()
+        self.status.take_offline()
         self._tail.clear()

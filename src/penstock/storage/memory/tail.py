@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.storage.admission.append_rules import must_roll
-from penstock.storage.admission.live_config import LiveConfig
+from penstock.storage.admission.status import Status
 from penstock.storage.memory.budget import MemoryBudget
 from penstock.storage.memory.segment import SEGMENT_BYTES_MAX, MemorySegment
 from penstock.storage.segment.aborted_index import AbortedEntry
@@ -12,10 +12,10 @@ from penstock.storage.segment.aborted_index import AbortedEntry
 class MemoryTail:
     """Implements `admission.appender.Tail`. The tuple of segments is replaced, never changed in place."""
 
-    __slots__ = ("_budget", "_config", "log_end", "segments", "size_bytes")
+    __slots__ = ("_budget", "_status", "log_end", "segments", "size_bytes")
 
-    def __init__(self, config: LiveConfig, budget: MemoryBudget) -> None:
-        self._config = config
+    def __init__(self, status: Status, budget: MemoryBudget) -> None:
+        self._status = status
         self._budget = budget
         self.log_end = 0
         self.size_bytes = 0
@@ -27,7 +27,7 @@ class MemoryTail:
         size = len(batch)
         active = self.segments[-1] if self.segments else self.roll()
         is_full = active.size > 0 and active.size + size > SEGMENT_BYTES_MAX
-        if is_full or must_roll(self._config.current, active, size, timestamp, last_offset):
+        if is_full or must_roll(self._status.config, active, size, timestamp, last_offset):
             active = self.roll()
         active.add(batch, last_offset, timestamp)
         self.log_end = last_offset + 1
@@ -56,7 +56,7 @@ class MemoryTail:
             return  # retention was faster
         at = self.segments.index(segment)
         before, after = self.segments[:at], self.segments[at + 1 :]
-        merged_bytes_max = min(SEGMENT_BYTES_MAX, self._config.current.segment_bytes)
+        merged_bytes_max = min(SEGMENT_BYTES_MAX, self._status.config.segment_bytes)
         if before and (before[-1].size == 0 or before[-1].size + cleaned.size <= merged_bytes_max):
             cleaned = before[-1].joined(cleaned)
             before = before[:-1]

@@ -1,4 +1,4 @@
-"""Whether a log can be used: online, damaged from an offset on, or offline for good.
+"""The status of an open log: whether it can be used, its configs, where it begins, how much of it is on disk.
 
 The state of an open log only gets worse; the next start finds out again what is true.
 """
@@ -6,18 +6,24 @@ The state of an open log only gets worse; the next start finds out again what is
 from __future__ import annotations
 
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.storage.interface import LogState
+from penstock.storage.interface import LogConfig, LogState
 
 UNLIMITED = 1 << 63
 """`readable_end` of a log without damage: above every offset."""
 
 
-class LogCondition:
-    """State of one log, shared by its parts. Changed on the event loop or by a reader that found damage."""
+class Status:
+    """Implements `storage.interface.LogStatus`; shared by the parts of one log.
 
-    __slots__ = ("readable_end", "state")
+    The state is changed on the event loop or by a reader that found damage, the rest on the event loop.
+    """
 
-    def __init__(self, damaged_at: int | None = None) -> None:
+    __slots__ = ("config", "flushed", "log_start", "readable_end", "state")
+
+    def __init__(self, config: LogConfig, log_start: int = 0, damaged_at: int | None = None) -> None:
+        self.config = config
+        self.log_start = log_start
+        self.flushed = 0  # the owner of the log's end says how much is on disk
         self.state = LogState.ONLINE if damaged_at is None else LogState.DAMAGED
         self.readable_end = UNLIMITED if damaged_at is None else damaged_at
 
