@@ -11,49 +11,51 @@ The chain is the same everywhere, however a door implements its steps:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.security.authenticator import NO_CREDENTIALS, Anonymous, Authenticator, Credentials
 from penstock.security.authorizer import AllowAll, Authorizer
 from penstock.security.resources import CLUSTER_NAME, Operation, ResourceType
 from penstock.security.session import Session
 
+Allows = Callable[[Session, Operation, ResourceType, str], bool]
+
 # Looked up once: members of an enum are slow to find, and a request may check thousands of resources.
 _TOPIC, _GROUP, _CLUSTER = ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER
 _TRANSACTIONAL_ID = ResourceType.TRANSACTIONAL_ID
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Access:
     """One for all doors of a node, with the same authenticator and authorizer as long as it lives.
 
-    Rules that change are the authorizer's: it has a `version`.
+    Rules that change are the authorizer's. Parts that remember decisions keep the authorizer, too: its `version` says
+    whether they still hold.
     """
 
-    __slots__ = ("_allows", "_authenticator", "_authorizer")
+    authenticator: Authenticator = field(default_factory=Anonymous)
+    authorizer: Authorizer = field(default_factory=AllowAll)
+    _allows: Allows = field(init=False)
 
-    def __init__(self, authenticator: Authenticator | None = None, authorizer: Authorizer | None = None) -> None:
-        self._authenticator: Authenticator = authenticator or Anonymous()
-        self._authorizer: Authorizer = authorizer or AllowAll()
-        self._allows = self._authorizer.allows
-
-    @property
-    def authorizer(self) -> Authorizer:
-        """Keep it where decisions are remembered: its `version` says whether they still hold."""
-        return self._authorizer
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_allows", self.authorizer.allows)  # bound once: it is called for every resource
 
     def authenticate(self, session: Session, credentials: Credentials = NO_CREDENTIALS) -> Session:
-        return self._authenticator.authenticate(session, credentials)
+        return self.authenticator.authenticate(session, credentials)
 
     def admit(self, session: Session, request: str) -> None:
         """Raises AuthenticationFailed if the session has to log in before it asks for this."""
         if not session.authenticated:
-            self._authenticator.admit(session, request)
+            self.authenticator.admit(session, request)
 
     def allows_topic(self, session: Session, operation: Operation, name: str) -> bool:
         return self._allows(session, operation, _TOPIC, name)
 
     def allows_any_topic(self, session: Session, operation: Operation) -> bool:
         """Whether there can be a topic to which the session may do this."""
-        return self._authorizer.allows_any(session, operation, _TOPIC)
+        return self.authorizer.allows_any(session, operation, _TOPIC)
 
     def allows_group(self, session: Session, operation: Operation, name: str) -> bool:
         return self._allows(session, operation, _GROUP, name)
