@@ -17,6 +17,7 @@ from penstock.broker.delivery.core.poison import DeadLetter
 from penstock.broker.delivery.core.subscription import Subscription
 from penstock.broker.delivery.dead_letter_topics import DeadLetterTopics, dead_letter_topic
 from penstock.broker.delivery.topic_feed import TopicFeed
+from penstock.model.counted import counted
 from penstock.model.errors import KafkaError
 from penstock.runtime.background import Background
 from penstock.runtime.clock import Clock
@@ -99,8 +100,9 @@ class DeadLetters:
     def _failed(self, error: Exception) -> None:
         core = self._core
         logger.error(
-            "%d messages cannot be put into the dead-letter topic %s (%r); trying again in %d s",
-            len(core.exhausted), dead_letter_topic(core.topic, core.name), error, self._pause_ms // 1000,
+            "%s cannot be put into the dead-letter topic %s (%r); trying again in %d s",
+            counted(len(core.exhausted), "message"), dead_letter_topic(core.topic, core.name), error,
+            self._pause_ms // 1000,
         )  # fmt: skip
         self._not_before_ms = self._clock.monotonic_ms() + self._pause_ms
         asyncio.get_running_loop().call_later(self._pause_ms / 1000, self._wake)

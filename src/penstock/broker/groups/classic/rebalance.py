@@ -22,6 +22,7 @@ from penstock.broker.groups.classic.members import Member, Members
 from penstock.broker.groups.classic.records import CLASSIC_GROUP, GroupKey, GroupValue
 from penstock.broker.groups.effects import Event, Now, Step, Ticket
 from penstock.broker.groups.group_state import GroupState
+from penstock.model.counted import counted
 from penstock.model.errors import ErrorCode, KafkaError
 
 EMPTY, DEAD, STABLE = GroupState.EMPTY, GroupState.DEAD, GroupState.STABLE
@@ -255,6 +256,6 @@ class Rebalance:
         """Put the record of the group into the effects."""
         value = self.value(assignments)
         step.effects.records.append(CLASSIC_GROUP.record(GroupKey(self.group_id), value))
-        step.effects.summary = f"generation {value.generation} with {len(value.members)} members"
+        step.effects.summary = f"generation {value.generation} with {counted(len(value.members), 'member')}"
         if event is not None:
             step.effects.then.append(event)

@@ -22,6 +22,7 @@ from penstock.broker.groups.offsets.pending import PendingOffset
 from penstock.broker.groups.offsets.records import OffsetChange, OffsetKey
 from penstock.model.batch import BatchHeader, iter_headers
 from penstock.model.control_record import Marker, parse_marker
+from penstock.model.counted import counted
 from penstock.model.errors import KafkaError
 from penstock.runtime.turns import Turns
 
@@ -48,7 +49,8 @@ async def load(shard: Shard, factories: GroupFactories, now: Now) -> None:
     for group_id in shard.offsets.group_ids:
         into.group(GroupType.CLASSIC, group_id)  # for consumers that assign partitions by themselves
     if unknown:
-        logger.warning("%s-%d: %d records were not understood", partition.topic, partition.index, unknown)
+        found = counted(unknown, "record")
+        logger.warning("%s-%d: %s could not be decoded", partition.topic, partition.index, found)
     await asyncio.sleep(0)  # many shards that take less than a turn each are long together
     while shard.ended_meanwhile:
         shard.offsets.end_pending(shard.ended_meanwhile.pop(0))
