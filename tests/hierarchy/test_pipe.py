@@ -21,7 +21,7 @@ from confluent_kafka import Producer
 import penstock
 from penstock.client.push.errors import BrokerRefused
 from penstock.protocol.push import messages as push
-from penstock.sdk import BrokerError
+from penstock.sdk import BrokerError, InvalidRequest
 from penstock.topology.pipe.wire import PullRequest, encode_request
 from tests.support import batches
 from tests.support.command_line import CommandLine
@@ -135,6 +135,12 @@ def test_a_mirror_is_read_only(levels: Levels) -> None:
     assert text in CommandLine(child.bootstrap)("produce", topic, stdin="no\n", code=1).err
     with penstock.Producer(child.bootstrap) as producer, pytest.raises(BrokerError, match=re.escape(text)):
         producer.send(topic, b"no").result(20)
+    assert text in CommandLine(child.bootstrap)("topic", "delete", topic, "--yes", code=1).err
+    with penstock.Admin(child.bootstrap) as admin:
+        with pytest.raises(InvalidRequest, match=re.escape(f"topic {topic}: {text}")):
+            admin.delete_topic(topic)
+        with pytest.raises(InvalidRequest, match=re.escape(f"records of {topic}: {text}")):
+            admin.delete_records(topic, {0: 1})
     with penstock.BrokerClient(child.host, child.port) as pusher, pytest.raises(BrokerRefused, match=re.escape(text)):
         pusher.publish(topic, "no")
     assert child.ends(topic) == [3]

@@ -275,14 +275,21 @@ def delete(
     for name, future in admin.delete_topics(names, request_timeout=REQUEST_TIMEOUT_S).items():
         error = _failure(future)
         if error is not None:
-            failures[name] = _delete_refusal(error, name)
+            failures[name] = _delete_refusal(error, name, admin)
     report_deletions("topic", names, failures, output)
 
 
-def _delete_refusal(error: Any, name: str) -> CommandError:
+def _delete_refusal(error: Any, name: str, admin: AdminClient) -> CommandError:
+    from confluent_kafka import KafkaError
+
     if _is_internal(name):
         hint = "the broker needs it; `penstock group delete` removes the offsets of a group"
         return CommandError(f"topic {name} cannot be deleted ({error.str()})", hint=hint)
+    if error.code() == KafkaError.POLICY_VIOLATION:
+        from penstock.sdk.librdkafka.policy import policy_text  # takes half a second, so only when it is needed
+
+        if text := policy_text(admin, error, name):
+            return CommandError(f"topic {name}: {text}")
     return explain(error, f"topic {name}")
 
 

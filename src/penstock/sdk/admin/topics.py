@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+from confluent_kafka import KafkaException
 from confluent_kafka import TopicPartition as LibraryPlace
 from confluent_kafka.admin import (
     AlterConfigOpType,
@@ -21,7 +23,8 @@ from penstock.sdk.admin.link import Link
 from penstock.sdk.admin.values import ConfigValue, PartitionInfo, TopicInfo
 from penstock.sdk.arguments import PARTITIONS_MAX, REPLICAS_MAX, checked_name, checked_number
 from penstock.sdk.errors import NotFound, SettingsError
-from penstock.sdk.librdkafka.errors import translated
+from penstock.sdk.librdkafka.errors import cause, translate, translated
+from penstock.sdk.librdkafka.policy import policy_text
 
 OFFSET_END = -1
 BY_BROKER = -1
@@ -39,7 +42,8 @@ def create(
 
 def delete(link: Link, name: str) -> None:
     checked_name(name, "topic")
-    link.answer(link.library.delete_topics([name], request_timeout=link.timeout_s), f"topic {name}")
+    with _explained(link, f"topic {name}", name):
+        link.library.delete_topics([name], request_timeout=link.timeout_s)[name].result()
 
 
 def add_partitions(link: Link, name: str, total: int) -> None:
@@ -169,6 +173,16 @@ def delete_records(link: Link, topic: str, before: Mapping[int, int | Literal["e
             raise SettingsError(f"records of {topic}-{partition} before {offset!r}", hint=hint)
     check_partitions(topic, known_topic(link, topic).partitions, before)
     wanted = [LibraryPlace(topic, index, OFFSET_END if at == "end" else at) for index, at in before.items()]
-    with translated(f"records of {topic}"):
+    with _explained(link, f"records of {topic}", topic):
         answers = link.library.delete_records(wanted, request_timeout=link.timeout_s)
         return {place.partition: future.result().low_watermark for place, future in answers.items()}
+
+
+@contextlib.contextmanager
+def _explained(link: Link, what: str, topic: str) -> Iterator[None]:
+    """Translate errors of a deletion, with the reason that the answer itself does not bring along."""
+    try:
+        yield
+    except KafkaException as error:
+        reason = cause(error)
+        raise translate(reason, what, policy_text(link.library, reason, topic)) from error

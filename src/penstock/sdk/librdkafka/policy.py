@@ -1,8 +1,8 @@
-"""The broker's own words for a message that it refused with POLICY_VIOLATION.
+"""The broker's own words for a message or a deletion that it refused with POLICY_VIOLATION.
 
-A broker's answer to Produce says why a message was refused: that the topic is a mirror, and of which parent. The Python
-client drops that text and leaves "Policy violation". A request that changes nothing, and that the broker refuses with
-the same text, recovers it.
+A broker's answers to Produce and DeleteTopics say why they refuse: that the topic is a mirror, and of which parent. The
+Python client drops that text and leaves "Policy violation"; an answer to DeleteRecords has no place for it. A request
+that changes nothing, and that the broker refuses with the same text, recovers it.
 """
 
 from __future__ import annotations
@@ -31,17 +31,20 @@ class PolicyTexts:
         if error.code() != KafkaError.POLICY_VIOLATION:
             return ""
         if topic not in self._known:
-            self._known[topic] = self._ask(topic)
+            self._known[topic] = policy_text(AdminClient(self._config, logger=logger), error, topic)
         return self._known[topic]
 
-    def _ask(self, topic: str) -> str:
-        try:
-            admin = AdminClient(self._config, logger=logger)
-            wanted = [NewPartitions(topic, 1)]
-            admin.create_partitions(wanted, validate_only=True, request_timeout=TIMEOUT_S)[topic].result(TIMEOUT_S)
-        except KafkaException as refused:
-            found = cause(refused)
-            return found.str() or "" if found.code() == KafkaError.POLICY_VIOLATION else ""
-        except TimeoutError:
-            return ""
+
+def policy_text(admin: AdminClient, error: KafkaError, topic: str) -> str:
+    """Ask for the reason why a topic may not be changed; empty if the error is another one, or nothing is known."""
+    if error.code() != KafkaError.POLICY_VIOLATION:
         return ""
+    try:
+        wanted = [NewPartitions(topic, 1)]
+        admin.create_partitions(wanted, validate_only=True, request_timeout=TIMEOUT_S)[topic].result(TIMEOUT_S)
+    except KafkaException as refused:
+        found = cause(refused)
+        return found.str() or "" if found.code() == KafkaError.POLICY_VIOLATION else ""
+    except TimeoutError:
+        return ""
+    return ""
