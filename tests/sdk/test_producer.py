@@ -8,6 +8,7 @@ import threading
 import time
 import warnings
 from collections import Counter
+from functools import partial
 from typing import Any, Literal
 
 import pytest
@@ -16,6 +17,7 @@ from pydantic import BaseModel
 from penstock import Admin, Producer
 from penstock.sdk import (
     Avro,
+    BrokerError,
     ClosedError,
     Json,
     MessageTooLarge,
@@ -156,6 +158,7 @@ def test_sends_are_tried_again_until_a_broker_is_there(own_broker: BrokerProcess
         producer.send("retried", b"before").result(30)
         own_broker.stop()
         during = [producer.send("retried", b"%d" % number) for number in range(5)]
+        time.sleep(6)  # longer than it takes to give up a broker that was never there
         own_broker.start()
         assert [future.result(60).offset for future in during] == [1, 2, 3, 4, 5]
     assert [each.value for each in topic_contents(own_broker.bootstrap, "retried")] == [
@@ -224,6 +227,50 @@ def test_nobody_there(nobody: str) -> None:
         with pytest.raises(Unreachable, match="check that a broker runs there"):
             future.result(30)
         producer.flush()  # somebody knows, so nothing more is said
+
+
+def test_a_wrong_address_is_found_within_seconds_and_named(capfd: pytest.CaptureFixture[str]) -> None:
+    """It took the whole delivery timeout of two minutes, and the error did not say where."""
+    address, began = f"{HOST}:{free_port()}", time.monotonic()
+    told = (
+        rf"message to t: no Kafka broker answered at {address} within 5 s \(connection refused\): check that a broker"
+    )
+    with Producer(address) as producer:
+        for _ in range(2):
+            with pytest.raises(Unreachable, match=told):
+                producer.send("t", b"lost").result(60)
+    assert time.monotonic() - began < 50, "5 s for each, and time for a busy machine"
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("options", [{"partitioner": "round-robin"}, {"transactional_id": "t"}])
+def test_a_wrong_address_is_named_by_requests_before_the_first_message(options: Any) -> None:
+    address = f"{HOST}:{free_port()}"
+    told = rf"^no Kafka broker answered at {address} within 0.5 s"
+    with Producer(address, request_timeout_ms=500, **options) as producer:
+        first = producer.transactional.begin if "transactional_id" in options else partial(producer.send, "t", b"lost")
+        with pytest.raises(Unreachable, match=told):
+            first()
+
+
+def test_a_broker_that_comes_in_time_gets_the_messages(own_broker: BrokerProcess) -> None:
+    own_broker.stop()
+    with Producer(own_broker.bootstrap, request_timeout_ms=60_000) as producer:
+        future = producer.send("early", b"early")
+        own_broker.start()
+        assert future.result(60).offset == 0
+
+
+def test_closing_does_not_wait_for_a_first_contact(nobody: str) -> None:
+    producer = Producer(nobody, request_timeout_ms=60_000)
+    future = producer.send("t", b"lost")
+    time.sleep(1)
+    began = time.monotonic()
+    with pytest.raises(Undelivered, match=r"1 message was not delivered within 0.1 s"):
+        producer.close(0.1)
+    assert time.monotonic() - began < 20
+    with pytest.raises(BrokerError, match="given up when the producer was closed"):
+        future.result(0)
 
 
 def test_a_failure_that_nobody_looked_at_is_told_of(nobody: str) -> None:

@@ -1,12 +1,11 @@
-"""Core of both producers: librdkafka's producer, the thread that polls it, serializers and the partitioner.
+"""Core of both producers: librdkafka's producer, its delivery reports, serializers and the partitioner.
 
-The thread holds librdkafka's producer and not this object, so a producer that was not closed can still be collected,
-with a warning. Settling (`delivery.Settle`) happens in that thread, or in one that flushes.
+A producer that was not closed can still be collected, with a warning. Settling (`delivery.Settle`) happens in the
+thread of the delivery reports, or in one that flushes.
 """
 
 from __future__ import annotations
 
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -21,13 +20,15 @@ from penstock.sdk.delivery import Delivery, Failures, Headers, Outgoing, Settle
 from penstock.sdk.errors import ClosedError, SerializationError, StateError
 from penstock.sdk.formats import serializer
 from penstock.sdk.librdkafka.common_config import common_config, logger
+from penstock.sdk.librdkafka.delivery_reports import DeliveryReports
 from penstock.sdk.librdkafka.errors import accepted_settings, cause, translate, translated
+from penstock.sdk.librdkafka.first_contact import FirstContact
 from penstock.sdk.librdkafka.policy import PolicyTexts
 from penstock.sdk.librdkafka.producer_config import producer_config
 from penstock.sdk.options import PRODUCER_DEFAULTS, Partitioner, ProducerOptions, checked
 from penstock.sdk.partitioning import BY_LIBRARY, PartitionCounts, RoundRobin, checked_partition
 
-_POLL_S = 0.1
+_PURGE_S = 1.0
 FATAL_ERRORS_MAX = 3
 
 
@@ -44,16 +45,12 @@ class Sending:
         self._counts = PartitionCounts(self.library, self.options["request_timeout_ms"] / 1000)
         self.failures = Failures()
         self._policies = PolicyTexts(common_config(bootstrap, self.options))
-        self._stop = threading.Event()
-        self._thread = threading.Thread(
-            target=_listen, args=(self.library, self._stop), name="penstock-producer", daemon=True
-        )
-        self._thread.start()
+        self._reports = DeliveryReports(self.library, FirstContact(self.library, bootstrap, given))
         self.is_closed = False
 
     def __del__(self) -> None:
         if not self.is_closed:
-            self._stop.set()
+            self._reports.stop()
             text = "a producer was not closed, and its undelivered messages are lost: use `with`, or close()"
             warnings.warn(text, ResourceWarning, stacklevel=2)
 
@@ -72,7 +69,12 @@ class Sending:
         return partition is None and self._partitioner is not None and self._counts.known(topic) is None
 
     def ask_count(self, topic: str) -> None:
+        self.check_reached()
         self._counts.ask(topic)
+
+    def check_reached(self) -> None:
+        """Ask for the first answer of a broker if there was none; Unreachable if none comes."""
+        self._reports.check_reached()
 
     def outgoing(
         self, topic: str, value: Any, key: Any, headers: Headers | None, partition: int | None, timestamp_ms: int | None
@@ -100,7 +102,10 @@ class Sending:
     def _chosen(self, topic: str, key: bytes | None) -> int:
         if self._partitioner is None:
             return BY_LIBRARY
-        count = self._counts.known(topic) or self._counts.ask(topic)
+        count = self._counts.known(topic)
+        if not count:
+            self.check_reached()
+            count = self._counts.ask(topic)
         return checked_partition(self._partitioner, topic, key, count)
 
     def offer(self, message: Outgoing, settle: Settle) -> bool:
@@ -112,7 +117,7 @@ class Sending:
                 message.value,
                 message.key,
                 message.partition,
-                on_delivery=partial(_settle, settle, self._policies),
+                on_delivery=partial(_settle, settle, self._reports, self._policies),
                 timestamp=message.timestamp_ms,
                 headers=message.headers,  # type: ignore[arg-type]  # the stubs forget null
             )
@@ -147,28 +152,22 @@ class Sending:
         left = self.flush(timeout_s)
         if left:
             self.library.purge()
-            self.flush(_POLL_S * 10)  # their futures get the error
-        self._stop.set()
-        self._thread.join()
+            self.flush(_PURGE_S)  # their futures get the error
+        self._reports.close()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # of a transaction that is lost: its end has reported it
             self.library.close()
         return left
 
 
-def _listen(producer: LibraryProducer, stop: threading.Event) -> None:
-    while not stop.is_set():
-        try:
-            producer.poll(_POLL_S)
-        except KafkaException:  # a fatal error: logged by the library, and raised at the next use of the producer
-            stop.wait(_POLL_S)
-
-
-def _settle(settle: Settle, policies: PolicyTexts, error: KafkaError | None, message: Message) -> None:
+def _settle(
+    settle: Settle, reports: DeliveryReports, policies: PolicyTexts, error: KafkaError | None, message: Message
+) -> None:
     topic, partition = message.topic() or "", message.partition()
     if error is not None:
-        settle(translate(error, f"message to {topic}", policies.of(error, topic)))
+        settle(reports.explained(error, topic, policies.of(error, topic)))
         return
+    reports.is_reached = True
     stored_ms = message.timestamp()[1]
     settle(
         Delivery(

@@ -40,6 +40,7 @@ class Transactional:
         if not self.is_possible:
             hint = "make it with Producer(…, transactional_id='…')"
             raise SettingsError("this producer has no transactional_id", hint=hint)
+        self._sending.check_reached()
         self._repeated("transactional id", self._sending.library.init_transactions)
         self._is_initialised = True
 

@@ -12,6 +12,7 @@ from penstock.sdk.errors import SettingsError
 from penstock.sdk.options import ClientOptions
 
 logger = logging.getLogger("penstock.sdk")
+logger.addHandler(logging.NullHandler())  # otherwise librdkafka's lines go to stderr in programs without logging
 
 _WITH_A_NAME = {
     "acks": "acks",

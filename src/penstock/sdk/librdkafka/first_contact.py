@@ -20,7 +20,7 @@ FIRST_CONTACT_MS = 5_000
 """Long enough for a broker that is just starting; used unless request_timeout_ms is given."""
 _PROBE_S = 1.0
 _SILENT = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE, KafkaError._TIMED_OUT)
-_HINT = "check that a broker runs there, that the port is its Kafka port, and that it can be reached from here"
+HINT = "check that a broker runs there, that the port is its Kafka port, and that it can be reached from here"
 
 
 class Library(Protocol):
@@ -31,18 +31,30 @@ class FirstContact:
     def __init__(self, library: Library, bootstrap: str, given: Mapping[str, Any]) -> None:
         self._library = library
         self._bootstrap = bootstrap
-        self._timeout_s = given.get("request_timeout_ms", FIRST_CONTACT_MS) / 1000
+        timeout_ms = given.get("request_timeout_ms", FIRST_CONTACT_MS)
+        self.timeout_s = min(timeout_ms, given.get("delivery_timeout_ms", timeout_ms)) / 1000
 
     def metadata(self) -> Any:
         """Return all topics and brokers. Asking for all, unlike asking for one, creates none."""
         try:
-            return self._library.list_topics(timeout=self._timeout_s)
+            return self._library.list_topics(timeout=self.timeout_s)
         except KafkaException as error:
             found = cause(error)
             if found.code() not in _SILENT:
                 raise translate(found, f"brokers at {self._bootstrap}") from error
-            text = f"no Kafka broker answered at {self._bootstrap} within {self._timeout_s:g} s ({self._reason()})"
-            raise Unreachable(text, hint=_HINT, code=found.name()) from error
+            raise Unreachable(self.silence(), hint=HINT, code=found.name()) from error
+
+    def is_answered(self, timeout_s: float) -> bool:
+        """Return whether a broker answers within this time, even if it refuses."""
+        try:
+            self._library.list_topics(timeout=timeout_s)
+        except KafkaException as error:
+            return cause(error).code() not in _SILENT
+        return True
+
+    def silence(self) -> str:
+        """Return the text that no broker has answered, with the addresses and what was found there."""
+        return f"no Kafka broker answered at {self._bootstrap} within {self.timeout_s:g} s ({self._reason()})"
 
     def _reason(self) -> str:
         addresses = parse_addresses(self._bootstrap)
