@@ -319,8 +319,19 @@ class Partition:
         self.last_batch = None
         self._end_waits(self._refusal)
 
+    def become_mirror(self) -> None:
+        """Copy the parent's partition from now on: clients read, and only the pipe writes."""
+        self._take_role(Mirror())
+        self.log_advanced()
+
+    def follow_high_watermark(self, leaders: int) -> None:
+        """Raise a follower's high watermark to its leader's, at most to the end of what is stored here."""
+        end = min(leaders, self._stored_end)
+        if isinstance(self.role, Follower) and end > self.high_watermark:
+            self._raise_marks(end)
+
     def _take_role(self, role: Role) -> None:
-        if role.epoch < self.role.epoch:
+        if role.epoch < self.role.epoch and not isinstance(role, Mirror):  # a mirror has no epoch of its own
             raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH, f"epoch {role.epoch} after {self.role.epoch}")
         self.role = role
         self.mirror = isinstance(role, Mirror)
@@ -378,20 +389,20 @@ class Partition:
         if self.deleted or self._status.state is _OFFLINE:
             self._end_waits(self.failure)
             return
-        is_higher = False
         stored = self._stored_end = visibility.stored(log)
-        if self._refusal is _NONE:  # the leader tells a follower its high watermark
-            end = visibility.high_watermark(log, stored)
-            if end > self.high_watermark:
-                is_higher = True
-                self.high_watermark = end
-                self._last_stable = log.stable_end(end)
         if self._stored_waits is not None and self._stored_waits.waiting:
             self._stored_waits.release(stored)
-        if is_higher:
-            self._visible_waits.release(self.high_watermark)
-            for waiter in tuple(self._data_waiters):
-                waiter()
+        if self._refusal is _NONE:  # the leader tells a follower its high watermark: `follow_high_watermark`
+            end = visibility.high_watermark(log, stored)
+            if end > self.high_watermark:
+                self._raise_marks(end)
+
+    def _raise_marks(self, end: int) -> None:
+        self.high_watermark = end
+        self._last_stable = self._log.stable_end(end)
+        self._visible_waits.release(end)
+        for waiter in tuple(self._data_waiters):
+            waiter()
 
     def restarted(self) -> None:
         """Take the marks from a log that was just opened, or that begins again at another offset."""

@@ -175,6 +175,47 @@ def test_leadership_there_and_back(bench: Bench) -> None:
     assert (replica.partition.high_watermark, replica.partition.last_stable) == (3, 3)
 
 
+def test_a_follower_shows_what_its_leader_shows_and_what_it_has(bench: Bench) -> None:
+    replica = Replica(bench, Follower(3))
+    partition = replica.partition
+    replica.append_mirrored(0, 3)
+    replica.append_mirrored(1, 3)
+    partition.follow_high_watermark(2)
+    assert partition.high_watermark == 0, "nothing is stored here yet"
+    bench.settle()
+    partition.follow_high_watermark(1)
+    assert (partition.high_watermark, partition.last_stable, replica.woken) == (1, 1, 1)
+    partition.follow_high_watermark(0)
+    assert partition.high_watermark == 1, "it never falls"
+    partition.follow_high_watermark(9)
+    assert (partition.high_watermark, replica.woken) == (2, 2), "there is no more"
+    partition.become_leader(4)
+    partition.follow_high_watermark(1)
+    assert partition.high_watermark == 2, "a leader follows its own rule"
+
+
+@pytest.mark.parametrize("role", [Leader(0), Follower(0)])
+def test_a_partition_becomes_a_mirror_and_ceases_to_be_one(bench: Bench, role: Role) -> None:
+    replica = Replica(bench, role)
+    partition = replica.partition
+    if isinstance(role, Leader):
+        replica.append()
+    else:
+        replica.append_mirrored(0, 0)
+    bench.settle()
+    partition.become_mirror()
+    assert (partition.mirror, partition.failed, partition.high_watermark) == (True, False, 1)
+    with pytest.raises(KafkaError, match="mirror"):
+        replica.append()
+    replica.append_mirrored(1, 7)
+    bench.settle()
+    assert partition.high_watermark == 2
+    partition.become_leader(8)
+    replica.append()
+    bench.settle()
+    assert (partition.mirror, partition.high_watermark, replica.epochs()) == (False, 3, [0, 7, 8])
+
+
 @pytest.mark.parametrize("role", [Leader(3), Follower(3)])
 def test_an_older_epoch_changes_nothing(bench: Bench, role: Role) -> None:
     partition = Replica(bench, role).partition
