@@ -79,7 +79,7 @@ class Dispatcher:
         return self._encoded(api, await result)
 
     def _encoded(self, api: Api, result: Entity | bytes) -> Buffers:
-        """Also count the error of a response as a whole; errors of its parts are counted by the handler."""
+        """Encode a response and count its error as a whole; errors of its parts are counted by the handler."""
         if isinstance(result, bytes | bytearray):
             return [result]
         code = getattr(result, "error_code", None)

@@ -38,7 +38,7 @@ class Gate:
         self._quotas = quotas
         self._access = access
         self.throttle: Throttle | None = None
-        """In the chain while there are quotas of clients: without them requests pay nothing for the possibility."""
+        """The step that is in the chain while clients have quotas: without any, requests do not pay for it."""
         quotas.subscribe(self._quotas_changed)
         self._quotas_changed()
 

@@ -253,7 +253,7 @@ class Partition:
         return self._log.producers()
 
     def producer(self, producer_id: int) -> ProducerView | None:
-        """None if the log does not know it, or not any more."""
+        """Return what the log knows of a producer; None if it knows nothing, or nothing any more."""
         return self._log.producer(producer_id)
 
     def find_sequence(self, producer_id: int, sequence: int) -> tuple[int, int] | None:

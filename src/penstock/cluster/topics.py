@@ -113,7 +113,7 @@ class TopicTable:
         self._listeners.remove(listener)
 
     def put(self, topic: Topic) -> None:
-        """For the controller only: a topic was created or changed."""
+        """Take in a topic that was created or changed. The controller only."""
         before = self._by_name.get(topic.name)
         assert before is None or before.topic_id == topic.topic_id, f"topic {topic.name} changed its id"
         self._by_name[topic.name] = topic
@@ -125,7 +125,7 @@ class TopicTable:
         self._tell(TopicChange(before, topic))
 
     def remove(self, topic_id: TopicId) -> Topic:
-        """For the controller only: a topic was deleted."""
+        """Take out a topic that was deleted. The controller only."""
         topic = self._by_id.pop(topic_id)
         del self._by_name[topic.name]
         del self._by_collision_key[collision_key(topic.name)]

@@ -16,7 +16,7 @@ from penstock.storage.interface import Log
 
 
 class Visibility(Protocol):
-    """Both ends only rise while a log lives. Loop thread."""
+    """Rule for the ends of stored and of visible records. Both ends only rise while a log lives. Loop thread."""
 
     def stored(self, log: Log) -> int:
         """End of the records that this node has stored, as durably as `storage.flush` promises."""

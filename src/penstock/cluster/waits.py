@@ -21,7 +21,7 @@ _offset = itemgetter(0)
 
 
 class OffsetWaits:
-    """Loop thread. A waiter may add others while it is being called."""
+    """Waiters by offset. A waiter may add others while it is being called. Loop thread."""
 
     __slots__ = ("_called", "waiting")
 

@@ -31,7 +31,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Nothing is to be done before this time."""
+    """A time before which nothing is to be done."""
 
     until: float
 

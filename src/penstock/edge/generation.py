@@ -38,7 +38,7 @@ RETRY_SECONDS = 1.0
 
 
 class Generation:
-    """Between `start` and `close`."""
+    """One copy of the topic, with its log and index, between `start` and `close`."""
 
     def __init__(self, identity: GenerationId, data: DiskLog, index_path: Path, threads: Executor) -> None:
         self.identity = identity
@@ -81,7 +81,7 @@ class Generation:
 
     @property
     def index(self) -> Index | None:
-        """None while it is being made."""
+        """The index; None while it is being built."""
         return self._index
 
     def start(self) -> None:
@@ -101,7 +101,7 @@ class Generation:
         self._flush_failed("the application stops")
 
     async def remove_index(self) -> None:
-        """After `close`: the generation is gone."""
+        """Remove the index of a generation that is closed and no longer needed."""
         await asyncio.get_running_loop().run_in_executor(self._threads, delete_index, self._index_path)
 
     # --- storing ---------------------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ class Generation:
             await self._indexed.wait()
 
     async def _new_ones(self, messages: Sequence[Incoming]) -> list[Incoming]:
-        """Those that are not stored, each once, in the order in which they came."""
+        """Return the messages that are not stored, each once, in the order in which they came."""
         first_of: dict[Place, Incoming] = {}
         for message in messages:
             first_of.setdefault(message.place, message)

@@ -74,7 +74,7 @@ def find_handler(name: str, topic: str, group: str) -> Handler:
 
 
 def as_message(message: Stored, topic: str, group: str) -> Message:
-    """As it came from the broker."""
+    """Return the message as it came from the broker."""
     pairs = tuple((name.encode("utf-8", "surrogateescape"), value) for name, value in message.headers)
     return Message(
         group,

@@ -147,7 +147,7 @@ class Index:
                 found[partition] = database.execute(query, (partition,)).fetchone()[0]
 
     def checksums(self, places: Sequence[Place]) -> dict[Place, int]:
-        """Of those that are in it."""
+        """Return the checksums of those places that are in the index."""
         found: dict[Place, int] = {}
         with self._reading() as database:
             for at in range(0, len(places), _PLACES_PER_QUERY):

@@ -10,4 +10,4 @@ from penstock.consumers.decorators import consumer, message_handler
 class Plain:
     @message_handler
     async def handle(self, messages: list[Message]) -> None:
-        """Nothing is left to do."""
+        """Do nothing: the messages are stored already."""

@@ -32,7 +32,7 @@ class LastPrice(NamedTuple):
     offset: int
 
     def is_after(self, other: LastPrice) -> bool:
-        """By the order of the source; between partitions, by time."""
+        """Compare by the order of the source; between partitions, by time."""
         if self.partition == other.partition:
             return self.offset > other.offset
         return self.timestamp >= other.timestamp

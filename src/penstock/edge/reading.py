@@ -44,7 +44,7 @@ class Reader:
         self._store = store
 
     async def page(self, position: Position | None, asked: Position, limit: int) -> Page:
-        """From `position`, a cursor's, if there is one; else as `asked`, of whichever generation is read."""
+        """Return a page from `position`, that of a cursor; without one, from `asked` in the active generation."""
         while True:
             generation = self._store.active
             name = generation.identity.id.hex
@@ -169,7 +169,7 @@ class _Batches:
         self._kept: deque[dict[int, Stored]] = deque(maxlen=BATCHES_KEPT)
 
     def at(self, offset: int) -> Stored | None:
-        """None if there is none."""
+        """Return the message at an offset; None if there is none."""
         for batch in self._kept:
             if offset in batch:
                 return batch[offset]

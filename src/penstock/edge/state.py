@@ -43,7 +43,7 @@ class GenerationId:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refresh:
-    """Under way: `generation` is being filled, until it is at or past `ends`."""
+    """A refresh under way: `generation` is being filled until it is at or past `ends`."""
 
     id: int
     generation: GenerationId
@@ -76,7 +76,7 @@ def first_generation() -> GenerationId:
 
 
 def load_state(files: Files, root: Path) -> State | None:
-    """None if there is none yet. DataDirectoryError if it cannot be read."""
+    """Load the state; None if there is none yet. DataDirectoryError if it cannot be read."""
     path = root / FILE_NAME
     if not files.exists(path):
         return None
@@ -95,7 +95,7 @@ def load_state(files: Files, root: Path) -> State | None:
 
 
 def save_state(files: Files, root: Path, state: State) -> None:
-    """Any thread. Waits for the disk."""
+    """Replace the stored state. Waits for the disk. Any thread."""
     files.write_durably(root / FILE_NAME, json.dumps(_document(state), indent=1).encode() + b"\n")
 
 

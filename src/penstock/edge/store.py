@@ -218,7 +218,7 @@ class Store:
 
 
 async def _durably(write: Callable[..., None], *args: Any) -> None:
-    """In a thread. Unstorable if the disk does not take it."""
+    """Run a write in a thread; Unstorable if the disk refuses it."""
     try:
         await asyncio.to_thread(write, *args)
     except (OSError, KafkaError) as error:
@@ -258,6 +258,6 @@ def take_over(engine: DiskEngine, files: Files, topic: str, config: LogConfig) -
 
 
 def _create(engine: DiskEngine, identity: GenerationId) -> None:
-    """Any thread. Known to the engine's metadata, so that its tools find it."""
+    """Create the log of a generation, known to the engine's metadata so that its tools find it. Any thread."""
     row = TopicRow(identity.topic, identity.id, 1, internal=False, replication_factor=1)
     engine.metadata.topics.create([(row, {})])

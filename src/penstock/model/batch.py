@@ -221,7 +221,7 @@ def stamp(buffer: bytearray | memoryview, base_offset: int, leader_epoch: int) -
 
 
 def stamp_log_append_time(buffer: bytearray | memoryview, attributes: int, now_ms: int) -> None:
-    """For `message.timestamp.type=LogAppendTime`: set the type bit and max timestamp, renew the CRC."""
+    """Set the type bit and max timestamp and renew the CRC, for `message.timestamp.type=LogAppendTime`."""
     _ATTRIBUTES.pack_into(buffer, CRC_START, attributes | LOG_APPEND_TIME_BIT)
     _MAX_TIMESTAMP.pack_into(buffer, 35, now_ms)
     write_crc(buffer, crc32c(memoryview(buffer)[CRC_START:]))

@@ -63,7 +63,7 @@ class HttpServer:
         self.port = self._server.port
 
     async def start(self) -> None:
-        """Once: a second call does nothing."""
+        """Start the HTTP server. A second call does nothing."""
         await self._server.start()
 
     async def stop(self) -> None:

@@ -92,7 +92,7 @@ class Node:
         self._closing = AsyncExitStack()
         """Closes what is open, the last first."""
         self.topology: TopologyClient | None = None
-        """None without a hierarchy."""
+        """The link to the registry; None without a hierarchy."""
         self._listener: Listener | None = None
         self._http: HttpServer | None = None
         self._push: PushDoor | None = None

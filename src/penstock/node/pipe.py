@@ -62,7 +62,7 @@ def _connector(settings: PipeSettings) -> Connect:
 
 
 class PipePart:
-    """Between `start` and `stop`."""
+    """The pipe as a part of the node, between `start` and `stop`."""
 
     def __init__(self, server: PipeServer, pipe: Pipe, access: Access) -> None:
         self.server = server

@@ -54,7 +54,7 @@ class Preloader:
         self._thread.start()
 
     def stop(self) -> None:
-        """Waits for at most one load."""
+        """Stop loading; waits for at most one load."""
         self._stopping.set()
         self._thread.join()
 

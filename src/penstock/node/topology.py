@@ -22,7 +22,7 @@ from penstock.topology.registry_poller import RegistryState
 
 
 def topology_client(settings: Settings, http_port: int | None) -> TopologyClient:
-    """Not started. `http_port` is the one that was taken, None if children cannot come here."""
+    """Build the client, not started. `http_port` is the one that was bound, None if children cannot connect here."""
     assert settings.registry.url is not None
     in_memory = settings.storage.engine == MEMORY
     cache = TopologyCache(RealFiles(), None if in_memory else settings.node.data_dir)

@@ -39,7 +39,7 @@ class Health:
         self._details: dict[str, Check] = {}
 
     def add_check(self, name: str, check: Check) -> None:
-        """While the check objects, the node is not ready."""
+        """Add a check. While it objects, the node is not ready."""
         self._problems[name] = check
 
     def add_warning(self, name: str, check: Check) -> None:

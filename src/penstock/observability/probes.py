@@ -102,7 +102,7 @@ class ConnectionProbe:
         self.open -= 1
 
     def refused(self, reason: str) -> None:
-        """Not let in: 'total limit', 'address limit', 'stopping'."""
+        """Count a connection that was refused: 'total limit', 'address limit', 'stopping'."""
         self._refused[reason] += 1
 
     def broken(self, reason: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 
 class UnknownImplementation(Exception):
-    """Nothing has that name, or it cannot be loaded; the message says what there is."""
+    """A name that no implementation has, or whose implementation cannot be loaded; the message lists the names."""
 
 
 def load_implementation(group: str, name: str, built_in: Mapping[str, str], setting: str) -> Any:

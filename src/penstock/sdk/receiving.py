@@ -119,7 +119,7 @@ class Receiving(Generic[Value]):
             raise translate(error, f"topics {', '.join(self.membership.topics)}")
 
     def _commit_buffer(self) -> bool:
-        """At most once: nothing is given out before its offset is committed. Until it is, the buffer waits."""
+        """Commit before records are handed out, for at-most-once delivery. Until that works, the buffer waits."""
         try:
             if (
                 self.library.memberid()

@@ -95,9 +95,7 @@ class DataDirectory:
             )
 
     def adopt(self) -> None:
-        """With the lock held: check the version, or mark an empty directory as ours; make the fixed
-        directories.
-        """
+        """Check the version, or mark an empty directory as ours; make the fixed directories. Needs the lock."""
         try:
             if self.files.exists(self._format):
                 self._check_version()

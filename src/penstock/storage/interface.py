@@ -185,7 +185,7 @@ class Log(Protocol):
         ...
 
     def append_trusted(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> Appended:
-        """For the broker's own records (groups, transactions): may use the disk reserve."""
+        """Append the broker's own records (groups, transactions), which may use the disk reserve."""
         ...
 
     def append_mirrored(self, batch: bytearray | memoryview, header: BatchHeader, now_ms: int) -> None:
@@ -214,14 +214,14 @@ class Log(Protocol):
         ...
 
     def aborted_transactions(self, start: int, end: int, *, wait: bool) -> list[AbortedTransaction]:
-        """Those whose marker is at or above `start` and whose first offset is below `end`, by the marker's offset.
+        """Transactions with the marker at or above `start` and the first offset below `end`, by the marker's offset.
 
         May be called from a thread. With wait=False raises BlockingIOError when the disk would be waited for.
         """
         ...
 
     def open_transactions(self) -> list[OpenTransaction]:
-        """By first offset. What was written counts, flushed or not."""
+        """Open transactions, by first offset. Everything written counts, flushed or not."""
         ...
 
     def read(self, offset: int, max_bytes: int, *, end: int, one_batch_at_least: bool, wait: bool) -> ReadSlice:
@@ -253,7 +253,7 @@ class Log(Protocol):
         ...
 
     def save_log_start(self, before: int) -> None:
-        """Any thread. Make durable that nothing below `before` will be read again; waits for the disk."""
+        """Make durable that nothing below `before` will be read again. Waits for the disk. Any thread."""
         ...
 
     def delete_records(self, before: int, *, saved: bool = False) -> None:
@@ -266,7 +266,7 @@ class Log(Protocol):
     def producers(self) -> Sequence[ProducerView]: ...
 
     def producer(self, producer_id: int) -> ProducerView | None:
-        """None if the log does not know it, or not any more."""
+        """Return what the log knows of a producer; None if it knows nothing, or nothing any more."""
         ...
 
     def find_sequence(self, producer_id: int, sequence: int) -> tuple[int, int] | None:
@@ -292,7 +292,7 @@ class LogEngine(Protocol):
         ...
 
     def open_logs(self) -> Iterable[Log]:
-        """Those that are open by now: sooner or later all that have records."""
+        """Logs that are open by now: sooner or later all that have records."""
         ...
 
     def declare(self, topic: str, partition: PartitionId, config: LogConfig, leader_epoch: int) -> None:
@@ -361,7 +361,7 @@ class StorageEngine(LogEngine, Protocol):
         ...
 
     def recover(self) -> None:
-        """Any thread, once, when all partitions are declared and before `start`: what a crash left is put in order."""
+        """Put in order what a crash left. Once, when all partitions are declared and before `start`. Any thread."""
         ...
 
 

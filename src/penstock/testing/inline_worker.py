@@ -20,4 +20,4 @@ class InlineWorker:
             done(result, None)
 
     def close(self) -> None:
-        """Nothing is ever running."""
+        """Do nothing: no work is ever running."""

@@ -60,7 +60,7 @@ class TopologyClient:
         return lambda: self._listeners.remove(changed)
 
     def describe(self) -> str:
-        """For the health report: role, parent, and the state of the link to the registry."""
+        """Describe role, parent and the state of the link to the registry, for the health report."""
         topology, poller = self.current, self.poller
         place = "no role yet"
         if topology is not None:

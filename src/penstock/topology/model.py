@@ -23,7 +23,7 @@ class Topology:
     version: int
     role: Role
     parent_url: str | None = None
-    """None for a ROOT, and for a node that has no parent yet."""
+    """The parent; None for a ROOT, and for a node that has no parent yet."""
     fallbacks: tuple[str, ...] = ()
     """Other parents, to be tried in this order when the parent does not answer."""
 

@@ -45,7 +45,7 @@ def read_group(file: pq.ParquetFile, group: Group) -> Iterator[pa.RecordBatch]:
 
 
 def merge(inputs: Sequence[Path], into: Path, date: str, compression: str) -> ArchiveFile:
-    """Of one partition the inputs have different stretches of offsets, which follow each other."""
+    """Merge files into one, in order. Their offsets of a partition are stretches that do not overlap."""
     files = [pq.ParquetFile(path) for path in inputs]
     output = SortedFile(into, date, compression)
     found = sorted((group, number) for number, file in enumerate(files) for group in groups(file))

@@ -49,7 +49,7 @@ def group_operations(access: Access, session: Session, name: str) -> int:
 
 
 def cluster_operations(access: Access, session: Session) -> int:
-    """Nothing of the cluster is shown to a session that may not describe it."""
+    """Return the operations on the cluster as bits; none for a session that may not describe it."""
     if not access.allows_cluster(session, Operation.DESCRIBE):
         return 0
     return _bits(_CLUSTER, lambda operation: access.allows_cluster(session, operation))

@@ -80,7 +80,7 @@ class CoordinatorLog(ABC):
         return not self._unflushed
 
     def when_flushed(self, outcome: Outcome) -> bool:
-        """True if everything appended is on disk; if not, `outcome` is called when it is, or never will be."""
+        """Return whether everything appended is on disk; if not, `outcome` is called when it is, or never will be."""
         if not self._unflushed:
             return True
         self._unflushed.append((self._unflushed[-1][0], outcome))

@@ -33,7 +33,7 @@ class CoordinatedGroup(Protocol):
 
     @property
     def protocol_type(self) -> str | None:
-        """As ListGroups shows it; None for a group that never had members."""
+        """The protocol type that ListGroups shows; None for a group that never had members."""
 
     @property
     def member_count(self) -> int: ...

@@ -24,7 +24,7 @@ class TopicOperations:
         self._access = access
 
     def visible(self, session: Session, topics: Iterable[Topic] | None = None) -> list[Topic]:
-        """Those of the topics, or of all, that the session may describe: lists leave the others out."""
+        """Return those of the topics, or of all, that the session may describe: lists leave the others out."""
         allows, describe = self._access.allows_topic, Operation.DESCRIBE
         found = self._table.all() if topics is None else topics
         return [topic for topic in found if allows(session, describe, topic.name)]

@@ -39,7 +39,7 @@ UNSENT_BYTES_MAX: Final = 512 * 1024
 UNANSWERED_MAX: Final = 10_000
 AT_ONCE: Final = frozenset((FrameType.PUBLISH, FrameType.ACK))
 CHECKED_ONLY: Final = frozenset((FrameType.HEARTBEAT, FrameType.ERROR, FrameType.DISCONNECT))
-"""With `requests.SERVED` these are all frames that a client may send."""
+"""Frames without a handler. With `requests.SERVED` these are all frames that a client may send."""
 LISTENER: Final = "PUSH"
 READ: Final = Operation.READ  # looked up once: members of an enum are slow to find
 _Publishes = list[tuple[int, Publish, int]]

@@ -100,7 +100,10 @@ class Transaction(NamedTuple):
     def initialised(
         self, timeout_ms: int, offered: ProducerIdentity | None, now_ms: int, new_producer_id: int = NO_PRODUCER_ID
     ) -> Transaction:
-        """At rest: the next epoch, or a new producer id. Ongoing: `fenced`, to be aborted before the client's retry."""
+        """Return the state after InitProducerId: the next epoch, or a new producer id.
+
+        An ongoing transaction becomes `fenced`, to be aborted before the client tries again.
+        """
         self.check_offered(offered)
         if self.state in PREPARED:
             raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)

@@ -47,7 +47,7 @@ class Group(Shape):
     """Processes over which the clients are spread; by default one for each client, but at most 4."""
     start: Seconds = 0.0
     duration: Annotated[Seconds, Field(gt=0)] | None = None
-    """By default until the end of the scenario."""
+    """Duration; by default until the end of the scenario."""
 
     @property
     def worker_count(self) -> int:

@@ -66,7 +66,7 @@ class Share:
     seconds: float
     seed: int
     partitions: tuple[dict[int, int], ...] = ()
-    """For consumers with a fixed assignment: partitions and first offsets of each client."""
+    """Partitions and first offsets of each client, for consumers with a fixed assignment."""
     from_start: bool = False
     drain: bool = False
     """Whether to continue until nothing more arrives, once the producers have ended."""

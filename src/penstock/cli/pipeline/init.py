@@ -11,7 +11,7 @@ from penstock.cli.terminal.errors import CommandError, ExitCode, not_found
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _TEMPLATE = Path(__file__).parent / "template"
 _EXAMPLES = (Path(__file__).parent / "examples", Path(__file__).parents[4] / "examples")
-"""In an installed package, and in a clone."""
+"""Places of the examples: in an installed package, and in a clone."""
 
 
 def make_project(directory: Path, *, topic: str, bootstrap: str) -> None:

@@ -65,7 +65,7 @@ class ChildProcess:
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs."""
+        """The exit code; None while the process runs."""
         return self._running.poll()
 
     def wait(self) -> int:

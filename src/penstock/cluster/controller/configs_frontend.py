@@ -22,7 +22,7 @@ from penstock.runtime.turns import Turns
 from penstock.storage.metadata.store import MetadataStore
 
 ConfigUpdate = Callable[[Mapping[str, str]], dict[str, str]]
-"""From the explicit configs of a resource to those it shall have; raises KafkaError."""
+"""Function from the explicit configs of a resource to those it shall have; raises KafkaError."""
 
 TOPIC, BROKER, GROUP, CLIENT_METRICS = "topic", "broker", "group", "client-metrics"
 """Scopes of configs in the metadata store."""

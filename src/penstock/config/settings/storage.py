@@ -16,7 +16,7 @@ DISK, MEMORY = "disk", "memory"
 
 
 class Flush(StrEnum):
-    """When a batch counts as written: after a sync, with one every so often, or when the system pleases."""
+    """The moment of the sync: before the acknowledgement, at intervals, or left to the operating system."""
 
     ALWAYS = "always"
     INTERVAL = "interval"
@@ -30,7 +30,7 @@ class VerifyOnRead(StrEnum):
 
 
 class Validation(StrEnum):
-    """How far produce checks a batch: its header and CRC, or every record in it, too."""
+    """Depth of the check of a produced batch: its header and CRC, or every record in it, too."""
 
     BATCH = "batch"
     RECORDS = "records"

@@ -24,7 +24,7 @@ class BadCursor(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """Of `generation`: the next page begins at `offset`, or after `after`."""
+    """A place in `generation`: the next page begins at `offset`, or after `after`."""
 
     generation: str
     order: Literal["offset", "time"]

@@ -20,7 +20,7 @@ _dump = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def message_json(message: Stored) -> str:
-    """As `bodies.MessageBody` describes it."""
+    """Return a message as the JSON that `bodies.MessageBody` describes."""
     key, key_encoding = shown_text(message.key)
     body, body_encoding = shown_body(message.body)
     document = {
@@ -58,7 +58,7 @@ def shown_body(body: bytes | None) -> tuple[str, Encoding]:
 
 
 def shown_text(data: bytes | None) -> tuple[str | None, Encoding]:
-    """For keys and properties, which are never taken for JSON."""
+    """Return a key or property as text, which is never taken for JSON, and how it is encoded."""
     if data is None:
         return None, "null"
     try:

@@ -37,7 +37,7 @@ it is answered.
 
 
 def application(broker: Broker, subscriptions: Subscriptions | None, kafka_port: Callable[[], int]) -> FastAPI:
-    """To be mounted at PREFIX."""
+    """Build the application, to be mounted at PREFIX."""
     app = AdminApplication(
         title="Penstock admin API",
         version=__version__,

@@ -35,7 +35,7 @@ class Peeked(NamedTuple):
 
 
 def peek(partition: Partition, wanted: Wanted, scan: Scan) -> Peeked:
-    """In a thread. KafkaError as `Log.read` raises it, CORRUPT_MESSAGE for records that cannot be decoded."""
+    """Read messages, in a thread. KafkaError as of `Log.read`; CORRUPT_MESSAGE for records that cannot be decoded."""
     records: list[Record] = []
     position, left_bytes = wanted.offset, ANSWER_BYTES_MAX
     for _ in range(READS_MAX):

@@ -50,7 +50,7 @@ class _Pieces:
         self._source: SqliteSource | None = None
 
     def open(self) -> None:
-        """At the first row, also if it was opened before."""
+        """Begin at the first row, also if it was opened before."""
         self.close()
         body = self._body
         self._source = SqliteSource(self._path, table=body.table)
@@ -76,7 +76,7 @@ class _Pieces:
 
 
 def allowed_file(directory: Path | None, name: str) -> Path:
-    """Any thread. The named file, with links resolved. Missing or Unfit."""
+    """Return the named file, with links resolved; raises Missing or Unfit. Any thread."""
     if directory is None:
         raise Unfit("no file may be loaded", "set http.test_data_dir to the directory that holds the files")
     asked = Path(name)

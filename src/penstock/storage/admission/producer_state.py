@@ -84,7 +84,7 @@ class Producers:
         self.transactions = Transactions()
 
     def check(self, header: BatchHeader) -> SeenBatch | None:
-        """None: may be written. A SeenBatch: was written before. KafkaError 45, 47 or 48: neither."""
+        """Return None if the batch may be written, a SeenBatch if it was written before. KafkaError 45, 47, 48."""
         producer = self._by_id.get(header.producer_id)
         if producer is None:
             return None
@@ -242,7 +242,7 @@ class Producers:
         )
 
     def open_transactions(self) -> list[OpenTransaction]:
-        """By first offset."""
+        """Open transactions, by first offset."""
         return [
             OpenTransaction(key, one.epoch, one.coordinator_epoch, start, one.last_timestamp_ms)
             for key, start in self.transactions.open.items()
@@ -250,7 +250,7 @@ class Producers:
         ]
 
     def encode(self) -> bytes:
-        """For snapshots: count, then each producer with its batches."""
+        """Encode for a snapshot: the count, then each producer with its batches."""
         parts = [len(self._by_id).to_bytes(4, "little")]
         for key, producer in self._by_id.items():
             count = len(producer.batches)

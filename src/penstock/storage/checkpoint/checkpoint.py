@@ -68,11 +68,11 @@ class Checkpoint:
         self.data_is_synced = False  # if `write` fails afterwards, only the recovery point is missing
 
     def cover(self, segments: Sequence[Segment]) -> None:
-        """Loop thread. The segments that were written to since the last recovery point."""
+        """Cover the segments that were written to since the last recovery point. Loop thread."""
         self.covered = [cover_segment(one) for one in segments]
 
     def write(self, *, synced: bool = False) -> None:
-        """Any thread. Raises OSError if the disk does.
+        """Write a recovery point. Raises OSError if the disk does. Any thread.
 
         `synced`: all data is on disk and the caller will sync the file system afterwards, as at a clean stop.
         """
@@ -110,7 +110,7 @@ class Checkpoint:
             self._cache.release(file)
 
     def _write_new(self, path: Path) -> None:
-        """Without a sync. Under its own name at once unless that is taken: thousands are written at a stop."""
+        """Write without a sync, under its own name at once unless that is taken: thousands are written at a stop."""
         if self._files.exists(path):
             write_whole(self._files, path, self._snapshot)
             return

@@ -98,7 +98,7 @@ def compact(files: Files, request: CompactionRequest) -> CompactionReport:
 
 
 def remove_outputs(files: Files, paths: Iterable[Path]) -> None:
-    """Any thread. What a run that failed has written, as far as it got; a full disk needs the space."""
+    """Remove what a failed run has written; a full disk needs the space. Any thread."""
     for path in paths:
         with contextlib.suppress(OSError):
             files.remove(path)

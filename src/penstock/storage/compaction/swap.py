@@ -64,7 +64,7 @@ class SegmentSwap:
         self._held: list[File] = [self._cache.acquire(old.path) for old in replaced]
 
     def write(self) -> None:
-        """Any thread. Waits for the disk; recoverable at every step."""
+        """Replace the segments on disk, recoverably at every step. Waits for the disk. Any thread."""
         base_offset, end_offset = self.replaced[0].base_offset, self.replaced[-1].end_offset
         record_holes(self._files, self._directory)
         self._files.rename(self._cleaned, layout.swap_path(self._directory, base_offset, end_offset))
@@ -76,10 +76,10 @@ class SegmentSwap:
             write_aborted_file(self._files, self._directory, cover_segment(self.segment))
 
     def finish(self) -> None:
-        """Loop thread: readers see the new segment, and a path that is opened from now on is the new file."""
+        """Show readers the new segment; a path that is opened from now on is the new file. Loop thread."""
         self._log.replace_segments(self.replaced, self.segment)
 
     def let_go(self) -> None:
-        """Any thread, last. Closing a removed file gives its space back, which takes a while for a large one."""
+        """Close the removed files, last. That frees their space, which takes a while for large ones. Any thread."""
         for file in self._held:
             self._cache.release(file)

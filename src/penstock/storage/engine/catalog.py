@@ -120,7 +120,7 @@ class Catalog:
 
     @contextlib.contextmanager
     def _forgiving(self) -> Iterator[sqlite3.Connection]:
-        """After an error the file is not used any more: half of what it says may be old."""
+        """Give up the file after an error: half of what it says may be old."""
         try:
             yield self._database
         except sqlite3.DatabaseError as error:

@@ -23,7 +23,7 @@ class DamagedLogs:
         self.reasons: dict[PartitionId, str] = {}
 
     def report(self, log: LogIdentity, found: DamageFound) -> None:
-        """Any thread: a log is an `OnDamage` away from here."""
+        """Record damage that a log has found and reported through its `OnDamage`. Any thread."""
         self._loop.soon(self.note, log, f"{found.reason} at byte {found.position}", found.readable_end)
 
     def note(self, log: LogIdentity, reason: str, readable_end: int) -> None:

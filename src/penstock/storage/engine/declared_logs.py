@@ -84,7 +84,7 @@ class DeclaredLogs:
         return self._epochs.get(partition, [])
 
     def forget(self, partition: PartitionId) -> Declared:
-        """Its topic was deleted."""
+        """Forget a partition whose topic was deleted."""
         self._recovered.pop(partition, None)
         self._log_starts.pop(partition, None)
         self._epochs.pop(partition, None)

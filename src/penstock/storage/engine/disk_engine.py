@@ -226,7 +226,7 @@ class DiskEngine:
     # --- running ---------------------------------------------------------------------------------------
 
     def recover(self) -> None:
-        """Any thread, once, when all partitions are declared. Waits for the disk, for long after a crash."""
+        """Put in order what a crash left; may take long. Once, when all partitions are declared. Any thread."""
         self.orphans = self.trash.sort_out(self._declared.partitions())
         for orphan in self.orphans:
             logger.error(
@@ -247,7 +247,7 @@ class DiskEngine:
         after_round: Callable[[], None] | None = None,
         background: bool = True,
     ) -> None:
-        """After `recover`, or waits for it. Without `background` the caller ticks and flushes."""
+        """Start after `recover`, which is waited for. Without `background` the caller ticks and flushes."""
         self._on_flushed = on_flushed
         self._loop.start(call_soon)
         if not self._is_recovered:
@@ -264,7 +264,7 @@ class DiskEngine:
         self.maintenance.start(in_thread=background)
 
     def tick(self) -> None:
-        """Loop thread: start what is due. Called by the engine's own thread, or by a test."""
+        """Start what is due, on the loop thread. Called by the engine's own thread, or by a test."""
         self.maintenance.tick()
 
     def run_retention(self, now_ms: int) -> int:

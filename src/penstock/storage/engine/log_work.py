@@ -92,7 +92,7 @@ class LogWork:
             self._on_failed(log)
 
     def finish(self) -> None:
-        """Loop thread: the second halves of what the disk thread has done."""
+        """Do the second halves of what the disk thread has done. Loop thread."""
         while self._completed:
             done, error = self._completed.popleft()
             done(error)

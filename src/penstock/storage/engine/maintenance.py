@@ -29,7 +29,7 @@ class Maintenance:
             self._ticker.start()
 
     def tick(self) -> None:
-        """Loop thread: start what is due."""
+        """Start what is due. Loop thread."""
         if self._is_stopped:
             return
         now_ms = self._work.clock.monotonic_ms()
@@ -37,7 +37,7 @@ class Maintenance:
             job.tick(now_ms)
 
     def forget(self, log: DiskLog) -> None:
-        """Its topic was deleted, or the log begins again without records."""
+        """Forget a log whose topic was deleted, or that begins again without records."""
         self._work.forget(log)
         for job in self._jobs:
             job.forget(log)

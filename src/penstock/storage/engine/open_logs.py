@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 class OpenLogs:
-    """Loop thread. `context` is what all logs share, `root` the directory that theirs are made in."""
+    """Logs that are open. `context` is what all logs share, `root` the directory of their directories. Loop thread."""
 
     def __init__(self, context: LogContext, declared: DeclaredLogs, damaged: DamagedLogs, root: Path) -> None:
         self._context = context
@@ -28,7 +28,7 @@ class OpenLogs:
         self._logs: dict[PartitionId, DiskLog] = {}
 
     def get(self, partition: PartitionId) -> DiskLog | None:
-        """None if it is not open."""
+        """Return the log of a partition; None if it is not open."""
         return self._logs.get(partition)
 
     def all(self) -> Iterable[DiskLog]:

@@ -54,7 +54,7 @@ class Trash:
         return [directory for directory in self._data.topic_directories() if directory.name not in expected]
 
     def empty(self) -> None:
-        """Any thread. Waits for the disk, for long. Records of deletion go last, when nothing can come back."""
+        """Delete the files; may take long. Records of deletion go last, when nothing can come back. Any thread."""
         leaving = dict(self._leaving)
         for name in self._files.list_names(self._data.trash):
             self._files.remove_tree(self._data.trash / name)

@@ -31,19 +31,19 @@ class Flushable(Protocol):
         ...
 
     def flush_completed(self, end: int) -> None:
-        """Loop thread. Everything below `end` is on disk: `flushed` rises, its files are let go."""
+        """Note that everything below `end` is on disk: `flushed` rises, its files are let go. Loop thread."""
         ...
 
     def flush_failed(self, error: OSError) -> None:
-        """Loop thread. The log goes OFFLINE and stays so; the failure is recorded beside it if the disk allows."""
+        """Take the log OFFLINE for good; the failure is recorded beside it if the disk allows. Loop thread."""
         ...
 
     def note_written(self) -> None:
-        """Loop thread; `flush` interval and os. What was written is shown to readers before it is on disk."""
+        """Show readers what was written before it is on disk, for `flush` interval and os. Loop thread."""
         ...
 
     def let_go(self) -> None:
-        """Loop thread; `flush: os`. No round will come: files that wait for one are let go, `flushed` stays."""
+        """Let go of files that wait for a round, which `flush: os` does not have; `flushed` stays. Loop thread."""
         ...
 
 
@@ -58,7 +58,7 @@ class FlushQueue(Protocol):
     (`segment.preallocation`)."""
 
     def mark(self, log: Flushable, size_bytes: int = 0) -> None:
-        """Loop thread, once per append of so many bytes. Cheap; marking twice is marking once."""
+        """Mark a log after an append of so many bytes. Cheap; marking twice is marking once. Loop thread."""
         ...
 
 

@@ -32,7 +32,7 @@ class AbortedLookup:
         self._segments = segments
 
     def entries(self, start: int, end: int, *, wait: bool) -> list[AbortedEntry]:
-        """Those whose marker is at or above `start` and whose first offset is below `end`, by the marker's offset."""
+        """Entries whose marker is at or above `start` and whose first offset is below `end`, by the marker's offset."""
         while True:
             segments = self._segments.all
             first = index_of_holder(segments, start)

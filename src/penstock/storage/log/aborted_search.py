@@ -31,7 +31,7 @@ Walk = Iterable[tuple[BatchHeader, Marker | None]]
 def search(
     segments: Sequence[AnySegment], first: int, start: int, end: int, whole: Callable[[AnySegment, AbortedIndex], None]
 ) -> Iterator[AbortedEntry]:
-    """Those whose marker is at or above `start` and whose first offset is below `end`.
+    """Find entries whose marker is at or above `start` and whose first offset is below `end`.
 
     `first` is the index of the segment that holds `start`; `whole` makes an index whole.
     """

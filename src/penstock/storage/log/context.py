@@ -27,7 +27,7 @@ class LogIdentity(NamedTuple):
 
     @property
     def name(self) -> str:
-        """For people."""
+        """Name of the log in messages."""
         return f"{self.topic}-{self.partition.partition}"
 
     def path_directories(self) -> list[Path]:

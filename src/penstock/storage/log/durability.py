@@ -68,7 +68,7 @@ class Durability:
         return max(self._producers.transactions.stable_end(self.settled), self._status.log_start)
 
     def stable_end(self, below: int) -> int:
-        """As `storage.interface.Log.stable_end`."""
+        """Return what `storage.interface.Log.stable_end` says."""
         transactions = self._producers.transactions
         if transactions.is_idle:
             return below
@@ -103,7 +103,7 @@ class Durability:
             self._unflushed.flushed(self._tail.log_end, all_of_it=True)
 
     def flush_failed(self, error: OSError) -> None:
-        """Waits for the disk, once: the failure is recorded beside the log."""
+        """Record the failure beside the log. Waits for the disk, once."""
         if self._status.state is _OFFLINE:
             return
         self._status.take_offline()

@@ -40,11 +40,11 @@ class LogFront:
         self._status = status
 
     def save_log_start(self, before: int) -> None:
-        """Any thread. Make durable that nothing below `before` will be read again; waits for the disk."""
+        """Make durable that nothing below `before` will be read again. Waits for the disk. Any thread."""
         self._journal.set_log_start(self._identity.partition, before)
 
     def save(self, log_start: int) -> None:
-        """Any thread. Make durable what segments that are about to go cannot give back; waits for the disk."""
+        """Make durable what segments that are about to go cannot give back. Waits for the disk. Any thread."""
         self._journal.set_log_start(self._identity.partition, log_start)
         self._journal.replace_epochs(self._identity.partition, self._epochs.entries)
 

@@ -117,7 +117,7 @@ class DiskLog:
 
     @property
     def name(self) -> str:
-        """For people: topic-partition."""
+        """Name of the log in messages: topic-partition."""
         return self.identity.name
 
     @property
@@ -126,7 +126,7 @@ class DiskLog:
 
     @property
     def readable_end(self) -> int:
-        """Nothing from here on is served, because of damage; above every offset if there is none."""
+        """Offset of the first damage, from which on nothing is served; above every offset if there is none."""
         return self.status.readable_end
 
     @property
@@ -256,11 +256,11 @@ class DiskLog:
         return [AbortedTransaction(*entry[:2]) for entry in self.aborted_entries(start, end, wait=wait)]
 
     def aborted_entries(self, start: int, end: int, *, wait: bool) -> list[AbortedEntry]:
-        """As `aborted_transactions`, with all that is known of them."""
+        """Entries of `aborted_transactions`, with all that is known of them."""
         return AbortedLookup(self.context, self.identity, self._segments).entries(start, end, wait=wait)
 
     def damaged(self, segment: Segment, position: int, offset: int, reason: str) -> KafkaError:
-        """Any thread. A batch is not what was written: refuse writes, and reads from there on. Returns the error."""
+        """Refuse writes, and reads from a damaged batch on. Returns the error. Any thread."""
         return self._reader.damaged(segment, position, offset, reason)
 
     # --- the front of the log --------------------------------------------------------------------------
@@ -275,7 +275,7 @@ class DiskLog:
         self._front().delete_records(before, saved=saved)
 
     def save_front(self, log_start: int) -> None:
-        """Any thread. Make durable what segments that are about to go cannot give back; waits for the disk."""
+        """Make durable what segments that are about to go cannot give back. Waits for the disk. Any thread."""
         self._front().save(log_start)
 
     def drop_front(self, count: int, log_start: int) -> list[Path]:
@@ -319,7 +319,7 @@ class DiskLog:
         self._begin_at(offset)
 
     def _begin_at(self, offset: int) -> None:
-        """There is nothing, and the first record will be at `offset` or above."""
+        """Begin empty: the first record will be at `offset` or above."""
         self.status.log_start = offset
         self._producers.forget_all()
         self._epochs.cut_front(offset)
@@ -363,7 +363,7 @@ class DiskLog:
         self._recovery_point.not_written(covered_bytes)
 
     def flush_failed(self, error: OSError) -> None:
-        """Waits for the disk, once: the failure is recorded beside the log, which is offline for good."""
+        """Record the failure beside the log, which is offline for good. Waits for the disk, once."""
         self._durability.flush_failed(error)
 
     def take_offline(self) -> None:

@@ -14,7 +14,7 @@ from penstock.storage.interface import Log, ReadSlice
 def read_stretch(
     log: Log, offset: int, max_bytes: int, *, end: int, one_batch_at_least: bool, wait: bool, slices_max: int
 ) -> list[ReadSlice]:
-    """As `Log.read`, over up to `slices_max` segments. No slice is empty; there is none if there is nothing to read.
+    """Read as `Log.read` does, over up to `slices_max` segments. No slice is empty; without data there is none.
 
     An error in a later segment, or a wait for the disk, ends the reading there: the next read begins with that segment
     and meets it first. The last slice's `has_next` says that there is more.

@@ -32,7 +32,7 @@ _OFFLINE = LogState.OFFLINE  # looked up once: this is asked for every read
 
 
 class LogReader:
-    """Any thread."""
+    """Reads of one log. Any thread."""
 
     __slots__ = (
         "_cache", "_durability", "_files", "_identity", "_on_damage", "_segments", "_status", "_tail", "_verify",

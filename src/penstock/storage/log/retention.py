@@ -83,17 +83,17 @@ class RetentionPlan:
 
     @property
     def sync_failed(self) -> bool:
-        """After a failed `make_durable`: whether the data of the log is in doubt, and not only its recovery point."""
+        """Whether a failed `make_durable` leaves the data of the log in doubt, and not only its recovery point."""
         return self._checkpoint is not None and not self._checkpoint.data_is_synced
 
     def make_durable(self) -> None:
-        """Any thread. OSError if a recovery point was needed and could not be written."""
+        """Write a recovery point if one is needed; OSError if that fails. Any thread."""
         if self._checkpoint is not None:
             self._checkpoint.write()
         self._log.save_front(self._log_start)
 
     def finish(self) -> list[Path]:
-        """Loop thread, after `make_durable`. Nothing, if the log changed its segments meanwhile."""
+        """Drop the segments, after `make_durable`; none if the log has changed them meanwhile. Loop thread."""
         if self._checkpoint is not None:
             self._log.checkpoint_written(self._checkpoint)
         count = len(self.segments)
@@ -103,7 +103,7 @@ class RetentionPlan:
 
 
 def plan_retention(log: DiskLog, now_ms: int) -> RetentionPlan | None:
-    """Loop thread. None if nothing has to go. Also forgets idle producers and unused indexes."""
+    """Plan what has to go; None if nothing has. Also forgets idle producers and unused indexes. Loop thread."""
     if log.state is not LogState.ONLINE:
         return None
     log.expire_producers(now_ms)
@@ -152,7 +152,7 @@ def run_retention(log: DiskLog, now_ms: int) -> int:
 
 
 def remove_file(log: DiskLog, path: Path) -> None:
-    """Any thread. An index file may never have been written."""
+    """Remove a file, if it exists: an index file may never have been written. Any thread."""
     try:
         log.files.remove(path)
     except FileNotFoundError:

@@ -56,7 +56,7 @@ class DirectoryEntry:
         raise AssertionError("a directory entry is only synced")
 
     def close(self) -> None:
-        """It owns nothing."""
+        """Do nothing: it owns no file."""
 
 
 class UnflushedFiles:

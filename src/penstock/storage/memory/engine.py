@@ -126,14 +126,14 @@ class MemoryEngine:
         after_round: Callable[[], None] | None = None,
         background: bool = True,
     ) -> None:
-        """Without `background` the caller ticks."""
+        """Start the engine. Without `background` the caller ticks."""
         self._on_flushed = on_flushed
         self._loop.start(call_soon)
         if background:
             self._ticker.start()
 
     def tick(self) -> None:
-        """Loop thread: do, or start, what is due. Not all logs at once: ten thousand would stall the loop."""
+        """Do, or start, what is due. Not all logs at once: ten thousand would stall the loop. Loop thread."""
         if self._is_closed:
             return
         now_ms = self.clock.monotonic_ms()

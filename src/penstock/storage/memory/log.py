@@ -198,7 +198,7 @@ class MemoryLog:
         return [AbortedTransaction(*entry[:2]) for entry in self.aborted_entries(start, end)]
 
     def aborted_entries(self, start: int, end: int) -> Iterator[AbortedEntry]:
-        """As `aborted_transactions`, with all that is known of them."""
+        """Entries of `aborted_transactions`, with all that is known of them."""
         segments = self._tail.segments
         first = max(0, bisect_right(segments, start, key=_base_offset) - 1)
         return search(segments, first, start, end, lambda segment, index: None)

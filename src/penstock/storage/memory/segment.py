@@ -83,11 +83,11 @@ class MemorySegment:
             self.first_timestamp = first
 
     def seal(self) -> None:
-        """Nothing is added any more."""
+        """Freeze the segment: no batch is added any more."""
         self.data = bytes(self.data)
 
     def read(self, offset: int, max_bytes: int, end: int, one_batch_at_least: bool) -> ReadSlice | None:
-        """As `Log.read`; None if all batches are below `offset`."""
+        """Read as `Log.read` does; None if all batches are below `offset`."""
         first = bisect_left(self.last_offsets, offset)
         if first == len(self.last_offsets):
             return None
@@ -102,14 +102,14 @@ class MemorySegment:
         return ReadSlice(self._slice(start, self.ends[fitting - 1]), first_offset, self.last_offsets[fitting - 1] + 1)
 
     def batches(self) -> Iterator[tuple[BatchHeader, memoryview]]:
-        """Of a sealed segment."""
+        """Batches of a sealed segment."""
         view = memoryview(self.data)
         for index, end in enumerate(self.ends):
             start = self._start(index)
             yield read_header(view, start), view[start:end]
 
     def lazy_batches(self, offset: int) -> Iterator[tuple[BatchHeader, Callable[[], Buffer]]]:
-        """From the one that holds `offset` on, each with the way to its bytes. Any thread."""
+        """Batches from the one that holds `offset` on, each with a function that returns its bytes. Any thread."""
         for index in range(bisect_left(self.last_offsets, offset), len(self.last_offsets)):
             start = self._start(index)
             yield read_header(self.data, start), partial(self._slice, start, self.ends[index])

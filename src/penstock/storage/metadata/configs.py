@@ -17,7 +17,7 @@ class StoredConfigs:
         return dict(self._database.read("SELECT key, value FROM configs WHERE scope = ? AND name = ?", (scope, name)))
 
     def all(self) -> dict[tuple[str, str], dict[str, str]]:
-        """By scope and name."""
+        """Return all configs, by scope and name."""
         found: dict[tuple[str, str], dict[str, str]] = {}
         for scope, name, key, value in self._database.read("SELECT scope, name, key, value FROM configs"):
             found.setdefault((scope, name), {})[key] = value

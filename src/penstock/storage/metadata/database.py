@@ -37,8 +37,10 @@ class MetadataDatabase:
         must_exist: bool = False,
         on_commit: OnCommit | None = None,
     ) -> None:
-        """None is a database in memory. `must_exist`: refuse to make a new one, because there are records that only
-        the old one knew. `on_commit` is called under the lock after every commit, to follow the file's content.
+        """Open the file, or for None a database in memory.
+
+        `must_exist`: refuse to make a new one, because there are records that only the old one knew. `on_commit` is
+        called under the lock after every commit, to follow the file's content.
         """
         self._lock = threading.Lock()
         self._path = path

@@ -23,7 +23,7 @@ class StoredLogs:
         self._database = database
 
     def log_starts(self) -> dict[PartitionId, int]:
-        """Of every partition whose first records were deleted."""
+        """Return the log start of every partition whose first records were deleted."""
         rows = self._database.read("SELECT topic_id, partition, log_start FROM log_starts")
         return {PartitionId(uuid.UUID(bytes=key), partition): start for key, partition, start in rows}
 
@@ -45,7 +45,7 @@ class StoredLogs:
         )
 
     def all_epochs(self) -> dict[PartitionId, list[tuple[int, int]]]:
-        """Of every partition that has any."""
+        """Return the leader epochs of every partition that has any."""
         found: dict[PartitionId, list[tuple[int, int]]] = {}
         for key, partition, epoch, start in self._database.read(
             "SELECT topic_id, partition, epoch, start_offset FROM epochs ORDER BY epoch"

@@ -40,7 +40,7 @@ class StoredTopics:
         self._database = database
 
     def all(self) -> list[TopicRow]:
-        """By name."""
+        """Return all topics, by name."""
         rows = self._database.read(
             f"SELECT name, topic_id, partitions, internal, replication_factor, {self._mirror_columns()}"
             " FROM topics ORDER BY name"

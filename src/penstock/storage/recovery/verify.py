@@ -152,7 +152,7 @@ def _verify_segment(files: Files, report: Report, base: int, end_offset: int | N
 
 
 def _check_aborted(files: Files, report: Report, snapshot: Snapshot) -> None:
-    """Only the snapshot knows what the files with aborted transactions must hold."""
+    """Check the files with aborted transactions. Only the snapshot knows what they must hold."""
     summaries = {entry.base_offset: entry.aborted for entry in snapshot.segments if entry.aborted.entry_count}
     for segment in report.segments:
         if segment.base_offset in summaries:

@@ -75,7 +75,7 @@ class AbortedIndex:
         return self._lower is not None
 
     def add(self, entry: AbortedEntry) -> None:
-        """Its marker is above all others."""
+        """Add an entry, whose marker is above all others."""
         count, crc, lowest = self.summary
         self._live += array("q", entry)
         if count >= 0:
@@ -83,7 +83,7 @@ class AbortedIndex:
         self.summary = AbortedSummary(count, crc, min(lowest, entry.first_offset))
 
     def take_file(self, data: Buffer) -> bool:
-        """Any thread. The lower part from its file; False if that is not what was written."""
+        """Take the lower part from its file; False if that is not what was written. Any thread."""
         count, crc, _ = self._lower_summary
         size = count * _ENTRY.size
         if count < 0 or len(data) < size or crc32c(memoryview(data)[:size]) != crc:
@@ -92,17 +92,17 @@ class AbortedIndex:
         return True
 
     def take(self, entries: Iterable[AbortedEntry]) -> None:
-        """Any thread. The lower part from a walk over the batches; two that do it at once do the same."""
+        """Take the lower part from a walk over the batches. Two threads that do it at once do the same. Any thread."""
         live_from = self._live[2] if self._live else _FOREVER
         self._lower = _flat(entry for entry in entries if entry.last_offset < live_from)
 
     def encode(self, count: int) -> bytes:
-        """Any thread. The file with the first `count` entries; the index is whole."""
+        """Encode the file with the first `count` entries of an index that is whole. Any thread."""
         entries = (entry for part in self._parts() for entry in _entries(part, 0))
         return b"".join(_ENTRY.pack(_VERSION, *entry) for entry, _ in zip(entries, range(count), strict=False))
 
     def since(self, offset: int) -> Iterator[AbortedEntry]:
-        """Any thread. The entries whose marker is at or above `offset`; the index is whole."""
+        """Entries whose marker is at or above `offset`, of an index that is whole. Any thread."""
         self.used = True
         for part in self._parts():
             yield from _entries(part, _first_since(part, offset))

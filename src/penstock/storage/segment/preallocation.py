@@ -21,10 +21,10 @@ class Preallocation:
 
     def __init__(self) -> None:
         self.end = 0
-        """Writes below it need no more."""
+        """End of the zeros: writes below it need no more of them."""
 
     def extend(self, file: File, position: int, size: int) -> None:
-        """Before a batch is written at `position`. Small segments get none: there may be very many of them."""
+        """Lengthen the file before a batch is written at `position`; not for small segments, which may be very many."""
         if position + size <= self.end or size > SMALL_BATCH_BYTES or position < STEP_BYTES:
             return
         try:
@@ -40,7 +40,7 @@ class Preallocation:
             self.end = 0
 
     def forget(self) -> None:
-        """The file was cut elsewhere."""
+        """Start over, since the file was cut elsewhere."""
         self.end = 0
 
     def __bool__(self) -> bool:

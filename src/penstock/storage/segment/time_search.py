@@ -20,7 +20,7 @@ ReadBatch = Callable[[], Buffer]
 
 
 def scan_here(function: Callable[..., T], batch: Buffer, header: BatchHeader, *args: int) -> T:
-    """For those who have a process of their own."""
+    """Scan in this process, for callers that have one of their own."""
     return function(batch, header, *args, limit=STORED_DECOMPRESSED_BYTES_MAX)
 
 

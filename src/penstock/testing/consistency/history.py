@@ -36,7 +36,7 @@ class Isolation(enum.StrEnum):
 
 
 class Generation(enum.IntEnum):
-    """Of the transaction protocol: V2 (KIP-890) gives every transaction an epoch of its own."""
+    """Generation of the transaction protocol: V2 (KIP-890) gives every transaction an epoch of its own."""
 
     V1 = 1
     V2 = 2
@@ -100,7 +100,7 @@ class Write(Operation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transaction(Operation):
-    """From its begin (`started`) to the answer to its end (`ended`); `end_started` is when the end was asked for.
+    """A transaction from its begin (`started`) to the answer to its end (`ended`), requested at `end_started`.
 
     `producer` counts how often the client took over the transactional id: with each, requests of the one before are
     fenced.
@@ -133,7 +133,7 @@ class Poll(Operation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment(Operation):
-    """From now on the consumer has these partitions and no others: at its start, after a rebalance or a seek."""
+    """The partitions that a consumer has from now on, and no others: at its start, after a rebalance or a seek."""
 
     positions: tuple[Position, ...]
 

@@ -89,7 +89,7 @@ class Recorder:
 
 
 def read_operations(path: Path) -> list[Operation]:
-    """In the order of their first lines."""
+    """Read the operations, in the order of their first lines."""
     found: dict[tuple[str, int], Operation] = {}
     for line in path.read_text().splitlines(keepends=True):
         if line.endswith("\n"):

@@ -73,7 +73,7 @@ class OffsetEffects:
         return bisect_right(self._fetches.get(register_of(commit), []), commit.ended, key=lambda each: each.started)
 
     def _take_as_proof(self, fetch: OffsetFetch) -> None:
-        """If one commit alone explains the fetch, it has taken effect."""
+        """Conclude that a commit has taken effect if it alone explains the fetch."""
         explaining = self.explaining(fetch)
         if len(explaining) == 1:
             (effect,) = explaining

@@ -40,7 +40,7 @@ class LocalFailure(Exception):
 
 @dataclass(slots=True)
 class Counts:
-    """Since the start of the process."""
+    """Counts since the start of the process."""
 
     batches: int = 0
     messages: int = 0

@@ -223,7 +223,7 @@ class Pipe:
 
     @property
     def lag_ms(self) -> int:
-        """For how long this node has been behind its parent, as far as that can be known."""
+        """Time for which this node has been behind its parent, as far as that can be known."""
         if self.parent_url is None:
             return 0
         since = [each for each in (self._away_since_ms, self.follower.behind_since()) if each is not None]

@@ -36,7 +36,7 @@ class Exhausted:
         self._counts: dict[tuple[int, int], int] = {}  # deliveries, by partition and offset
 
     def __len__(self) -> int:
-        """How many there are; some of them may have been answered since."""
+        """Number of dead letters; some of them may have been answered since."""
         return len(self._counts)
 
     def __contains__(self, place: tuple[int, int]) -> bool:

@@ -228,7 +228,7 @@ class ClassicGroup:
         return self.protocol_type == CONSUMER if topics is None else topic in topics
 
     def retention_start_ms(self, topic: str, committed: CommittedOffset) -> int | None:
-        """From the moment the group became empty; from the commit where the group, or the topic, is not in use."""
+        """The moment the group became empty; that of the commit where the group, or the topic, is not in use."""
         rebalance, topics = self.rebalance, self.rebalance.generation.topics
         if self.protocol_type is None:
             return committed.commit_ms

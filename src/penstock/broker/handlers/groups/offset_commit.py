@@ -84,7 +84,7 @@ async def handle(broker: Broker, request: OffsetCommit) -> OffsetCommitResponse:
 def _answered(
     request: OffsetCommit, rows: Rows, known: Known, codes: Codes
 ) -> Iterator[tuple[Key, list[OffsetCommitResponsePartition]]]:
-    """As in Kafka: topic by topic as asked for, but if something is unknown, it comes first and topics are merged."""
+    """Order answers as Kafka does: as asked for, but if a topic is unknown, it comes first and topics are merged."""
     anything_unknown = bool(rows)
     for topic, existing in known:
         key: Key = topic.topic_id if request.version >= 10 else topic.name

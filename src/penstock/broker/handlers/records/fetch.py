@@ -156,7 +156,7 @@ class _Fetch:
         return self._session.unsettled()
 
     def _read(self, *, wait: bool) -> None:
-        """Any thread: partitions were looked up on the loop."""
+        """Read the partitions, which were looked up on the loop. Any thread."""
         started = perf_counter()
         room = max(self._broker.flow.room_bytes, FETCH_BYTES_UNDER_PRESSURE)
         left = min(self._request.max_bytes, self._broker.settings.limits.fetch_bytes_max, room)

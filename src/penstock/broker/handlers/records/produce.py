@@ -298,7 +298,7 @@ class _Produce:
         self.append()
 
     async def _check(self) -> None:
-        """In the record worker: what would take too long here."""
+        """Have the record worker do the checks that would take too long on the event loop."""
         checks = [part.check for part in self.unchecked if part.check is not None]
         try:
             results = await self._broker.record_worker.check(checks)

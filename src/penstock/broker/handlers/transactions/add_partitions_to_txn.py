@@ -171,7 +171,7 @@ class _Existence:
         return code
 
     def code_with_bad_ones(self, topic: str, index: int) -> ErrorCode:
-        """With one of them bad the good ones are not tried."""
+        """Return the code of one partition where another is refused: those without an error are not tried."""
         return self.code(topic, index) or ErrorCode.OPERATION_NOT_ATTEMPTED
 
     def _look_up(self, name: str) -> tuple[ErrorCode, int]:

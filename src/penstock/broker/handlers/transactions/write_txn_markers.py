@@ -77,7 +77,7 @@ class _Writing:
         self._all_flushed: asyncio.Future[None] | None = None
 
     def begin(self, marker: Marker, place: TopicPartition) -> None:
-        """Unless it was begun before."""
+        """Begin a marker in a partition, unless that was done before."""
         key = marker, place
         if key in self._codes:
             return
@@ -103,7 +103,7 @@ class _Writing:
         return lambda topic, index: self._codes[marker, (topic, index)]
 
     async def flushed(self) -> None:
-        """Until everything that was begun is on disk or has failed."""
+        """Wait until everything that was begun is on disk or has failed."""
         if self.unflushed:
             self._all_flushed = asyncio.get_running_loop().create_future()
             await self._all_flushed

@@ -73,7 +73,7 @@ class Compaction(Job):
             self._looked_ms = -FOREVER  # look for the next one as soon as this one is done
 
     def _look(self, now_ms: int) -> None:
-        """At the next few logs; when all were seen, start on the dirtiest."""
+        """Look at the next few logs; when all were seen, start on the dirtiest."""
         if not self._is_looking:
             self._is_looking = True
             self._unvisited = iter(list(self._host.open_logs()))
@@ -98,7 +98,7 @@ class Compaction(Job):
                 self._looked_ms = now_ms
 
     def _start_dirtiest(self, now_ms: int) -> bool:
-        """Of the logs that were found due; False if none can be begun yet: some may be at one of the next ticks."""
+        """Start on the dirtiest log that was found due; False if none can be begun at this tick."""
         self._is_waiting = False
         waiting_count = 0
         for _, log in sorted(self._due, key=lambda item: -item[0]):
@@ -126,7 +126,7 @@ class Compaction(Job):
         return False
 
     def _fitting(self, log: DiskLog, cleanable: Cleanable[Segment]) -> Cleanable[Segment]:
-        """As many segments as there is space for, should nothing of them go; none if no dirty one is among them."""
+        """Return as many segments as fit on the disk even if nothing is removed; none if no dirty one is among them."""
         free_bytes = self._free_space.free_bytes - self._min_free_bytes
         needed_bytes = 0
         fitting: list[Segment] = []

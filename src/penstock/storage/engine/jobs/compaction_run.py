@@ -34,7 +34,7 @@ class RunEnd(NamedTuple):
 
 
 class CompactionRun:
-    """Loop thread. `on_end` is called once."""
+    """Run of one compaction. `on_end` is called once. Loop thread."""
 
     def __init__(
         self,

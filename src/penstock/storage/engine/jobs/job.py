@@ -64,16 +64,16 @@ class Job:
     """One thing that an engine does by itself. Loop thread; times are those of a clock that does not jump."""
 
     def start(self, now_ms: int, *, in_thread: bool) -> None:
-        """Before the first tick. Without `in_thread` the caller makes all ticks."""
+        """Prepare for the first tick. Without `in_thread` the caller makes all ticks."""
 
     def tick(self, now_ms: int) -> None:
         """Start what is due."""
 
     def stop(self) -> None:
-        """After the last tick."""
+        """Clean up after the last tick."""
 
     def forget(self, log: DiskLog) -> None:
-        """Its topic was deleted, or the log begins again without records."""
+        """Forget a log whose topic was deleted, or that begins again without records."""
 
     def problems(self) -> Mapping[str, str]:
         """Problems for the operator, by the name of the log."""

@@ -11,7 +11,7 @@ logger = logging.getLogger(__name__)
 
 
 class EmptyTrash(Job):
-    """Once at the start, for what a crash left, and after every deletion of a topic."""
+    """Job that empties the trash: once at the start, for what a crash left, and after every deletion of a topic."""
 
     def __init__(self, host: MaintenanceHost, trash: Trash) -> None:
         self._host = host
