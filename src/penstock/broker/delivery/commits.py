@@ -1,7 +1,8 @@
 """Positions of subscriptions on their way into `__consumer_offsets`; changes of a few milliseconds share a commit.
 
 Each commit costs a sync, which publishers would have to share: after the first one there is a pause before the next. A
-subscription has at most one commit under way; changes made meanwhile go into the next one.
+subscription has at most one commit under way, and changes made meanwhile go into the next one; only the last positions
+do not wait for it (`write`). Commits of a subscription end in the order in which they were written.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Protocol
 
 from penstock.broker.groups.coordinator import GroupCoordinator
@@ -65,7 +67,8 @@ class Commits:
         self._interval_ms = interval_ms
         self._refresh_id = refresh_id
         self._due: dict[PositionSource, None] = {}
-        self._under_way: set[PositionSource] = set()
+        self._under_way: dict[PositionSource, dict[int, Position]] = {}  # the positions that were written last
+        self._retrying: set[PositionSource] = set()
         self._waiting: dict[PositionSource, list[asyncio.Future[None]]] = {}
         self._timer: asyncio.Handle | None = None
         self._not_before = 0.0
@@ -92,6 +95,23 @@ class Commits:
             self._commit(source)
         await done
 
+    async def settled(self, source: PositionSource) -> None:
+        """Wait until nothing of a subscription is left to be stored, however often a commit is refused."""
+        while not self.is_settled(source):
+            done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.setdefault(source, []).append(done)
+            with suppress(KafkaError):  # it is retried
+                await done
+
+    def write(self, source: PositionSource) -> bool:
+        """Write what has changed at once, even while a commit is under way. Returns whether everything is in the log;
+        if not, the commit is retried.
+        """
+        if source.has_changes:
+            self._due.pop(source, None)
+            self._commit(source)
+        return not source.has_changes
+
     async def store(self, name: str, topic: str, positions: dict[int, Position]) -> None:
         """Store positions of a subscription that is not live, and wait until they are on disk."""
         changes = self._changes(name, topic, positions)
@@ -105,8 +125,7 @@ class Commits:
     def stop(self, sources: Iterable[PositionSource]) -> None:
         """Write what has changed; the flush at the end of the node makes it durable."""
         for source in sources:
-            if source.has_changes:
-                self._commit(source)
+            self.write(source)
         if self._timer is not None:
             self._timer.cancel()
 
@@ -117,7 +136,7 @@ class Commits:
         while self._due:
             source = next(iter(self._due))
             del self._due[source]
-            if source not in self._under_way and source.has_changes:
+            if source not in self._under_way and (source.has_changes or source in self._waiting):
                 self._commit(source)
             if self._due and time.perf_counter_ns() > end:
                 self._timer = loop.call_later(BURST_PAUSE_SECONDS, self._tick)
@@ -128,14 +147,17 @@ class Commits:
     def _commit(self, source: PositionSource) -> None:
         positions = source.take_positions()
         changes = self._changes(source.name, source.topic, positions)
+        if not changes and source in self._under_way:
+            return  # callers that wait are told when that commit has ended
         waiting = self._waiting.pop(source, [])  # callers that come later wait for the next commit
         if not changes:
             _tell(waiting, ErrorCode.NONE)
             return
-        self._under_way.add(source)
+        self._under_way[source] = positions
 
         def ended(code: ErrorCode) -> None:
-            self._under_way.discard(source)
+            if self._under_way.get(source) is positions:
+                del self._under_way[source]
             _tell(waiting, code)
             self._go_on(source, code, positions)
 
@@ -148,11 +170,17 @@ class Commits:
         if code is not ErrorCode.NONE:
             logger.warning("positions of %s are not stored: %s", source.name, code.name)
             source.put_back(positions)
-            asyncio.get_running_loop().call_later(RETRY_SECONDS, self.soon, source)
+            if source not in self._retrying:
+                self._retrying.add(source)
+                asyncio.get_running_loop().call_later(RETRY_SECONDS, self._retry, source)
         elif source in self._waiting:
             self._commit(source)
         elif source.has_changes:
             self.soon(source)
+
+    def _retry(self, source: PositionSource) -> None:
+        self._retrying.discard(source)
+        self.soon(source)
 
     def _changes(self, name: str, topic_name: str, positions: dict[int, Position]) -> list[OffsetChange]:
         topic = self._topics.get(topic_name)

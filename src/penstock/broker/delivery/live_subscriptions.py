@@ -46,7 +46,7 @@ class LiveSubscriptions:
         self._make_live = make_live
         self._background = Background()
         self._live: dict[str, LiveSubscription] = {}
-        self._ending: dict[str, LiveSubscription] = {}  # without members; their positions may not be stored yet
+        self._ending: dict[str, LiveSubscription] = {}  # without members; their positions are not stored yet
 
     def get(self, name: str) -> LiveSubscription | None:
         return self._live.get(name)
@@ -111,29 +111,46 @@ class LiveSubscriptions:
             self._end(live)
 
     def _end(self, live: LiveSubscription) -> None:
-        """End a live subscription after its last member has left."""
+        """End a live subscription after its last member has left.
+
+        The last positions are in the log before the group is released, so that they cannot replace an offset that a
+        Kafka client commits afterwards. If they are refused, the group stays held until a retry succeeds.
+        """
         del self._live[live.name]
         live.stop()
-        self._groups.release(live.name, live)
+        if self._commits.write(live):
+            self._groups.release(live.name, live)
         if not self._commits.is_settled(live):
             self._ending[live.name] = live
             self._background.start(self._store_last(live))
 
     async def _store_last(self, live: LiveSubscription) -> None:
-        try:
-            await self._commits.now(live)
-        except KafkaError:
-            return  # the commit is retried; a member that joins waits for it
+        await self._commits.settled(live)
+        self._ended(live)
+
+    def _ended(self, live: LiveSubscription) -> None:
+        """Nothing of the subscription is left to be stored. May be called again."""
+        self._groups.release(live.name, live)
         if self._ending.get(live.name) is live:
             del self._ending[live.name]
 
     async def settle(self, name: str) -> None:
-        """Wait until everything that members acknowledged before they left is stored: nothing is written after it."""
+        """Wait until everything that members acknowledged before they left is stored: nothing is written after it.
+
+        KafkaError if the last positions are refused.
+        """
         before = self._ending.get(name)
         if before is not None:
             await self._commits.now(before)
-            if self._ending.get(name) is before:
-                del self._ending[name]
+            self._ended(before)
+
+    def forget_last(self, name: str) -> None:
+        """Drop refused last positions of a subscription without members: they do not count any more."""
+        before = self._ending.get(name)
+        if before is not None:
+            before.forget_changes()
+            if self._commits.is_settled(before):
+                self._ended(before)
 
     # --- topics ------------------------------------------------------------------------------------------------------
 
@@ -142,6 +159,8 @@ class LiveSubscriptions:
             for live in [one for one in self._live.values() if one.topic == change.deleted.name]:
                 live.forget_changes()  # a topic of the same name has other offsets
                 self.evict(live, f"topic {live.topic} was deleted")
+            for live in [one for one in self._ending.values() if one.topic == change.deleted.name]:
+                self.forget_last(live.name)
         elif change.after is not None and change.before is not None:
             for live in self._live.values():
                 if live.topic == change.after.name:

@@ -195,6 +195,8 @@ class Subscriptions:
             live = self._live.get(name)
             if live is not None:
                 live.begin_refresh(refresh, starts)
+            else:
+                self._live.forget_last(name)  # a retry would store them as positions of the refresh
             return refresh
 
     async def reset_topics(self, topics: Collection[str]) -> None:
