@@ -87,6 +87,8 @@ class World:
         self.asked: list[str] = []
         self.closed = 0
         self.refreshed: list[str] = []
+        self.may_refresh = asyncio.Event()
+        self.may_refresh.set()
 
     def connect(self, parent_url: str, settings: PipeSettings) -> Parent:
         return Parent(self, parent_url)
@@ -99,6 +101,7 @@ class World:
 
     async def _refreshed(self, names: Sequence[str]) -> None:
         self.refreshed.extend(names)
+        await self.may_refresh.wait()
 
     def run(self, told: ToldTopology, script: Callable[[Pipe], Awaitable[None]]) -> Pipe:
         """Let the pipe run while the script, a coroutine function, does."""
@@ -180,6 +183,23 @@ def test_a_mirror_can_be_reset_without_a_parent(world: World) -> None:
         assert pipe.refreshes.pending == ["t"]
         told.tell("http://a")
         await until(lambda: world.refreshed == ["t"] and not pipe.refreshes.pending)
+        assert world.node.partitions.get("t", 0).high_watermark == 3
+
+    world.run(told, script)
+
+
+def test_a_mirror_that_is_reset_while_its_readers_are_notified_notifies_them_again(world: World) -> None:
+    world.alive = {"http://a"}
+    told = ToldTopology("http://a")
+
+    async def script(pipe: Pipe) -> None:
+        await until(lambda: pipe.backend.counts.messages == 3)
+        world.may_refresh.clear()
+        await pipe.reset("t")
+        await until(lambda: world.refreshed == ["t"])
+        await pipe.reset("t")
+        world.may_refresh.set()
+        await until(lambda: world.refreshed == ["t", "t"] and not pipe.refreshes.pending)
         assert world.node.partitions.get("t", 0).high_watermark == 3
 
     world.run(told, script)

@@ -154,13 +154,16 @@ class Pipe:
                 await asyncio.gather(ahead, return_exceptions=True)
 
     async def _tell_refreshed(self, follower: PipeFollower, *, nothing_came: bool) -> None:
+        if self._complete_mirrors(follower, nothing_came=nothing_came):
+            await self.backend.settle()  # so that the records they are notified of can be read
+            # Looked up again: a mirror may have been reset while this waited for the disk.
+            await self.refreshes.tell(self._complete_mirrors(follower, nothing_came=nothing_came))
+
+    def _complete_mirrors(self, follower: PipeFollower, *, nothing_came: bool) -> list[str]:
         mirrors = [topic for topic in self.backend.mirrors() if topic.name not in self._dropping]
-        complete = [
+        return [
             topic.name for topic in mirrors if is_complete(follower, topic.topic_id.bytes, nothing_came=nothing_came)
         ]
-        if complete:
-            await self.backend.settle()  # so that the records they are notified of can be read
-            await self.refreshes.tell(complete)
 
     def _request(self, follower: PipeFollower, is_complete: bool) -> PullRequest:
         return follower.request(self._clock.monotonic_ms(), wait_ms_max=None if is_complete else RETRY_MS)

@@ -5,7 +5,8 @@ Kept in the metadata store, so that a node that dies between the two still notif
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from penstock.cluster.controller.configs_frontend import ConfigsFrontend
 from penstock.topology.pipe.follower import PipeFollower
@@ -21,6 +22,7 @@ class Refreshes:
     def __init__(self, configs: ConfigsFrontend, listeners: Sequence[OnReset] = ()) -> None:
         self._configs = configs
         self._listeners = tuple(listeners)
+        self._begun: set[str] = set()  # mirrors that were reset after their readers were last notified
 
     @property
     def pending(self) -> list[str]:
@@ -28,17 +30,26 @@ class Refreshes:
 
     async def begin(self, name: str) -> None:
         """Store that a mirror is being reset; durable before the mirror is dropped."""
+        self._begun.add(name)
         await self._configs.alter(SCOPE, name, lambda _: {KEY: "true"})
 
     async def tell(self, complete: Iterable[str]) -> None:
-        """Notify the readers of pending mirrors that are complete."""
+        """Notify the readers of pending mirrors that are complete.
+
+        A mirror that is reset again meanwhile stays pending: its readers are notified again.
+        """
         names = sorted(set(self.pending).intersection(complete))
         if not names:
             return
+        self._begun.difference_update(names)
         for listener in self._listeners:
             await listener(names)
         for name in names:
-            await self._configs.alter(SCOPE, name, lambda _: {})
+            # Decided when the change is made: a reset may come while it waits for its turn.
+            await self._configs.alter(SCOPE, name, partial(self._without_told, name))
+
+    def _without_told(self, name: str, before: Mapping[str, str]) -> dict[str, str]:
+        return dict(before) if name in self._begun else {}
 
 
 def is_complete(follower: PipeFollower, topic_id: bytes, *, nothing_came: bool) -> bool:
