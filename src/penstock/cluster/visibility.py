@@ -28,7 +28,7 @@ class Visibility(Protocol):
 
 
 class OnDisk:
-    """Records are stored and visible when they are on disk."""
+    """Rule by which records are stored and visible when they are on disk."""
 
     def stored(self, log: Log) -> int:
         return log.status.flushed
@@ -38,7 +38,7 @@ class OnDisk:
 
 
 class Written:
-    """Records are stored and visible when they are written, before they are on disk."""
+    """Rule by which records are stored and visible when they are written, before they are on disk."""
 
     def stored(self, log: Log) -> int:
         return log.log_end

@@ -20,7 +20,7 @@ SLICE_S = 0.05
 
 @dataclass(slots=True)
 class Outcome:
-    """The first `done` messages are done; the call for what follows failed with `error`, if there is one."""
+    """Result of a call: the first `done` messages are done; `error`, if any, is that of the next one."""
 
     done: int = 0
     error: Exception | None = None

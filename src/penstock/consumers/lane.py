@@ -38,7 +38,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """The head has used up its attempts."""
+    """Decision to give up the message at the head, which has used up its attempts."""
 
     message: Message
     attempts: int

@@ -40,7 +40,7 @@ class Application:
         self._running: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Returns when requests can be answered; the index may still be under construction, and the broker be away."""
+        """Start, and return when requests can be answered; the index may be incomplete and the broker away."""
         await self.store.start()
         self._shared.loop_lag.start(asyncio.get_running_loop())
         self._running = asyncio.create_task(self._run(), name="feed")

@@ -23,7 +23,7 @@ class AbortedTransaction(Protocol):
 
 
 class AbortedFilter:
-    """Batches have to be shown in the order of their offsets, markers included."""
+    """Filter for batches of aborted transactions. It sees all batches in the order of their offsets, with markers."""
 
     __slots__ = ("_ahead", "_producers")
 

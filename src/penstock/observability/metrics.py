@@ -52,7 +52,7 @@ class BrokerMetrics:
     # --- traffic -------------------------------------------------------------------------------------------
 
     def produced(self, messages: int, size_bytes: int, seconds: float) -> None:
-        """A producer's batch was appended (a duplicate does not count)."""
+        """Count a producer's batch that was appended; a duplicate does not count."""
         traffic, storage = self.traffic, self.storage
         traffic.messages_in += messages
         traffic.bytes_in += size_bytes
@@ -60,7 +60,7 @@ class BrokerMetrics:
         storage.append.observe(seconds)
 
     def fetched(self, size_bytes: int, messages: int = 0) -> None:
-        """A fetch was answered with this much. Messages are the caller's count, from offsets, not by decoding."""
+        """Count the contents of an answer to a fetch. The caller counts messages by offsets, not by decoding."""
         traffic = self.traffic
         traffic.bytes_out += size_bytes
         traffic.messages_out += messages

@@ -26,7 +26,7 @@ class QuotaProbe:
         self._clients: dict[str, float] = {}
 
     def throttled(self, quota: str, client_id: str | None, seconds: float) -> None:
-        """A connection is not read for this many seconds."""
+        """Count a connection that is not read for this many seconds."""
         self._times[quota] += 1
         self._seconds[quota] = self._seconds.get(quota, 0.0) + seconds
         if quota == "connection":

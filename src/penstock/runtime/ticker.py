@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 class Ticker:
-    """Calls `tick` from its thread until it is stopped; `tick` hands over to the loop."""
+    """A thread that calls `tick` until it is stopped; `tick` hands over to the loop."""
 
     def __init__(self, name: str, interval_s: float, tick: Callable[[], object]) -> None:
         self._interval_s = interval_s

@@ -164,7 +164,7 @@ class AsyncConsumer(Generic[Value]):
             await self._wait(self._receiving.fill, timeout_s)
 
     def transaction(self, max_records: int | None = None, timeout_s: float = _POLL_S) -> AsyncTransaction[Value]:
-        """As `Consumer.transaction`: `async with consumer.transaction() as records`."""
+        """See `Consumer.transaction`; here it is `async with consumer.transaction() as records`."""
         if self._producer is None:
             raise StateError("this consumer has no transactions", hint="make it with delivery='exactly-once'")
         work = Work(self._receiving, self._producer.transactional, max_records, timeout_s)

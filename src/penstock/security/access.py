@@ -46,7 +46,7 @@ class Access:
         return self.authenticator.authenticate(session, credentials)
 
     def admit(self, session: Session, request: str) -> None:
-        """Raises AuthenticationFailed if the session has to log in before it asks for this."""
+        """Raise AuthenticationFailed if the session has to log in before it asks for this."""
         if not session.authenticated:
             self.authenticator.admit(session, request)
 

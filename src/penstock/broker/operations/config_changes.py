@@ -129,7 +129,7 @@ def _apply(
 def _apply_to_broker(
     update: Update, defaults: Mapping[str, str], name: str, changes_minimum: bool, current: Mapping[str, str]
 ) -> dict[str, str]:
-    """A bad value of a broker config is INVALID_REQUEST in Kafka, unlike that of a topic config.
+    """Apply changes of broker configs. A bad value is INVALID_REQUEST in Kafka, unlike that of a topic config.
 
     `min.insync.replicas` is the business of all brokers together (KIP-966): for them it is always set, for one never.
     """

@@ -117,7 +117,7 @@ class TopicWriter:
                 )
 
     async def write(self, records: Sequence[Placed]) -> None:
-        """Returns when all of them are on disk. KafkaError if one is not; those before it are."""
+        """Write records and return when all are on disk. KafkaError if one is not; those before it are."""
         if self._topic.topic_id == NO_TOPIC_ID:
             self._topic = await self._writers.create(self._session, self._topic)
         left = len(records)

@@ -101,7 +101,7 @@ class ClientMeters(Generic[M]):
         return absent, client_id
 
     def _limit(self, share: Share) -> float | None:
-        """Clients without an id have no limit by client id, even where one is set for all of them, as in Kafka."""
+        """The limit. As in Kafka, clients without an id have none by client id, even where all others have one."""
         user, client_id = share
         if client_id is None:
             return None

@@ -110,7 +110,7 @@ class SeriesStore:
 
 
 def _info(client: Client, resource: Mapping[str, str]) -> str:
-    """Labels common to all series of a client are in one line of their own, to be joined where needed."""
+    """Line with the labels that all series of a client have in common, to be joined where needed."""
     own = {name: _shown(value) for name, value in client._asdict().items() if name not in RESERVED_LABELS}
     return label_text({**resource, **own})
 

@@ -46,6 +46,6 @@ class Acknowledgements:
         return ranges
 
     def _begin(self, generation: int) -> None:
-        """Messages of an earlier connection are not acknowledged: the broker has redelivered them by now."""
+        """Begin with a connection. Messages of an earlier one are not acknowledged: the broker redelivers them."""
         self.take()
         self.generation = generation

@@ -22,7 +22,7 @@ NAME_LENGTH_MAX = 5_000  # of which each may take twelve bytes in a URL, which t
 
 
 def _decoded(value: object) -> object:
-    """Paths come as they were sent. ValueError where they are not UTF-8."""
+    """Decode a path, which comes as it was sent. ValueError if it is not UTF-8."""
     return unquote(value, errors="strict") if isinstance(value, str) else value
 
 

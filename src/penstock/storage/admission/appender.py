@@ -43,7 +43,7 @@ class Tail(Protocol):
         ...
 
     def note_aborted(self, entry: AbortedEntry) -> None:
-        """The batch written last is the marker of this aborted transaction."""
+        """Note that the batch written last is the marker of this aborted transaction."""
         ...
 
 

@@ -139,7 +139,7 @@ class Producers:
             )
 
     def note_marker(self, marker: Marker, offset: int, timestamp_ms: int, seen_ms: int) -> AbortedEntry | None:
-        """A marker is now in the log; what it aborts, if anything."""
+        """Note a marker that is now in the log; returns what it aborts, if anything."""
         producer = self._by_id.get(marker.producer_id)
         if producer is None:
             producer = self._by_id[marker.producer_id] = Producer(marker.producer_epoch, timestamp_ms, seen_ms)
@@ -150,7 +150,7 @@ class Producers:
         return self.transactions.end(marker.producer_id, offset, is_commit=marker.is_commit)
 
     def note(self, header: BatchHeader, base_offset: int, append_time_ms: int, seen_ms: int) -> None:
-        """A batch of an idempotent producer is now in the log."""
+        """Note a batch of an idempotent producer that is now in the log."""
         producer = self._by_id.get(header.producer_id)
         if producer is None:
             producer = Producer(header.producer_epoch, header.max_timestamp, seen_ms)
@@ -174,7 +174,7 @@ class Producers:
             del batches[0]
 
     def replay(self, header: BatchHeader, marker: Marker | None, seen_ms: int) -> AbortedEntry | None:
-        """A batch was found in the log while it was recovered; `marker` is what is in it. Returns what it aborts."""
+        """Note a batch found during recovery; `marker` is what is in it. Returns what it aborts."""
         if marker is not None:
             return self.note_marker(marker, header.base_offset, header.max_timestamp, seen_ms)
         if header.producer_id < 0 or header.is_control:

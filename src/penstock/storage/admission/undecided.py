@@ -40,12 +40,12 @@ class Transactions:
         return not self.open and not self._ending
 
     def begin(self, producer_id: int, offset: int) -> None:
-        """A batch of a transaction is in the log; it is the first if none is open."""
+        """Note a batch of a transaction in the log; it is the first if none is open."""
         if producer_id not in self.open:
             self.open[producer_id] = offset
 
     def end(self, producer_id: int, marker_offset: int, *, is_commit: bool) -> AbortedEntry | None:
-        """A marker is in the log; returns what readers must know if it aborts something."""
+        """Note a marker in the log; returns what readers must know if it aborts something."""
         start = self.open.pop(producer_id, None)
         if start is None:
             return None
@@ -58,7 +58,7 @@ class Transactions:
         return AbortedEntry(producer_id, start, marker_offset, stable)
 
     def follow(self, header: BatchHeader, marker: Marker | None) -> AbortedEntry | None:
-        """A batch is found in the log; `marker` is what is in a control batch."""
+        """Note a batch found in the log; `marker` is what is in a control batch."""
         if marker is not None:
             return self.end(header.producer_id, header.base_offset, is_commit=marker.is_commit)
         if header.is_transactional and not header.is_control:

@@ -92,7 +92,7 @@ class BatchCleaner:
         return is_empty
 
     def _clean_marker(self, header: BatchHeader, batch: memoryview) -> memoryview | bytearray | None:
-        """A marker without a transaction goes like a tombstone: after the delete horizon it is given now."""
+        """Remove a marker without a transaction as a tombstone is: after the delete horizon that it gets now."""
         if header.has_delete_horizon:
             return None if header.base_timestamp <= self._now_ms else batch
         try:

@@ -73,7 +73,7 @@ def measure_cleanable(log: CompactedLog[AnySegment], first_dirty: int, now_ms: i
 
 
 def active_is_overdue(log: CompactedLog[AnySegment], now_ms: int) -> bool:
-    """The active segment is never compacted: with max.compaction.lag.ms it must not stay active without end."""
+    """Whether the active segment is older than max.compaction.lag.ms and has to roll: active, it is never compacted."""
     lag_ms = log.config.max_compaction_lag_ms
     if lag_ms == FOREVER or not log.segments:
         return False

@@ -71,7 +71,7 @@ class DiskEngine:
         catalog: Catalog | None = None,
         lock: DirectoryLock | None = None,
     ) -> None:
-        """The directory is adopted, and locked by `lock` if that is given."""
+        """Open an adopted directory, locked by `lock` if that is given."""
         self.data = data
         self.metadata = metadata
         self.settings = settings

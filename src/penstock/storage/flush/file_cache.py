@@ -77,7 +77,7 @@ class LruFileCache:
             _close(closing)
 
     def forget(self, path: Path) -> None:
-        """The path was removed or now names another file."""
+        """Forget a path that was removed or now names another file."""
         closing: list[_Entry] = []
         with self._lock:
             self._retire(path, closing)

@@ -331,12 +331,12 @@ class DiskLog:
 
     @property
     def is_saving(self) -> bool:
-        """A recovery point is being written."""
+        """Whether a recovery point is being written."""
         return self._recovery_point.is_saving
 
     @property
     def snapshot_end(self) -> int:
-        """Everything below is covered by the newest recovery point; -1 if there is none."""
+        """Offset below which the newest recovery point covers everything; -1 if there is none."""
         return self._recovery_point.snapshot_end
 
     @property
@@ -359,7 +359,7 @@ class DiskLog:
         self._recovery_point.written(checkpoint)
 
     def checkpoint_not_written(self, covered_bytes: int) -> None:
-        """The data was synced but its recovery point could not be saved, say on a full disk: it is due again."""
+        """Make a recovery point due again: data was synced, but the point could not be saved, say on a full disk."""
         self._recovery_point.not_written(covered_bytes)
 
     def flush_failed(self, error: OSError) -> None:

@@ -86,10 +86,10 @@ class RecoveryPoint:
                 item.segment.drop_aborted()
 
     def not_written(self, covered_bytes: int) -> None:
-        """The data was synced but its recovery point could not be saved, say on a full disk: it is due again."""
+        """Make a recovery point due again: data was synced, but the point could not be saved, say on a full disk."""
         self.is_saving = False
         self._covered_bytes -= covered_bytes
 
     def restart(self) -> None:
-        """The log is empty and has none."""
+        """Start over with an empty log, which has no recovery point."""
         self.snapshot_end, self._covered_bytes = -1, self._tail.written_bytes

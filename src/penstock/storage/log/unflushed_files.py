@@ -70,7 +70,7 @@ class UnflushedFiles:
         self.active: File | None = None
 
     def new_entry(self, files: Files, directories: Sequence[Path], file: File, base_offset: int) -> None:
-        """A file was created for the segment at `base_offset`: its name must be synced with its first batch.
+        """Note the new file of the segment at `base_offset`, whose name must be synced with its first batch.
 
         `directories`: the file's own, and those above it that may be new as well.
         """
@@ -108,5 +108,5 @@ class UnflushedFiles:
             self._cache.release(file)
 
     def abandon(self) -> None:
-        """The log is offline, or closed: no flush will cover these."""
+        """Give up the files of a log that is offline or closed: no flush will cover them."""
         self.flushed(1 << 63, all_of_it=True)

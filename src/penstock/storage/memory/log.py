@@ -258,6 +258,6 @@ class MemoryLog:
         self._tail.put_cleaned(segment, cleaned)
 
     def remove(self) -> None:
-        """The topic was deleted. Reads that are under way keep what they have."""
+        """Remove the records of a deleted topic. Reads that are under way keep what they have."""
         self.status.take_offline()
         self._tail.clear()

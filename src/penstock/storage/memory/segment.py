@@ -69,7 +69,7 @@ class MemorySegment:
         return both
 
     def note_aborted(self, entry: AbortedEntry) -> None:
-        """The marker of an aborted transaction is the last batch."""
+        """Note that the last batch is the marker of an aborted transaction."""
         if self.aborted is None:
             self.aborted = AbortedIndex()
         self.aborted.add(entry)

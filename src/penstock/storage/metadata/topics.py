@@ -109,7 +109,7 @@ class StoredTopics:
             _check_found(connection.execute(statement, (reason, topic_id.bytes)), topic_id)
 
     def _mirror_columns(self) -> str:
-        """A read-only store may have tables from before there were mirrors."""
+        """Columns of mirrors; a read-only store may have tables without them, from before there were mirrors."""
         return "mirror, diverged" if self._database.version() >= WITH_MIRRORS else "0, ''"
 
 

@@ -39,7 +39,7 @@ class TailRequest(NamedTuple):
     index_interval_bytes: int
 
     def recover(self, files: Files) -> RecoveredLog:
-        """The file system was synced since the process before ended."""
+        """Recover, on a file system that was synced since the previous process ended."""
         return recover(
             files,
             self.directory,

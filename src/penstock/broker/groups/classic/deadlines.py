@@ -27,7 +27,7 @@ class Due(NamedTuple):
 
 
 class Deadlines:
-    """Times are those of the monotonic clock."""
+    """Deadlines of one group, as times of the monotonic clock."""
 
     def __init__(self, members: Members) -> None:
         self._members = members

@@ -238,7 +238,7 @@ class _Produce:
     # --- transactions ------------------------------------------------------------------------------------------------
 
     def must_wait_for_end(self) -> bool:
-        """The transaction before is still being ended: a moment later this one can begin."""
+        """Whether the transaction before is still being ended: a moment later this one can begin."""
         name = self._transactional_id
         return self._has_transactional and name is not None and name in self._broker.transactions.completions
 
@@ -270,7 +270,7 @@ class _Produce:
                 part.decide(KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
 
     def _stored(self, code: ErrorCode) -> None:
-        """The coordinator's record is on disk, or never will be; perhaps known before it is counted as waited for."""
+        """Note that the coordinator's record is on disk, or never will be; it may not be counted as waited for yet."""
         if code is not ErrorCode.NONE:
             self._failure = ErrorCode.KAFKA_STORAGE_ERROR
         self._one_less()
@@ -372,7 +372,7 @@ class _Produce:
         return self._reply
 
     def _acknowledged(self, index: int, code: ErrorCode) -> None:
-        """A batch is stored or visible, as its client wants it, or never will be."""
+        """Note that a batch is stored or visible, as its client wants it, or never will be."""
         self._unacknowledged.discard(index)
         if code is not ErrorCode.NONE:
             self._fail(index, code)
