@@ -16,7 +16,8 @@ Version notes:
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
+from uuid import UUID
 
 from penstock.broker.broker import Broker
 from penstock.broker.groups.offsets.group_offsets import Table
@@ -26,7 +27,6 @@ from penstock.broker.request import Request
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP, NO_TOPIC_ID
-from penstock.protocol.kafka.messages import Entity
 from penstock.protocol.kafka.versioned import field
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
         OffsetFetchBuilders,
         OffsetFetchResponse,
         OffsetFetchResponseGroup,
+        OffsetFetchResponseTopic,
+        OffsetFetchResponseTopics,
     )
     from penstock.protocol.kafka.requests.offset_fetch import (
         OffsetFetchRequest,
@@ -46,24 +48,56 @@ if TYPE_CHECKING:
 _NEVER = CommittedOffset(-1, NO_EPOCH, "", NO_TIMESTAMP)
 
 
+class _Partition(TypedDict):
+    partition_index: int
+    committed_offset: int
+    committed_leader_epoch: int
+    metadata: str | None
+    error_code: ErrorCode
+
+
+class _Topic(NamedTuple):
+    """The answer for a topic. Versions differ in the names of the classes, and in how they name the topic."""
+
+    name: str  # v1 to v9
+    topic_id: UUID | None  # v10+
+    partitions: list[_Partition]
+
+
 def handle(broker: Broker, request: OffsetFetch) -> OffsetFetchResponse:
     if request.version >= 8:
         groups = [_group(broker, request, group) for group in request.body.groups]
         return request.reply.OffsetFetchResponse(groups=groups)
-    code, topics = _fetch(broker, request, request.body)
+    code, found = _fetch(broker, request, request.body)
     if code is not ErrorCode.NONE and request.version < 2:
-        topics = [_topic(request, item, None, item.partition_indexes, {}, code) for item in request.body.topics or ()]
+        wanted = request.body.topics or ()
+        found = [_Topic(item.name, None, _partitions(None, item.partition_indexes, {}, code)) for item in wanted]
+    topics = [_single_group_topic(request.reply, topic) for topic in found]
     return request.reply.OffsetFetchResponse(topics=topics, error_code=code)
 
 
 def _group(broker: Broker, request: OffsetFetch, body: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
-    code, topics = _fetch(broker, request, body)
+    code, found = _fetch(broker, request, body)
+    topics = [_group_topic(request.reply, topic) for topic in found]
     return request.reply.OffsetFetchResponseGroup(group_id=body.group_id, topics=topics, error_code=code)
+
+
+def _single_group_topic(reply: OffsetFetchBuilders, topic: _Topic) -> OffsetFetchResponseTopic:
+    partitions = [reply.OffsetFetchResponsePartition(**each) for each in topic.partitions]
+    return reply.OffsetFetchResponseTopic(name=topic.name, partitions=partitions)
+
+
+def _group_topic(reply: OffsetFetchBuilders, topic: _Topic) -> OffsetFetchResponseTopics:
+    partitions = [reply.OffsetFetchResponsePartitions(**each) for each in topic.partitions]
+    return reply.OffsetFetchResponseTopics(name=topic.name, topic_id=topic.topic_id, partitions=partitions)
+
+
+# --- committed offsets -----------------------------------------------------------------------------------------------
 
 
 def _fetch(
     broker: Broker, request: OffsetFetch, body: OffsetFetchRequest | OffsetFetchRequestGroup
-) -> tuple[ErrorCode, list[Entity]]:
+) -> tuple[ErrorCode, list[_Topic]]:
     try:
         committed = broker.operations.offsets.committed(request.session, body.group_id)
     except KafkaError as error:
@@ -73,19 +107,20 @@ def _fetch(
         return ErrorCode.NONE, _everything(broker, request, committed, is_unstable)
     topics = []
     for wanted in body.topics:
-        code, topic = ErrorCode.NONE, None
-        offsets: dict[int, CommittedOffset] = {}
+        code, topic, topic_id = ErrorCode.NONE, None, None
         if request.version < 10:
-            offsets = committed.get(wanted.name, {})
+            name = wanted.name
         else:
-            topic = broker.topics.get_by_id(cast("OffsetFetchRequestTopics", wanted).topic_id)
+            topic_id = cast("OffsetFetchRequestTopics", wanted).topic_id
+            topic = broker.topics.get_by_id(topic_id)
             code = ErrorCode.UNKNOWN_TOPIC_ID if topic is None else ErrorCode.NONE
-            offsets = {} if topic is None else committed.get(topic.name, {})
-        name = wanted.name if request.version < 10 else "" if topic is None else topic.name
+            name = "" if topic is None else topic.name
+        offsets = {} if code is ErrorCode.UNKNOWN_TOPIC_ID else committed.get(name, {})
         if name and not broker.operations.offsets.describable(request.session, name):
             code, offsets = ErrorCode.TOPIC_AUTHORIZATION_FAILED, {}
         unstable = {index for index in wanted.partition_indexes if is_unstable(name, index)}
-        topics.append(_topic(request, wanted, topic, wanted.partition_indexes, offsets, code, unstable))
+        partitions = _partitions(topic, wanted.partition_indexes, offsets, code, unstable)
+        topics.append(_Topic(name, topic_id, partitions))
     return ErrorCode.NONE, topics
 
 
@@ -100,7 +135,7 @@ def _everything(
     request: OffsetFetch,
     committed: Table,
     is_unstable: Callable[[str, int], bool],
-) -> list[Entity]:
+) -> list[_Topic]:
     topics = []
     for name, offsets in committed.items():
         if not broker.operations.offsets.describable(request.session, name):
@@ -108,44 +143,30 @@ def _everything(
         topic = broker.topics.get(name)
         if topic is not None or request.version < 10:  # without a topic there is no id to say
             unstable = {index for index in offsets if is_unstable(name, index)}
-            topics.append(_topic(request, _Named(name, topic), topic, offsets, offsets, ErrorCode.NONE, unstable))
+            partitions = _partitions(topic, offsets, offsets, ErrorCode.NONE, unstable)
+            topics.append(_Topic(name, None if topic is None else topic.topic_id, partitions))
     return topics
 
 
-class _Named:
-    """A topic that the client did not name."""
-
-    def __init__(self, name: str, topic: Topic | None) -> None:
-        self.name = name
-        self.topic_id = None if topic is None else topic.topic_id
-
-
-def _topic(
-    request: OffsetFetch,
-    wanted: Entity,
+def _partitions(
     topic: Topic | None,
     indexes: Iterable[int],
     offsets: dict[int, CommittedOffset],
     code: ErrorCode,
     unstable: Collection[int] = (),
-) -> Entity:
-    reply = request.reply
-    # Versions differ in the names of the classes, not in their fields.
-    partition: Any = reply.OffsetFetchResponsePartitions if request.version >= 8 else reply.OffsetFetchResponsePartition
-    partitions = []
+) -> list[_Partition]:
+    partitions: list[_Partition] = []
     for index in indexes:
         found = _NEVER if index in unstable else offsets.get(index, _NEVER)
         if topic is not None and found.topic_id not in (NO_TOPIC_ID, topic.topic_id):
             found = _NEVER  # committed for a topic of the same name that is gone
         partitions.append(
-            partition(
-                partition_index=index,
-                committed_offset=found.offset,
-                committed_leader_epoch=found.leader_epoch,
-                metadata="" if is_position_text(found.metadata) else found.metadata,
-                error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT if index in unstable else code,
-            )
+            {
+                "partition_index": index,
+                "committed_offset": found.offset,
+                "committed_leader_epoch": found.leader_epoch,
+                "metadata": "" if is_position_text(found.metadata) else found.metadata,
+                "error_code": ErrorCode.UNSTABLE_OFFSET_COMMIT if index in unstable else code,
+            }
         )
-    build = reply.OffsetFetchResponseTopics if request.version >= 8 else reply.OffsetFetchResponseTopic
-    named = {"topic_id": wanted.topic_id} if request.version >= 10 else {"name": wanted.name}
-    return build(partitions=partitions, **named)
+    return partitions
