@@ -1,13 +1,15 @@
 """Stubs of Kafka's requests and replies for mypy, made from kio's classes.
 
 kio has a class per API and version; a handler serves all versions of its API. The stub of an API therefore has one
-class per entity, with the fields of all versions, and a `...Builders` class whose methods make the entities of a reply
-from plain values (`penstock.protocol.kafka.messages.Messages`). Three things are written, all below
-src/penstock/protocol/kafka:
+class per entity, with the fields of all versions. Replies also have a `...Builders` class, whose methods make their
+entities from plain values (`penstock.protocol.kafka.messages.Messages`); requests have a `...Values` dictionary for
+each entity, from which a client builds it (`penstock.client.entities.build`). Four things are written, the first three
+below src/penstock/protocol/kafka:
 
     requests/API.pyi, replies/API.pyi   classes that only exist for mypy
     versioned.pyi                       `field(entity, name)`, for names that not every version has
     field_names.py                      every field that some version has, by class: other names are refused at run time
+    src/penstock/client/calls.pyi       `call(api_key, version, ...)`, with the values and the reply of each API
 
     python -m tools.wire_types           write them
     python -m tools.wire_types --check   fail if one of them is out of date
@@ -33,7 +35,8 @@ from kio.static.constants import EntityType
 
 from penstock.protocol.kafka.apis import APIS
 
-ROOT = Path(__file__).resolve().parent.parent / "src/penstock/protocol/kafka"
+SOURCE = Path(__file__).resolve().parent.parent / "src/penstock"
+ROOT = SOURCE / "protocol/kafka"
 MADE = "Made by `python -m tools.wire_types`; do not edit."
 DIRECTIONS: tuple[tuple[str, typing.Literal[EntityType.request, EntityType.response]], ...] = (
     ("requests", EntityType.request),
@@ -182,6 +185,17 @@ def builders_stub(name: str, found: dict[str, Entity]) -> list[str]:
     return lines
 
 
+def values_stub(name: str, entity: Entity, nested: Iterable[str]) -> list[str]:
+    """The dictionary from which a client builds an entity; it may leave out any field."""
+    if not entity.fields:
+        return [f"class {name}Values(TypedDict): ..."]
+    lines = [f"class {name}Values(TypedDict, total=False):"]
+    for field_name, field in entity.fields.items():
+        takes = _renamed(_union(field.takes), {each: f"{each}Values" for each in nested})
+        lines.append(f"    {field_name}: {takes}{_note(field, entity)}")
+    return lines
+
+
 def _wrapped(line: str) -> list[str]:
     if len(line) <= WIDE:
         return [line]
@@ -205,7 +219,8 @@ def _imports(body: str, extra: Iterable[str] = ()) -> list[str]:
     standard = ["from collections.abc import Sequence"] * used("Sequence[")
     times = [name for name in ("datetime", "timedelta") if used(name)]
     standard += [f"from datetime import {', '.join(times)}"] if times else []
-    standard += ["from typing import Literal"] * used("Literal[")
+    typed = [name for name, use in (("Literal", "Literal["), ("TypedDict", "TypedDict")) if used(use)]
+    standard += [f"from typing import {', '.join(typed)}"] if typed else []
     standard += ["from uuid import UUID"] * used("UUID")
     foreign = ["from kio.schema.errors import ErrorCode"] * used("ErrorCode")
     parts = [part for part in (standard, foreign, list(extra)) if part]
@@ -217,6 +232,8 @@ def stub(api_key: int, name: str, folder: str, direction: typing.Any) -> str:
     blocks = [class_stub(each, entity) for each, entity in found.items()]
     if folder == "replies":
         blocks.append(builders_stub(name, found))
+    else:
+        blocks += [values_stub(each, entity, found) for each, entity in found.items()]
     body = "\n\n".join("\n".join(block) for block in blocks)
     imports = _imports(body)
     return "\n".join([f'"""{name}, {folder}. {MADE}"""', "", *imports, *([""] if imports else []), body, ""])
@@ -244,6 +261,32 @@ def versioned_stub() -> str:
     standard = sorted([line for line in parts if line not in own and line not in kio_lines] + [typing_names])
     standard.sort(key=lambda line: line.split()[1])
     return "\n".join([head, "", *standard, "", *kio_lines, "", *own, "", 'D = TypeVar("D")', "", body, ""])
+
+
+def calls_stub() -> str:
+    """`Calls.call`, with an overload for each API."""
+    imports: list[str] = []
+    overloads: list[str] = []
+    for api in APIS.values():
+        module = api_key_map[api.key]
+        imports += [
+            f"from penstock.protocol.kafka.requests.{module} import {api.name}RequestValues",
+            f"from penstock.protocol.kafka.replies.{module} import {api.name}Response",
+        ]
+        takes = f"self, api_key: Literal[{api.key}], version: int, **values: Unpack[{api.name}RequestValues]"
+        line = f"    def call({takes}) -> {api.name}Response: ..."
+        lines = (
+            [line] if len(line) <= WIDE else ["    def call(", f"        {takes}", f"    ) -> {api.name}Response: ..."]
+        )
+        overloads += ["    @overload", *lines]
+    head = [f'"""Calls with the values of requests and the fields of replies. {MADE}"""', ""]
+    standard = ["from abc import ABC, abstractmethod", "from typing import Literal, Unpack, overload", ""]
+    exchange = [
+        "class Calls(ABC):",
+        "    @abstractmethod",
+        "    def exchange(self, api_key: int, version: int, body: bytes, *, flexible: bool) -> memoryview: ...",
+    ]
+    return "\n".join([*head, *standard, *sorted(imports), "", *exchange, *overloads, ""])
 
 
 def _overloads(class_name: str, entity: Entity) -> list[str]:
@@ -317,7 +360,11 @@ def _table_lines(table: dict[str, set[str]]) -> Iterator[str]:
 
 def made() -> dict[Path, str]:
     """The texts of all files, by path."""
-    files = {ROOT / "versioned.pyi": versioned_stub(), ROOT / "field_names.py": field_names()}
+    files = {
+        ROOT / "versioned.pyi": versioned_stub(),
+        ROOT / "field_names.py": field_names(),
+        SOURCE / "client/calls.pyi": calls_stub(),
+    }
     for api in APIS.values():
         for folder, direction in DIRECTIONS:
             files[ROOT / folder / f"{api_key_map[api.key]}.pyi"] = stub(api.key, api.name, folder, direction)
@@ -331,7 +378,7 @@ def main() -> int:
     stale = [path for path, text in made().items() if not path.exists() or path.read_text() != text]
     if check:
         for path in stale:
-            print(f"{path.relative_to(ROOT)} is out of date: run python -m tools.wire_types")
+            print(f"{path.relative_to(SOURCE)} is out of date: run python -m tools.wire_types")
         return 1 if stale else 0
     texts = made()
     for path in stale:

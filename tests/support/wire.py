@@ -3,14 +3,16 @@
 Requests are given as plain values (`connection.call("metadata", 12, topics=None)`); kio's schema of that
 version turns them into bytes and the answer into kio's dataclass. Values for fields that a version does not
 know are left out and missing ones are filled with the schema's default or zero, so that one call can be tried
-at every version. Durations are milliseconds. Nothing here retries, follows leaders or remembers anything but
-the correlation id.
+at every version, and the same values with several APIs. Durations are milliseconds. Nothing here retries, follows
+leaders or remembers anything but the correlation id.
 """
 
+import dataclasses
 import functools
 import io
 import socket
 import struct
+import typing
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -40,8 +42,29 @@ def response_schema(api: str, version: int) -> type[Any]:
 def encode_body(api: str, version: int, values: Mapping[str, Any]) -> bytes:
     schema = request_schema(api, version)
     buffer = io.BytesIO()
-    entity_writer(schema)(buffer, build(schema, values))
+    entity_writer(schema)(buffer, build(schema, own_values(schema, values)))
     return buffer.getvalue()
+
+
+def own_values(schema: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values for fields of the schema, at any depth; `build` refuses those that no version of it has."""
+    own: dict[str, Any] = {}
+    for field in dataclasses.fields(schema):
+        if field.name in values:
+            value, nested = values[field.name], nested_schema(field.type)
+            if nested is None or value is None:
+                own[field.name] = value
+            elif isinstance(value, Mapping):
+                own[field.name] = own_values(nested, value)
+            else:
+                own[field.name] = [own_values(nested, item) for item in value]
+    return own
+
+
+def nested_schema(annotation: Any) -> type[Any] | None:
+    if dataclasses.is_dataclass(annotation):
+        return typing.cast(type[Any], annotation)
+    return next((found for each in typing.get_args(annotation) if (found := nested_schema(each))), None)
 
 
 def encode_header(

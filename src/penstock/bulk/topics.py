@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from penstock.bulk.errors import Missing, Unfit
 from penstock.client.cluster import METADATA_VERSION, Cluster, check
 from penstock.client.topics import ensure_topic
 from penstock.model.counted import counted
 from penstock.model.errors import ErrorCode
-from penstock.protocol.kafka.apis import METADATA
+from penstock.protocol.kafka.apis import DESCRIBE_CONFIGS, METADATA
 
-DESCRIBE_CONFIGS, DESCRIBE_CONFIGS_VERSION = 32, 4
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.requests.describe_configs import DescribeConfigsResourceValues
+
+DESCRIBE_CONFIGS_VERSION = 4
 TOPIC_RESOURCE = 2
 DAY_MS = 86_400_000
 BROKERS_OWN = -1  # its default for partitions and replicas
@@ -33,7 +36,7 @@ def find_topic(cluster: Cluster, name: str) -> KnownTopic | None:
             METADATA, METADATA_VERSION, topics=[{"name": name}], allow_auto_topic_creation=False
         )
         (topic,) = answer.topics
-        if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        if ErrorCode(topic.error_code) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             return None
         check(topic.error_code, f"topic {name}")
         return KnownTopic(name, len(topic.partitions), str(topic.topic_id), answer.cluster_id or "")
@@ -91,8 +94,12 @@ def time_remarks(cluster: Cluster, topic: KnownTopic) -> list[str]:
 
 def topic_config(cluster: Cluster, topic: str, name: str) -> str | None:
     def ask() -> str | None:
-        wanted = [{"resource_type": TOPIC_RESOURCE, "resource_name": topic, "configuration_keys": [name]}]
-        answer = cluster.any_connection().call(DESCRIBE_CONFIGS, DESCRIBE_CONFIGS_VERSION, resources=wanted)
+        wanted: DescribeConfigsResourceValues = {
+            "resource_type": TOPIC_RESOURCE,
+            "resource_name": topic,
+            "configuration_keys": [name],
+        }
+        answer = cluster.any_connection().call(DESCRIBE_CONFIGS, DESCRIBE_CONFIGS_VERSION, resources=[wanted])
         (result,) = answer.results
         check(result.error_code, f"topic {topic}")
         return next((each.value for each in result.configs if each.name == name), None)

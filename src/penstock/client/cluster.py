@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from penstock.client.address import Address
 from penstock.client.breaker import Breaker
 from penstock.client.connection import BrokerUnavailable, Connection
-from penstock.client.entities import Entity
 from penstock.client.retries import persist
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
-from penstock.protocol.kafka.apis import API_VERSIONS, APIS, METADATA
+from penstock.protocol.kafka.apis import API_VERSIONS, APIS, FIND_COORDINATOR, METADATA
+
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.metadata import MetadataResponsePartition
+    from penstock.protocol.kafka.requests.metadata import MetadataRequestTopicValues
 
 Value = TypeVar("Value")
 
 METADATA_VERSION = 12
-FIND_COORDINATOR, FIND_COORDINATOR_VERSION = 10, 3
+FIND_COORDINATOR_VERSION = 3
 GROUP, TRANSACTION = 0, 1
 
 
@@ -149,21 +152,21 @@ class Cluster:
 
         With `create`, a broker that creates topics automatically creates the missing ones.
         """
-        wanted = None if names is None else [{"name": name} for name in names]
+        wanted: list[MetadataRequestTopicValues] | None = None if names is None else [{"name": name} for name in names]
         answer = self.any_connection().call(METADATA, METADATA_VERSION, topics=wanted, allow_auto_topic_creation=create)
         self._nodes = {each.node_id: Address(each.host, each.port) for each in answer.brokers}
         found = {}
         for topic in answer.topics:
-            if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-                continue
+            if topic.name is None or ErrorCode(topic.error_code) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                continue  # only a topic that was requested by its id can be without a name
             check(topic.error_code, f"topic {topic.name}")
-            self._learn_leaders(topic)
+            self._learn_leaders(topic.name, topic.partitions)
             found[topic.name] = TopicInfo(topic.name, len(topic.partitions), topic.is_internal, str(topic.topic_id))
         return found
 
-    def _learn_leaders(self, topic: Entity) -> None:
-        for partition in topic.partitions:
-            place = TopicPartition(topic.name, partition.partition_index)
+    def _learn_leaders(self, topic: str, partitions: Iterable[MetadataResponsePartition]) -> None:
+        for partition in partitions:
+            place = TopicPartition(topic, partition.partition_index)
             if partition.leader_id in self._nodes:
                 self._leaders[place] = partition.leader_id
             else:

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import socket
 from collections import deque
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from penstock.client.address import Address
-from penstock.client.entities import Entity, build
+from penstock.client.calls import Calls
 from penstock.net.endpoint import Endpoint
 from penstock.net.networks import network_of
-from penstock.protocol.kafka.apis import API_VERSIONS
-from penstock.protocol.kafka.messages import encode, request_schema, response_reader, response_schema
 from penstock.protocol.kafka.primitives import INT16, INT32
 from penstock.runtime.plugins import UnknownImplementation
 
@@ -42,7 +40,7 @@ class UnderWay(NamedTuple):
         return self.connection.receive(self.correlation_id)
 
 
-class Connection:
+class Connection(Calls):
     def __init__(self, address: Address, *, client_id: str, timeout_s: float) -> None:
         self.address = address
         self._client_id = client_id.encode()
@@ -69,20 +67,9 @@ class Connection:
             pass  # it never was connected, or is closed already
         self._socket.close()
 
-    # --- entities ----------------------------------------------------------------------------------------------------
-
-    def call(self, api_key: int, version: int, **values: Any) -> Entity:
-        """Send a request and wait for the answer."""
-        schema = request_schema(api_key, version)
-        sent = self.send(api_key, version, encode(build(schema, values)), flexible=bool(schema.__flexible__))
-        answer = sent.answer()
-        return response_reader(api_key, version)(bytes(answer), self._body_start(api_key, version))[0]
-
-    def _body_start(self, api_key: int, version: int) -> int:
-        is_flexible = bool(response_schema(api_key, version).__flexible__) and api_key != API_VERSIONS
-        return INT32.size + is_flexible  # no broker sends tags in headers
-
-    # --- bytes -------------------------------------------------------------------------------------------------------
+    def exchange(self, api_key: int, version: int, body: bytes, *, flexible: bool) -> memoryview:
+        """Send a request and wait for the answer, from its correlation id on."""
+        return self.send(api_key, version, body, flexible=flexible).answer()
 
     def send(self, api_key: int, version: int, *body: bytes | bytearray | memoryview, flexible: bool) -> UnderWay:
         """Send a request whose body is encoded already, in one or more pieces."""

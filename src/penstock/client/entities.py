@@ -1,7 +1,7 @@
 """Builder of requests of any API and version from plain values.
 
-Values for fields that a version does not have are left out, missing ones are the schema's default or zero, nested
-entities are mappings, times and durations are milliseconds.
+Values for fields that only other versions have are left out, and a name that no version has is refused. Missing values
+are the schema's default or zero, nested entities are mappings, times and durations are milliseconds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any
 
-Entity = Any  # kio's classes differ per version
+from penstock.protocol.kafka.messages import Entity, check_field_name
 
 _ZEROS: dict[str, object] = {
     "bool": False,
@@ -27,7 +27,11 @@ _ZEROS: dict[str, object] = {
 
 
 def build(entity_type: type[Entity], values: Mapping[str, Any]) -> Entity:
-    return entity_type(**{field.name: _field_value(field, values) for field in fields(entity_type)})
+    """The entity with these values. Raises TypeError for a name that no version of the entity has."""
+    own = {field.name: _field_value(field, values) for field in fields(entity_type)}
+    for name in values.keys() - own.keys():
+        check_field_name(entity_type, name)
+    return entity_type(**own)
 
 
 def _field_value(field: Field[Any], values: Mapping[str, Any]) -> Any:

@@ -14,7 +14,6 @@ from penstock.client.cluster import Cluster, check
 from penstock.client.connection import BrokerUnavailable, UnderWay
 from penstock.client.produces import (
     IN_FLIGHT,
-    INIT_PRODUCER_ID,
     INIT_PRODUCER_ID_VERSION,
     Identity,
     receive_produce,
@@ -25,6 +24,7 @@ from penstock.client.transient_errors import TRANSIENT
 from penstock.model.batch import read_header
 from penstock.model.errors import KafkaError
 from penstock.model.topic_partition import TopicPartition
+from penstock.protocol.kafka.apis import INIT_PRODUCER_ID
 
 
 class Sent(NamedTuple):

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from penstock.client.cluster import GROUP, Cluster, check
 from penstock.client.connection import Connection
 from penstock.model.topic_partition import TopicPartition
-from penstock.protocol.kafka.apis import LIST_OFFSETS
+from penstock.protocol.kafka.apis import LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH
+
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.requests.offset_commit import (
+        OffsetCommitRequestPartitionValues,
+        OffsetCommitRequestTopicValues,
+    )
 
 LIST_OFFSETS_VERSION = 7
-OFFSET_COMMIT, OFFSET_COMMIT_VERSION = 8, 8
-OFFSET_FETCH, OFFSET_FETCH_VERSION = 9, 7
+OFFSET_COMMIT_VERSION = 8
+OFFSET_FETCH_VERSION = 7
 EARLIEST, LATEST = -2, -1
 NOT_FOUND = -1
 
@@ -92,10 +98,12 @@ def _by_topic(places: Iterable[TopicPartition]) -> dict[str, list[int]]:
 
 def commit_offsets(cluster: Cluster, group: str, offsets: Mapping[TopicPartition, int]) -> None:
     """Commit offsets as the progress of a group without members."""
-    by_topic: dict[str, list[dict[str, int]]] = defaultdict(list)
+    by_topic: dict[str, list[OffsetCommitRequestPartitionValues]] = defaultdict(list)
     for place, offset in offsets.items():
         by_topic[place.topic].append({"partition_index": place.partition, "committed_offset": offset})
-    topics = [{"name": topic, "partitions": partitions} for topic, partitions in by_topic.items()]
+    topics: list[OffsetCommitRequestTopicValues] = [
+        {"name": topic, "partitions": partitions} for topic, partitions in by_topic.items()
+    ]
 
     def commit() -> None:
         coordinator = cluster.coordinator(GROUP, group)

@@ -14,7 +14,7 @@ from penstock.protocol.kafka.apis import PRODUCE
 from penstock.protocol.kafka.primitives import INT32, write_string, write_unsigned_varint
 
 PRODUCE_VERSION = 12
-INIT_PRODUCER_ID, INIT_PRODUCER_ID_VERSION = 22, 4
+INIT_PRODUCER_ID_VERSION = 4
 IN_FLIGHT = 5
 """The number of batches that a broker remembers of one producer and partition."""
 ACKS_ALL = -1

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from penstock.client.cluster import Cluster, TopicInfo, check
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.kafka.apis import CREATE_TOPICS
 
-CREATE_TOPICS, CREATE_TOPICS_VERSION = 19, 7
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.requests.create_topics import CreatableTopicValues
+
+CREATE_TOPICS_VERSION = 7
 TIMEOUT_MS = 30_000
 MAKING_SECONDS = 3.0
 MAKING_PAUSE_SECONDS = 0.05
@@ -20,7 +25,7 @@ def ensure_topic(
     """Create a topic unless it exists. With -1 partitions it gets the broker's default number."""
     if name in cluster.patiently(lambda: cluster.topics([name])):
         return
-    wanted = {
+    wanted: CreatableTopicValues = {
         "name": name,
         "num_partitions": partitions,
         "replication_factor": -1,
@@ -32,7 +37,7 @@ def ensure_topic(
             CREATE_TOPICS, CREATE_TOPICS_VERSION, topics=[wanted], timeout=TIMEOUT_MS, validate_only=False
         )
         (made,) = answer.topics
-        if made.error_code != ErrorCode.TOPIC_ALREADY_EXISTS:
+        if ErrorCode(made.error_code) is not ErrorCode.TOPIC_ALREADY_EXISTS:
             check(made.error_code, f"topic {name} cannot be made: {made.error_message}")
 
     def known() -> None:

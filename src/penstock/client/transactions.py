@@ -8,13 +8,11 @@ it took effect.
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
 
 from penstock.client.cluster import TRANSACTION, Cluster, check
-from penstock.client.connection import UnderWay
+from penstock.client.connection import Connection, UnderWay
 from penstock.client.produces import (
     IN_FLIGHT,
-    INIT_PRODUCER_ID,
     INIT_PRODUCER_ID_VERSION,
     PRODUCE_VERSION,
     Identity,
@@ -25,9 +23,9 @@ from penstock.client.produces import (
 from penstock.model.batch import read_header
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
-from penstock.protocol.kafka.apis import PRODUCE
+from penstock.protocol.kafka.apis import END_TXN, INIT_PRODUCER_ID, PRODUCE
 
-END_TXN, END_TXN_VERSION = 26, 5
+END_TXN_VERSION = 5
 
 
 class TransactionalProducer:
@@ -48,22 +46,21 @@ class TransactionalProducer:
         self._cluster.patiently(lambda: self._cluster.check_versions(wanted))
 
         def attempt() -> None:
-            answer = self._call(
+            answer = self._coordinator().call(
                 INIT_PRODUCER_ID,
                 INIT_PRODUCER_ID_VERSION,
+                transactional_id=self.transactional_id,
                 transaction_timeout=self._timeout_ms,
                 producer_id=-1,
                 producer_epoch=-1,
             )
+            check(answer.error_code, f"transactional id {self.transactional_id}")
             self._identity = Identity(answer.producer_id, answer.producer_epoch)
 
         self._cluster.patiently(attempt)
 
-    def _call(self, api_key: int, version: int, **values: Any) -> Any:
-        coordinator = self._cluster.coordinator(TRANSACTION, self.transactional_id)
-        answer = coordinator.call(api_key, version, transactional_id=self.transactional_id, **values)
-        check(answer.error_code, f"transactional id {self.transactional_id}")
-        return answer
+    def _coordinator(self) -> Connection:
+        return self._cluster.coordinator(TRANSACTION, self.transactional_id)
 
     def _forget(self) -> None:
         if self._under_way:
@@ -128,9 +125,15 @@ class TransactionalProducer:
         sender = self._identity
 
         def attempt() -> None:
-            answer = self._call(
-                END_TXN, END_TXN_VERSION, producer_id=sender.producer_id, producer_epoch=sender.epoch, committed=commit
+            answer = self._coordinator().call(
+                END_TXN,
+                END_TXN_VERSION,
+                transactional_id=self.transactional_id,
+                producer_id=sender.producer_id,
+                producer_epoch=sender.epoch,
+                committed=commit,
             )
+            check(answer.error_code, f"transactional id {self.transactional_id}")
             self._identity = Identity(answer.producer_id, answer.producer_epoch)
 
         self._cluster.patiently(attempt)

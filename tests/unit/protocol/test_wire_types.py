@@ -1,4 +1,7 @@
-"""The stubs of Kafka's messages: up to date, and misspelt fields are found, by mypy and at run time."""
+"""The stubs of Kafka's messages: up to date, and misspelt fields are found, by mypy and at run time.
+
+Both sides are shown: the broker's handlers, and the calls of a client.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,23 @@ def answer(request: JoinGroupRequest, reply: JoinGroupBuilders) -> None:
 """
 FIELDS = ("group_id", "rebalance_timeout", "generation_id")
 
+CLIENT_SNIPPET = """
+from penstock.client.calls import Calls
+from penstock.protocol.kafka.apis import LIST_OFFSETS
+
+
+def latest(connection: Calls) -> int:
+    answer = connection.call(
+        LIST_OFFSETS,
+        7,
+        {isolation_level}=0,
+        topics=[{{"name": "a", "partitions": [{{"partition_index": 0, "{timestamp}": -1}}]}}],
+    )
+    (found,) = answer.{topics}[0].partitions
+    return found.{offset}
+"""
+CLIENT_FIELDS = ("isolation_level", "timestamp", "topics", "offset")
+
 
 def test_the_stubs_say_what_kio_says() -> None:
     stale = [path.name for path, text in made().items() if not path.exists() or path.read_text() != text]
@@ -36,9 +56,23 @@ def test_the_stubs_say_what_kio_says() -> None:
 
 @pytest.mark.parametrize("misspelt", [None, *FIELDS])
 def test_mypy_finds_misspelt_fields_of_requests_and_replies(tmp_path: Path, misspelt: str | None) -> None:
-    program = tmp_path / "snippet.py"
-    program.write_text(SNIPPET.format(**{name: f"{name}x" if name == misspelt else name for name in FIELDS}))
-    arguments = ("--strict", "--follow-imports=silent", "--cache-dir", str(tmp_path), str(program))
+    check_snippet(tmp_path, SNIPPET.format(**{name: spelt(name, misspelt) for name in FIELDS}), misspelt)
+
+
+@pytest.mark.parametrize("misspelt", [None, *CLIENT_FIELDS])
+def test_mypy_finds_misspelt_fields_of_a_clients_calls(tmp_path: Path, misspelt: str | None) -> None:
+    snippet = CLIENT_SNIPPET.format(**{name: spelt(name, misspelt) for name in CLIENT_FIELDS})
+    check_snippet(tmp_path, snippet, misspelt)
+
+
+def spelt(name: str, misspelt: str | None) -> str:
+    return f"{name}x" if name == misspelt else name
+
+
+def check_snippet(folder: Path, text: str, misspelt: str | None) -> None:
+    program = folder / "snippet.py"
+    program.write_text(text)
+    arguments = ("--strict", "--follow-imports=silent", "--cache-dir", str(folder), str(program))
     found = subprocess.run([sys.executable, "-m", "mypy", *arguments], capture_output=True, text=True, check=False)
     assert (found.returncode == 0) == (misspelt is None), found.stdout
 

@@ -7,7 +7,7 @@ with compact strings and tagged fields, which also decides the header versions.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Api(NamedTuple):
@@ -32,8 +32,24 @@ def _api(
     return Api(key, name, oldest, newest, flexible, handler, oldest if advertised_oldest is None else advertised_oldest)
 
 
-PRODUCE, FETCH, LIST_OFFSETS, METADATA, API_VERSIONS, OFFSET_DELETE = 0, 1, 2, 3, 18, 47
-GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY = 71, 72
+# Final, so that mypy knows the request and the reply of `client.calls.Calls.call(KEY, ...)`.
+PRODUCE: Final = 0
+FETCH: Final = 1
+LIST_OFFSETS: Final = 2
+METADATA: Final = 3
+OFFSET_COMMIT: Final = 8
+OFFSET_FETCH: Final = 9
+FIND_COORDINATOR: Final = 10
+API_VERSIONS: Final = 18
+CREATE_TOPICS: Final = 19
+INIT_PRODUCER_ID: Final = 22
+END_TXN: Final = 26
+DESCRIBE_CONFIGS: Final = 32
+OFFSET_DELETE: Final = 47
+DESCRIBE_TRANSACTIONS: Final = 65
+LIST_TRANSACTIONS: Final = 66
+GET_TELEMETRY_SUBSCRIPTIONS: Final = 71
+PUSH_TELEMETRY: Final = 72
 
 APIS: dict[int, Api] = {
     api.key: api

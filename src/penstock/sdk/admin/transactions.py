@@ -15,6 +15,7 @@ from penstock.client.connection import BrokerUnavailable
 from penstock.client.entities import build
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
+from penstock.protocol.kafka.apis import DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS
 from penstock.protocol.kafka.describe_transactions import decode
 from penstock.protocol.kafka.messages import encode, request_schema
 from penstock.sdk.admin.link import Link
@@ -24,7 +25,6 @@ from penstock.sdk.errors import BrokerError, NotFound, SettingsError, StateError
 from penstock.sdk.sending import Sending
 from penstock.sdk.transactional import Transactional
 
-DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS = 65, 66
 _BODY_START = 5  # correlation id, and no tagged fields
 _OPEN = ("Ongoing", "PrepareCommit", "PrepareAbort")
 _STATES = ("Empty", *_OPEN, "CompleteCommit", "CompleteAbort", "PrepareEpochFence", "Dead")

@@ -13,25 +13,31 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
 from penstock.client.address import parse_addresses
 from penstock.client.cluster import Cluster
 from penstock.client.connection import Connection
-from penstock.client.entities import Entity
 from penstock.config.settings import PipeSettings
 from penstock.model.batch import HEADER_BYTES, Buffer, iter_headers, read_header
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.ids import NO_TOPIC_ID
 from penstock.model.topic_partition import TopicPartition
-from penstock.protocol.kafka.apis import FETCH, METADATA
+from penstock.protocol.kafka.apis import DESCRIBE_CONFIGS, FETCH, LIST_OFFSETS, METADATA
 from penstock.topology.pipe.interface import ParentTopic, ParentTopics, ParentUnavailable
 from penstock.topology.pipe.reading import differs_from, first_batches
 from penstock.topology.pipe.wire import PullAnswer, Pulled, PullRequest, Status, Wanted
 
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.fetch import PartitionData
+    from penstock.protocol.kafka.requests.describe_configs import DescribeConfigsResourceValues
+    from penstock.protocol.kafka.requests.fetch import FetchPartitionValues, FetchTopicValues
+    from penstock.protocol.kafka.requests.list_offsets import ListOffsetsTopicValues
+
 METADATA_VERSION, FETCH_VERSION = 12, 13
-DESCRIBE_CONFIGS, DESCRIBE_CONFIGS_VERSION = 32, 4
-LIST_OFFSETS, LIST_OFFSETS_VERSION = 2, 7
+DESCRIBE_CONFIGS_VERSION = 4
+LIST_OFFSETS_VERSION = 7
 EARLIEST, LATEST = -2, -1
 TOPIC_RESOURCE, SET_FOR_THE_TOPIC = 2, 1
 TOPICS_SECONDS = 5.0
@@ -86,7 +92,7 @@ class KafkaPipeConnector:
         found = self._cluster.topics()  # learns the leaders
         connection = self._cluster.any_connection()
         answer = connection.call(METADATA, METADATA_VERSION, topics=None, allow_auto_topic_creation=False)
-        ids = {topic.name: topic.topic_id for topic in answer.topics if not topic.error_code}
+        ids = {topic.name: topic.topic_id for topic in answer.topics if topic.topic_id and not topic.error_code}
         names = sorted(name for name, info in found.items() if name in ids and not info.is_internal)
         configs = _explicit_configs(connection, names) if names else {}
         topics = [
@@ -143,11 +149,11 @@ class KafkaPipeConnector:
 
     def _fetch(
         self, connection: Connection, asked: Sequence[Wanted], bytes_max: int, wait_ms: int
-    ) -> list[tuple[Wanted, Entity]]:
+    ) -> list[tuple[Wanted, PartitionData]]:
         by_topic: dict[bytes, list[Wanted]] = defaultdict(list)
         for wanted in asked:
             by_topic[wanted.topic].append(wanted)
-        topics = [
+        topics: list[FetchTopicValues] = [
             {
                 "topic_id": UUID(bytes=topic),
                 "partitions": [_fetch_partition(wanted, bytes_max) for wanted in partitions],
@@ -162,12 +168,12 @@ class KafkaPipeConnector:
             raise KafkaError(ErrorCode(answer.error_code))
         places = {(wanted.topic, wanted.partition): wanted for wanted in asked}
         return [
-            (places[topic.topic_id.bytes, partition.partition_index], partition)
+            (places[(topic.topic_id or NO_TOPIC_ID).bytes, partition.partition_index], partition)
             for topic in answer.responses
             for partition in topic.partitions
         ]
 
-    def _judge(self, connection: Connection, wanted: Wanted, answer: Entity, batches_left: int) -> Pulled | None:
+    def _judge(self, connection: Connection, wanted: Wanted, answer: PartitionData, batches_left: int) -> Pulled | None:
         """The answer for one partition; None if there is no news."""
         code = ErrorCode(answer.error_code)
         diverging = answer.diverging_epoch.end_offset
@@ -200,21 +206,23 @@ class KafkaPipeConnector:
             return Pulled(wanted.topic, wanted.partition, Status.BELOW_START, first_base, end)
         return Pulled(wanted.topic, wanted.partition, Status.OK, start, end, first_batches(records, 1))
 
-    def _fetch_one(self, connection: Connection, wanted: Wanted, offset: int) -> Entity:
+    def _fetch_one(self, connection: Connection, wanted: Wanted, offset: int) -> PartitionData:
         ((_, answer),) = self._fetch(connection, [wanted._replace(offset=offset, epoch=-1)], HEADER_BYTES, 0)
         return answer
 
     def _list_offset(self, connection: Connection, wanted: Wanted, which: int) -> int:
-        partition = {"partition_index": wanted.partition, "current_leader_epoch": -1, "timestamp": which}
-        topics = [{"name": self._names[wanted.topic], "partitions": [partition]}]
-        answer = connection.call(LIST_OFFSETS, LIST_OFFSETS_VERSION, replica_id=-1, isolation_level=0, topics=topics)
+        topic: ListOffsetsTopicValues = {
+            "name": self._names[wanted.topic],
+            "partitions": [{"partition_index": wanted.partition, "current_leader_epoch": -1, "timestamp": which}],
+        }
+        answer = connection.call(LIST_OFFSETS, LIST_OFFSETS_VERSION, replica_id=-1, isolation_level=0, topics=[topic])
         found = answer.topics[0].partitions[0]
         if found.error_code:
             raise KafkaError(ErrorCode(found.error_code))
         return int(found.offset)
 
 
-def _fetch_partition(wanted: Wanted, bytes_max: int) -> dict[str, int]:
+def _fetch_partition(wanted: Wanted, bytes_max: int) -> FetchPartitionValues:
     return {
         "partition": wanted.partition,
         "current_leader_epoch": -1,
@@ -226,7 +234,9 @@ def _fetch_partition(wanted: Wanted, bytes_max: int) -> dict[str, int]:
 
 
 def _explicit_configs(connection: Connection, names: Sequence[str]) -> dict[str, dict[str, str]]:
-    resources = [{"resource_type": TOPIC_RESOURCE, "resource_name": name, "configuration_keys": None} for name in names]
+    resources: list[DescribeConfigsResourceValues] = [
+        {"resource_type": TOPIC_RESOURCE, "resource_name": name, "configuration_keys": None} for name in names
+    ]
     answer = connection.call(
         DESCRIBE_CONFIGS, DESCRIBE_CONFIGS_VERSION, resources=resources, include_synonyms=False,
         include_documentation=False,

@@ -1,5 +1,8 @@
 """AlterReplicaLogDirs, requests. Made by `python -m tools.wire_types`; do not edit."""
 
+from collections.abc import Sequence
+from typing import TypedDict
+
 class AlterReplicaLogDirTopic:
     name: str
     partitions: tuple[int, ...]
@@ -10,3 +13,14 @@ class AlterReplicaLogDir:
 
 class AlterReplicaLogDirsRequest:
     dirs: tuple[AlterReplicaLogDir, ...]
+
+class AlterReplicaLogDirTopicValues(TypedDict, total=False):
+    name: str
+    partitions: Sequence[int]
+
+class AlterReplicaLogDirValues(TypedDict, total=False):
+    path: str
+    topics: Sequence[AlterReplicaLogDirTopicValues]
+
+class AlterReplicaLogDirsRequestValues(TypedDict, total=False):
+    dirs: Sequence[AlterReplicaLogDirValues]

@@ -1,6 +1,8 @@
 """ListPartitionReassignments, requests. Made by `python -m tools.wire_types`; do not edit."""
 
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import TypedDict
 
 class ListPartitionReassignmentsTopics:
     name: str
@@ -9,3 +11,11 @@ class ListPartitionReassignmentsTopics:
 class ListPartitionReassignmentsRequest:
     timeout: timedelta
     topics: tuple[ListPartitionReassignmentsTopics, ...] | None
+
+class ListPartitionReassignmentsTopicsValues(TypedDict, total=False):
+    name: str
+    partition_indexes: Sequence[int]
+
+class ListPartitionReassignmentsRequestValues(TypedDict, total=False):
+    timeout: timedelta | int
+    topics: Sequence[ListPartitionReassignmentsTopicsValues] | None
