@@ -16,12 +16,13 @@ from penstock.security.session import Session
 if TYPE_CHECKING:
     from penstock.broker.gate import Gate
     from penstock.broker.produce.repeat_path import RepeatPath
+    from penstock.cluster.partition import Partition
 
 
 class KafkaChannel:
     """Made by the gate for each connection."""
 
-    __slots__ = ("_gate", "_on_closed", "_stream", "repeat_path", "session")
+    __slots__ = ("_gate", "_on_closed", "_stream", "last_partition", "repeat_path", "session")
 
     def __init__(self, gate: Gate, stream: Stream, session: Session) -> None:
         self._gate = gate
@@ -29,6 +30,8 @@ class KafkaChannel:
         self._on_closed: dict[Callable[[int], None], None] = {}
         self.session = session
         """Replaced with `renew` when more is known about the client; a request keeps the one it began with."""
+        self.last_partition: Partition | None = None
+        """Where the last Produce request wrote its one batch, if requests like it can take the short way."""
         self.repeat_path: RepeatPath | None = None
         """The short way for a Produce request like the last one, if there is one. Set by the handler of Produce."""
 
@@ -52,7 +55,7 @@ class KafkaChannel:
     def renew(self, session: Session) -> None:
         """Go on with another session: what was remembered under the old one is void."""
         self.session = session
-        self.repeat_path = None
+        self.repeat_path = self.last_partition = None
 
     def mute(self, seconds: float) -> None:
         """Take no further request of the client for a while."""
@@ -63,7 +66,7 @@ class KafkaChannel:
         self._on_closed[callback] = None
 
     def closed(self) -> None:
-        self.repeat_path = None
+        self.repeat_path = self.last_partition = None
         callbacks, self._on_closed = self._on_closed, {}
         for callback in callbacks:
             callback(self.connection_id)

@@ -35,6 +35,7 @@ from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.cluster.partition import Partition
 from penstock.config.settings import Validation
 from penstock.model.batch import (
+    CODEC_MASK,
     LOG_APPEND_TIME_BIT,
     TRANSACTIONAL_BIT,
     ZSTD,
@@ -86,10 +87,12 @@ def handle(broker: Broker, request: AnyRequest) -> Reply:
     produce.append()
     if body.acks == 0:
         return Reply.now(produce.unanswered())
-    if produce.plain_partition is not None and request.session.authenticated:
+    partition = produce.plain_partition if request.session.authenticated else None
+    if partition is not None and partition is channel.last_partition:  # two in a row: more will come
         repeated = RepeatedProduce.of(request.frame, request.version, body)
         if repeated is not None:
-            channel.repeat_path = RepeatPath(broker, produce.plain_partition, repeated, request.session, body)
+            channel.repeat_path = RepeatPath(broker, partition, repeated, request.session, body)
+    channel.last_partition = partition
     return produce.when_acknowledged()
 
 
@@ -194,7 +197,7 @@ class _Produce:
             raise NotOneBatch("exactly one record batch per partition is allowed")
         self._broker.appender.check_writable(part.partition)
         header = check_batch(records)
-        if header.codec == ZSTD and self._version < ZSTD_VERSION:
+        if header.attributes & CODEC_MASK == ZSTD and self._version < ZSTD_VERSION:
             raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7")
         part.batch, part.header = records, header
         if header.attributes & UNUSUAL_BITS:
@@ -220,8 +223,9 @@ class _Produce:
         config, settings = part.partition.config, self._broker.settings
         part.config = config
         validate = self._must_validate(config)
-        codec = part.header.codec if config.codec is None else config.codec
-        if not validate and codec == part.header.codec:
+        own_codec = part.header.attributes & CODEC_MASK
+        codec = own_codec if config.codec is None else config.codec
+        if not validate and codec == own_codec:
             return None
         if len(part.batch) > config.max_message_bytes:
             return None  # the log refuses it
