@@ -36,8 +36,16 @@ def _routes(route: BaseRoute, prefix: str) -> Iterator[str]:
         yield from routes(included, prefix)
 
 
-async def ask(app: ASGIApp, method: str, path: str, body: bytes | dict[str, Any] | None = None) -> int:
+Body = bytes | dict[str, Any] | None
+
+
+async def ask(app: ASGIApp, method: str, path: str, body: Body = None) -> int:
     """The status of the answer."""
+    return (await exchange(app, method, path, body))[0]
+
+
+async def exchange(app: ASGIApp, method: str, path: str, body: Body = None) -> tuple[int, bytes]:
+    """The status and the body of the answer."""
     content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
     kind = b"application/octet-stream" if isinstance(body, bytes) else b"application/json"
     path, _, query = path.partition("?")
@@ -57,6 +65,7 @@ async def ask(app: ASGIApp, method: str, path: str, body: bytes | dict[str, Any]
     }
     received = [{"type": "http.request", "body": content, "more_body": False}]
     statuses: list[int] = []
+    answer: list[bytes] = []
 
     async def receive() -> Message:
         if received:
@@ -67,6 +76,8 @@ async def ask(app: ASGIApp, method: str, path: str, body: bytes | dict[str, Any]
     async def send(message: Message) -> None:
         if message["type"] == "http.response.start":
             statuses.append(message["status"])
+        else:
+            answer.append(message.get("body", b""))
 
     await app(scope, receive, send)
-    return statuses[0]
+    return statuses[0], b"".join(answer)

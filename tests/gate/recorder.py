@@ -1,4 +1,4 @@
-"""An authenticator and an authorizer that say yes and write down everything that they are asked."""
+"""An authenticator and an authorizer that write down everything that they are asked, and deny only `denied`."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ class Recorder:
     """Sessions are not authenticated for this authenticator, so that it has to admit each request."""
 
     version: int = 0
+    denied: set[Asked] = field(default_factory=set)
     authenticated: list[Session] = field(default_factory=list)
     admitted: list[tuple[Session, str]] = field(default_factory=list)
     asked: list[tuple[Session, Operation, ResourceType, str]] = field(default_factory=list)
@@ -35,7 +36,7 @@ class Recorder:
 
     def allows(self, session: Session, operation: Operation, kind: ResourceType, name: str) -> bool:
         self.asked.append((session, operation, kind, name))
-        return True
+        return (operation, kind) not in self.denied
 
     def allows_any(self, session: Session, operation: Operation, kind: ResourceType) -> bool:
         return self.allows(session, operation, kind, ANY_NAME)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from penstock.topology.registry.store import RegistryStore
 from tests.gate.http_routes import ask, routes
 from tests.gate.recorder import Asked, Recorder
 from tests.gate.rights import EDGE, NODE, NOTHING, REGISTRY
-from tests.gate.world import SUBSCRIPTION, TOPIC, TRANSACTIONAL_ID, KafkaClient, running_node
+from tests.gate.world import SUBSCRIPTION, TOPIC, TRANSACTIONAL_ID, GateNode, KafkaClient, running_node
 from tests.support.edge_store import opened
 
 Table = dict[str, set[Asked]]
@@ -57,13 +59,19 @@ LAST = ("DELETE /api/v1/topics/{topic}", "DELETE /api/v1/groups/{group}", "DELET
 FIRST = ("POST /registry/nodes",)
 
 
-async def wrong(app: Any, recorder: Recorder, table: Table, bodies: dict[str, Any]) -> dict[str, object]:
-    """Routes that were not admitted, or did not ask for exactly what the table says."""
-    found: dict[str, object] = {}
+def requests(table: Table) -> Iterator[tuple[str, str, str]]:
+    """Every route with its method and a path, in an order in which each finds what it needs."""
     for route in sorted(table, key=lambda route: (route in LAST, route not in FIRST, route)):
         method, _, path = route.partition(" ")
         for name, value in NAMES.items():
             path = path.replace(name, value)
+        yield route, method, path
+
+
+async def wrong(app: Any, recorder: Recorder, table: Table, bodies: dict[str, Any]) -> dict[str, object]:
+    """Routes that were not admitted, or did not ask for exactly what the table says."""
+    found: dict[str, object] = {}
+    for route, method, path in requests(table):
         recorder.take()
         status = await ask(app, method, path, bodies.get(route))
         admitted, asked = recorder.take()
@@ -76,11 +84,12 @@ def pull(topic_id: bytes) -> bytes:
     return encode_request(PullRequest(-1, 0, 1 << 20, 10, [Wanted(topic_id, 0, 0, 0)]))
 
 
-async def check_node(data_dir: Path) -> None:
+@contextlib.asynccontextmanager
+async def prepared_node(data_dir: Path, recorder: Recorder) -> AsyncIterator[tuple[GateNode, Any, dict[str, Any]]]:
+    """A node that has everything that a path or a body names; its HTTP application, and the bodies."""
     with sqlite3.connect(data_dir.parent / "rows.db") as database:
         database.execute("CREATE TABLE rows (name TEXT)")
         database.execute("INSERT INTO rows VALUES ('x')")
-    recorder = Recorder()
     async with running_node(data_dir, recorder) as node:
         client = await KafkaClient.connect(node.kafka_port)
         await client.ask("create_topics", 7, topics=[{"name": TOPIC, "num_partitions": 1, "replication_factor": 1}])
@@ -89,11 +98,15 @@ async def check_node(data_dir: Path) -> None:
         assert node._push is not None
         assert node._http is not None
         await node._push.subscriptions.create(SUBSCRIPTION, TOPIC, Start(), by_key=False)
-        app = node._http._application()
-        assert sorted(routes(app)) == sorted(NODE)
         topic = node.pipe.pipe.backend.topics.get(TOPIC)
         assert topic is not None
-        bodies = BODIES | {"POST /pipe/records": pull(topic.topic_id.bytes)}
+        yield node, node._http._application(), BODIES | {"POST /pipe/records": pull(topic.topic_id.bytes)}
+
+
+async def check_node(data_dir: Path) -> None:
+    recorder = Recorder()
+    async with prepared_node(data_dir, recorder) as (_, app, bodies):
+        assert sorted(routes(app)) == sorted(NODE)
         assert await wrong(app, recorder, NODE, bodies) == {}
         assert {session.listener for session in recorder.authenticated[-3:]} == {"HTTP"}
 
@@ -122,7 +135,7 @@ class Told:
 
     def health(self) -> HealthBody:
         return HealthBody(
-            status="ready", live=True, ready=True, connected=True, broker="", feed="", last_message=None, problems=[]
+            status="ready", live=True, ready=True, connected=True, broker="b:1", feed="", last_message=None, problems=[]
         )
 
     def ask_refresh(self) -> str:

@@ -9,8 +9,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from penstock.broker.broker import Broker
 from penstock.config.settings import Settings
 from penstock.node.node import Node
+from penstock.node.storage import Storage
 from penstock.protocol.kafka.apis import APIS
 from tests.fuzz.samples import API_NAMES, request
 from tests.gate.recorder import Recorder
@@ -25,9 +27,31 @@ def versions() -> dict[str, int]:
     return {API_NAMES[api.key]: BY_NAME.get(API_NAMES[api.key], api.newest) for api in APIS.values()}
 
 
+class GateNode(Node):
+    """A node whose broker the tests can look into."""
+
+    broker: Broker
+    storage: Storage
+
+    def _broker(self, storage: Storage) -> Broker:
+        self.storage = storage
+        self.broker = super()._broker(storage)
+        return self.broker
+
+    def snapshot(self) -> tuple[object, ...]:
+        """Everything that a request can change for good, and the groups in memory.
+
+        The tables of meta.db have topics, configs, quotas and subscriptions. Committed offsets, groups and transactions
+        are records of internal topics, so that the ends of the logs tell about them.
+        """
+        logs = {(each.topic, each.index, each.log_start, each.log_end) for each in self.broker.partitions.opened()}
+        groups = {group.group_id: (group.state, group.describe()) for group in self.broker.groups.all_groups()}
+        return tuple(self.storage.metadata.database.connection.iterdump()), logs, groups
+
+
 @contextlib.asynccontextmanager
-async def running_node(data_dir: Path, recorder: Recorder) -> AsyncIterator[Node]:
-    node = Node(
+async def running_node(data_dir: Path, recorder: Recorder) -> AsyncIterator[GateNode]:
+    node = GateNode(
         Settings.model_validate(
             {
                 "node": {"data_dir": data_dir},

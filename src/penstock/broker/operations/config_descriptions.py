@@ -29,9 +29,13 @@ class ConfigDescriptions:
         self._settings = settings
         self._access = access
 
+    def check(self, session: Session, kind: ConfigResourceType, name: str) -> None:
+        """KafkaError unless the session may see the configs."""
+        check_configs(self._access, session, Operation.DESCRIBE_CONFIGS, kind, name)
+
     def of_resource(self, session: Session, kind: int, name: str) -> Sequence[DescribedConfig]:
         which = ConfigResourceType(kind)
-        check_configs(self._access, session, Operation.DESCRIBE_CONFIGS, which, name)
+        self.check(session, which, name)
         node_id = self._settings.node.id
         match which:
             case ConfigResourceType.TOPIC:

@@ -74,6 +74,8 @@ class ConfigRoutes:
     async def _changed(
         self, session: Session, kind: ConfigResourceType, name: str, body: ConfigChangesBody
     ) -> ConfigsBody:
+        """Change configs and describe them: without the right to see the answer nothing is changed."""
+        self._descriptions.check(session, kind, name)
         try:
             await self._changes.alter_incrementally(
                 session, (kind, name), body.changes(), validate_only=body.validate_only

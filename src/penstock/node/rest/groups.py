@@ -50,11 +50,12 @@ class KnownGroups:
 
     def names(self, session: Session, states: list[GroupState] | None) -> Iterator[str]:
         """Names of groups that the session may describe; some may come twice."""
+        allows = self._access.allows_group
         for group in self._operations.visible(session):
-            if not states or group.state in states:
+            if (not states or group.state in states) and allows(session, Operation.DESCRIBE, group.group_id):
                 yield group.group_id
         for row in () if self.subscriptions is None else self.subscriptions.all():
-            if not self._access.allows_group(session, Operation.DESCRIBE, row.name):
+            if not allows(session, Operation.DESCRIBE, row.name):
                 continue
             if not states or self.state(self._groups.find(row.name)) in states:
                 yield row.name

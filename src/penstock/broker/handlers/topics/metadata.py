@@ -20,7 +20,7 @@ Version notes:
 from __future__ import annotations
 
 import logging
-from collections.abc import Coroutine, Iterable
+from collections.abc import Collection, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any
 
 from penstock.broker.answers.authorized_operations import cluster_operations, topic_operations
@@ -59,10 +59,11 @@ def handle(broker: Broker, request: Metadata) -> bytes | Coroutine[Any, Any, byt
     elif any(topic.name is None for topic in asked) and not _by_id(asked):
         return _refused(request, asked, ErrorCode.UNKNOWN_SERVER_ERROR)
     else:
-        missing = _creatable(broker, request, asked)
-        if missing:
-            return _create_and_answer(broker, request, asked, missing)
-        topics = _resolve(broker, request, asked)
+        missing = _to_create(broker, request, asked)
+        creatable = [name for name in missing if broker.operations.topics.may_create(request.session, name)]
+        topics = _resolve(broker, request, asked, refused=set(missing).difference(creatable))
+        if creatable:
+            return _create_and_answer(broker, request, topics, creatable)
     return _answer(broker, request, topics)
 
 
@@ -77,23 +78,23 @@ def _refused(request: Metadata, asked: Iterable[MetadataRequestTopic], code: Err
     return writer.metadata(brokers=(), cluster_id=None, controller_id=NO_CONTROLLER, topics=topics, error=code)
 
 
-async def _create_and_answer(
-    broker: Broker, request: Metadata, asked: Iterable[MetadataRequestTopic], missing: list[str]
-) -> bytes:
+async def _create_and_answer(broker: Broker, request: Metadata, topics: list[Topic | bytes], names: list[str]) -> bytes:
     """The answer is that of the time before; the client asks again, and finds them."""
-    topics = _resolve(broker, request, asked)
-    await _create(broker, request, missing)
+    await _create(broker, request, names)
     answer = _answer(broker, request, topics)
     return answer if isinstance(answer, bytes) else await answer
 
 
-def _creatable(broker: Broker, request: Metadata, asked: Iterable[MetadataRequestTopic]) -> list[str]:
-    """Names that do not exist yet and may be created on behalf of this request."""
+def _to_create(broker: Broker, request: Metadata, asked: Iterable[MetadataRequestTopic]) -> list[str]:
+    """Names that do not exist yet and are created with this request, if the session may create them.
+
+    A topic that the session may not describe is not among them: it is refused, whether it exists or not.
+    """
     if not broker.settings.topics.auto_create or not field(request.body, "allow_auto_topic_creation", True):
         return []
     names = (topic.name for topic in asked if field(topic, "topic_id") is None and topic.name is not None)
     missing = [name for name in dict.fromkeys(names) if name not in broker.topics and is_topic_name(name)]
-    return [name for name in missing if broker.operations.topics.may_create(request.session, name)]
+    return [name for name in missing if broker.access.allows_topic(request.session, Operation.DESCRIBE, name)]
 
 
 async def _create(broker: Broker, request: Metadata, names: list[str]) -> None:
@@ -116,8 +117,13 @@ def _tell(name: str, error: KafkaError) -> None:
     not_created.warning((name, error.code), "did not create topic %s: %s, %s", name, error.code.name, error.message)
 
 
-def _resolve(broker: Broker, request: Metadata, asked: Iterable[MetadataRequestTopic]) -> list[Topic | bytes]:
-    """The requested topics, each once: those that exist, or the encoded error of one that does not."""
+def _resolve(
+    broker: Broker, request: Metadata, asked: Iterable[MetadataRequestTopic], refused: Collection[str]
+) -> list[Topic | bytes]:
+    """The requested topics, each once: those that exist, or the encoded error of one that does not.
+
+    `refused` are names of topics that the session may not create.
+    """
     found: dict[object, Topic | bytes] = {}
     by_id = _by_id(asked)
     for wanted in asked:
@@ -136,6 +142,8 @@ def _resolve(broker: Broker, request: Metadata, asked: Iterable[MetadataRequestT
             code = ErrorCode.UNKNOWN_TOPIC_ID
         elif not is_topic_name(wanted.name or ""):
             code = ErrorCode.INVALID_TOPIC_EXCEPTION
+        elif wanted.name in refused:
+            code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         else:
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         found[topic_id or wanted.name] = _failed(broker, request, code, wanted)
