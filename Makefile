@@ -10,6 +10,7 @@ CODE := $(wildcard src tests tools bench examples)
 PYTEST := $(BIN)/pytest -n 3 --dist worksteal
 # Twice as many as cores: half of the time of these tests is waiting for processes and timers.
 QUICK := $(BIN)/pytest -n $(or $(WORKERS),4) --dist worksteal
+RULES := tests/unit/house
 # Without bytecode every process that a test starts would compile Penstock once more: a third of the time of all tests.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -44,8 +45,9 @@ run: setup ## serve on the default ports with ./data, until Ctrl-C
 test: $(STAMP) ## lint and the quick tests: every behaviour, in less than 8 minutes from a clone on two cores
 	@tools/check.sh $(MAKE) --no-print-directory quick
 
+# The rules of the tree are left to `make lint`, which runs beside these tests.
 quick: setup
-	$(QUICK)
+	$(QUICK) --ignore $(RULES)
 
 test-rest: setup ## what `make test-full` runs beyond `make test`
 	$(QUICK) -m "$(REST)"
@@ -56,12 +58,13 @@ test-full: ## `make test`, then every variant, kill and long wait that it leaves
 
 REST := full and not slow and not compat and not spark
 
-lint: $(STAMP) ## ruff, mypy --strict, the order of the layers, the feature table
+lint: $(STAMP) ## ruff, mypy --strict, the order of the layers, the feature table, the rules of the tree
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/python tools/features.py --check
 	$(BIN)/mypy --strict $(CODE)
 	$(BIN)/lint-imports
+	$(BIN)/pytest -q $(RULES)
 
 compat-setup: setup ## fetch the real clients that `make compat` runs
 	@if [ -x tests/compat/setup.sh ]; then tests/compat/setup.sh; fi

@@ -14,7 +14,9 @@ import pytest
 from tests.unit.house.tree import (
     CONSTRUCTOR_ARGUMENTS_MAX,
     FILES_PER_FOLDER_MAX,
+    METHODS_OF_A_VALUE_MAX,
     crowded_folders,
+    cut_by_inheritance,
     cut_classes,
     odd_loggers,
     wide_constructors,
@@ -27,6 +29,7 @@ REMAINING: dict[Rule, set[str]] = {
     crowded_folders: set(),
     wide_constructors: set(),
     cut_classes: set(),
+    cut_by_inheritance: set(),
     odd_loggers: set(),
 }
 
@@ -71,6 +74,49 @@ def test_fields_of_a_dataclass_are_no_arguments(tmp_path: Path) -> None:
     fields = "".join(f"    field_{number}: int\n" for number in range(20))
     write(tmp_path / "value.py", f"@dataclass\nclass Value:\n{fields}")
     assert wide_constructors(tmp_path) == {}
+
+
+def test_fields_of_a_dataclass_with_behaviour_are_arguments(tmp_path: Path) -> None:
+    fields = "".join(f"    field_{number}: int\n" for number in range(CONSTRUCTOR_ARGUMENTS_MAX))
+    made = (
+        "    made: int = field(init=False)\n    constant: ClassVar[int] = 1\n    @property\n    def size(self): ...\n"
+    )
+    methods = "".join(f"    def act_{number}(self): ...\n" for number in range(METHODS_OF_A_VALUE_MAX + 1))
+    write(tmp_path / "part.py", f"@dataclass(slots=True)\nclass Part:\n{fields}{made}{methods}")
+    assert wide_constructors(tmp_path) == {}
+    write(tmp_path / "part.py", f"@dataclass(slots=True)\nclass Part:\n{fields}    more: int = 0\n{made}{methods}")
+    assert wide_constructors(tmp_path) == {"part.py:Part": "9 arguments"}
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        "class Base:\n    def read(self): raise NotImplementedError\n",
+        "class Base:\n    async def read(self):\n        raise NotImplementedError('later')\n",
+        "class Base:\n    end: int\n    def read(self): return self.end\n",
+        "class Base(ABC):\n    end: int\n    def read(self): self.end.advance(1)\n",
+    ],
+)
+@pytest.mark.parametrize("between", ["", "class Middle(Base): ...\n"])
+def test_a_class_that_is_cut_by_inheritance_is_found(tmp_path: Path, base: str, between: str) -> None:
+    write(tmp_path / "base.py", base)
+    above = "Middle" if between else "Base"
+    write(tmp_path / "leaf.py", f"{between}class Leaf({above}):\n    def __init__(self):\n        self.end = 1\n")
+    assert list(cut_by_inheritance(tmp_path)) == ["base.py:Base"]
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        "class Base(ABC):\n    @abstractmethod\n    def read(self): ...\n    def all(self): return self.read()\n",
+        "class Base(ABC):\n    end: int\n    def read(self): ...\n",
+        "class Base:\n    end: int\n    def __init__(self): self.end = 0\n    def read(self): return self.end\n",
+        "@dataclass\nclass Base:\n    end: int\n    def read(self): return self.end\n",
+    ],
+)
+def test_a_contract_is_not_a_cut_class(tmp_path: Path, base: str) -> None:
+    write(tmp_path / "base.py", f"{base}class Leaf(Base):\n    def __init__(self):\n        self.end = 1\n")
+    assert cut_by_inheritance(tmp_path) == {}
 
 
 @pytest.mark.parametrize("sentence", ["The fields belong to `DiskLog`.", "Its\nfields\nbelong to the leaf"])

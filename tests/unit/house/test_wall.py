@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.house.tree import parsed
+
 SOURCES = Path(__file__).resolve().parents[3] / "src" / "penstock"
 INSIDE = ("cluster", "storage", "edge", "cli", "testing")
 """Packages that may hold a log."""
@@ -20,11 +22,12 @@ OPEN = ("penstock.storage.interface", "penstock.storage.observer", "penstock.sto
 COMPOSITION = ("penstock.storage.data_directory", "penstock.storage.lock", "penstock.storage.engine")
 """Besides that: the composition root, and the registry, which has a data directory of its own."""
 LOG_GETTERS = ("open_logs",)
+LOGS = ("log", "_log", "logs", "_logs", *LOG_GETTERS)
 
 
 def breaches(source: str, package: str) -> list[str]:
     """Violations of the wall in a file outside of it, each with its line."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     imports = (node for node in ast.walk(tree) if isinstance(node, ast.Import))
     modules = {name.asname or name.name for node in imports for name in node.names}
     found = [*_reaches(tree, modules), *_imports(tree, package)]
@@ -32,12 +35,26 @@ def breaches(source: str, package: str) -> list[str]:
 
 
 def _reaches(tree: ast.AST, modules: set[str]) -> Iterator[tuple[int, str]]:
-    """Any attribute called `log`. A logger is a name of its module, so it is none; `math.log` is one of a module."""
+    """Any attribute called `log`, also by `getattr`, and any table of logs that belongs to another object.
+
+    A logger is a name of its module, so it is none; `math.log` is one of a module.
+    """
     for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _gets_log(node):
+            yield node.lineno, f"reaches for a log: {ast.unparse(node)}"
         if not isinstance(node, ast.Attribute) or (isinstance(node.value, ast.Name) and node.value.id in modules):
             continue
-        if node.attr in ("log", "_log") or node.attr in LOG_GETTERS:
+        is_own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+        if node.attr in LOGS and not (is_own and node.attr in ("logs", "_logs")):
             yield node.lineno, f"reaches for a log: {ast.unparse(node)}"
+
+
+def _gets_log(call: ast.Call) -> bool:
+    function = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if function not in ("getattr", "attrgetter", "__getattribute__"):
+        return False
+    names = [each.value for each in call.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    return any(part in LOGS for name in names for part in name.split("."))
 
 
 def _imports(tree: ast.AST, package: str) -> Iterator[tuple[int, str]]:
@@ -80,6 +97,12 @@ def test_nobody_outside_the_cluster_touches_a_log() -> None:
         "log = broker.partitions.get(topic, 0).log",
         "def read(target):\n    return [each.partition.log for each in target]",
         "getattr(partition.log, 'flushed')",
+        'getattr(partition, "_log").append(batch)',
+        'operator.attrgetter("partition._log")(target)',
+        'partition.__getattribute__("_log")',
+        "engine._logs[partition_id].append(batch)",
+        "ends = [log.end for log in self._engine._logs.values()]",
+        "first = next(iter(broker.engine.logs))",
         "for log in broker.engine.open_logs():\n    pass",
         "from penstock.storage.log.log import DiskLog",
         "import penstock.storage.log.log",
@@ -98,6 +121,8 @@ def test_the_guard_sees(planted: str) -> None:
         "import logging\nlog = logging.getLogger(__name__)\nlog.info('x')",
         "_log = logging.getLogger(__name__)\n_log.warning('x')",
         "import math\nmath.log(2)",
+        "self._logs = summaries",
+        "getattr(partition, 'log_start')",
         "end = partition.log_start + partition.high_watermark",
         "from penstock.storage.interface import Log, LogState",
         "from penstock.storage.metadata.store import MetadataStore",

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.house.tree import parsed
+
 SOURCES = Path(__file__).resolve().parents[3] / "src" / "penstock"
 MODULE = "penstock.broker.broker"
 KAFKA = ("penstock.broker.handlers", "penstock.broker.dispatcher", "penstock.broker.produce", "penstock.broker.fetch")
@@ -32,7 +34,7 @@ COMPOSITION = (
 def imports_broker(source: str, module: str) -> list[int]:
     """The lines of a module that import the broker."""
     package = module.split(".")[:-1]
-    return [node.lineno for node, name in _imported(ast.parse(source), package) if name == MODULE]
+    return [node.lineno for node, name in _imported(parsed(source), package) if name == MODULE]
 
 
 def _imported(tree: ast.AST, package: list[str]) -> Iterator[tuple[ast.stmt, str]]:
@@ -173,7 +175,7 @@ def _is_self(owner: ast.expr) -> bool:
 
 
 def test_functions_are_given_to_constructors() -> None:
-    trees = {name: ast.parse(source) for name, source in modules().items()}
+    trees = {name: parsed(source) for name, source in modules().items()}
     attributes = function_attributes(list(trees.values()))
     assert {"_on_offsets_ended", "_connect", "on_open"} <= attributes, "the rule does not see what it is about"
     found = {name: late for name, tree in trees.items() if (late := late_wiring(tree, attributes))}

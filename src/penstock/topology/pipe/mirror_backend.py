@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from uuid import UUID
 
@@ -50,19 +50,28 @@ class Counts:
     """Offsets that were lost for good."""
 
 
-@dataclass(slots=True)
 class MirrorBackend:
-    """`refused` has the reasons why topics of the parent are not mirrored, `lost` the mirrors without a topic there."""
+    """The mirrors of this node, as the pipe creates, alters and fills them."""
 
-    settings: PipeSettings
-    topics: TopicTable
-    partitions: PartitionTable
-    frontend: MirrorsFrontend
-    clock: Clock
-    counts: Counts = field(default_factory=Counts)
-    refused: dict[str, str] = field(default_factory=dict)
-    lost: set[str] = field(default_factory=set)
-    _unstored: list[tuple[Partition, int]] = field(default_factory=list)
+    def __init__(
+        self,
+        settings: PipeSettings,
+        topics: TopicTable,
+        partitions: PartitionTable,
+        frontend: MirrorsFrontend,
+        clock: Clock,
+    ) -> None:
+        self.settings = settings
+        self.topics = topics
+        self.partitions = partitions
+        self.frontend = frontend
+        self.clock = clock
+        self.counts = Counts()
+        self.refused: dict[str, str] = {}
+        """Reasons why topics of the parent are not mirrored, by name."""
+        self.lost: set[str] = set()
+        """Mirrors whose topic the parent does not have."""
+        self._unstored: list[tuple[Partition, int]] = []
 
     def is_chosen(self, name: str) -> bool:
         if name in INTERNAL_NAMES or any(fnmatchcase(name, pattern) for pattern in self.settings.exclude):
