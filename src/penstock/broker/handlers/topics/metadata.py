@@ -3,7 +3,8 @@
 Behaviour:
 - No topics asked for means all in v0, none from v1 on; null means all from v1 on.
 - A topic that does not exist is created if the client and the node agree. As in Kafka the answer still calls it
-  unknown, and the client asks again.
+  unknown, and the client asks again. Without the right to create it, or to describe it, it is
+  TOPIC_AUTHORIZATION_FAILED and is not created.
 - Topic ids below v12 are INVALID_REQUEST for the whole request, which then has no brokers either. From v12 on names are
   passed over where any id is given; with no id at all a null name is UNKNOWN_SERVER_ERROR for the whole request.
 
