@@ -37,7 +37,12 @@ class Cluster:
         self.starts = list(starts)
         self.markers: list[Any] = []
 
-    def call(self, request: Any, decode: Callable[..., Any] | None = None) -> Any:
+    def ask(self, request: Any, decode: Callable[..., Any]) -> Any:
+        assert type(request).__name__ == "DescribeTransactionsRequest"
+        return [self.known]
+
+    def call(self, request: Any, reply: type[Any]) -> Any:
+        assert reply.__name__ == type(request).__name__.replace("Request", "Response")
         match type(request).__name__:
             case "DescribeProducersRequest":
                 return self._producers()
@@ -45,8 +50,6 @@ class Cluster:
                 assert request.producer_id_filters == (PRODUCER,)
                 rows = [] if self.known is None else [SimpleNamespace(transactional_id="tx")]
                 return SimpleNamespace(error_code=0, unknown_state_filters=(), transaction_states=rows)
-            case "DescribeTransactionsRequest":
-                return [self.known]
             case _:
                 self.markers += request.markers
                 partition = SimpleNamespace(error_code=0)

@@ -126,8 +126,9 @@ def _connection(bootstrap: str) -> KafkaConnection:
 
 def _names(connection: KafkaConnection) -> list[str]:
     from kio.schema.list_config_resources.v0.request import ListConfigResourcesRequest
+    from kio.schema.list_config_resources.v0.response import ListConfigResourcesResponse
 
-    answer = connection.call(ListConfigResourcesRequest())
+    answer = connection.call(ListConfigResourcesRequest(), ListConfigResourcesResponse)
     _check(answer.error_code, None, "subscriptions")
     return sorted(resource.resource_name for resource in answer.config_resources)
 
@@ -145,10 +146,11 @@ def _check_names(connection: KafkaConnection, names: Sequence[str]) -> None:
 
 def _described(connection: KafkaConnection, name: str) -> list[dict[str, str]]:
     from kio.schema.describe_configs.v4.request import DescribeConfigsRequest, DescribeConfigsResource
+    from kio.schema.describe_configs.v4.response import DescribeConfigsResponse
     from kio.static.primitive import i8
 
     resource = DescribeConfigsResource(resource_type=i8(RESOURCE_TYPE), resource_name=name, configuration_keys=None)
-    (answer,) = connection.call(DescribeConfigsRequest(resources=(resource,))).results
+    (answer,) = connection.call(DescribeConfigsRequest(resources=(resource,)), DescribeConfigsResponse).results
     _check(answer.error_code, answer.error_message, f"subscription {name}")
     return [
         {
@@ -167,6 +169,7 @@ def _configs(connection: KafkaConnection, name: str) -> dict[str, str]:
 def _alter(connection: KafkaConnection, name: str, changes: Mapping[str, str | None]) -> None:
     """Change configs. None deletes one; a subscription without configs is deleted."""
     from kio.schema.incremental_alter_configs.v1 import request as schema
+    from kio.schema.incremental_alter_configs.v1.response import IncrementalAlterConfigsResponse
     from kio.static.primitive import i8
 
     configs = tuple(
@@ -175,7 +178,7 @@ def _alter(connection: KafkaConnection, name: str, changes: Mapping[str, str | N
     )
     resource = schema.AlterConfigsResource(resource_type=i8(RESOURCE_TYPE), resource_name=name, configs=configs)
     request = schema.IncrementalAlterConfigsRequest(resources=(resource,), validate_only=False)
-    (answer,) = connection.call(request).responses
+    (answer,) = connection.call(request, IncrementalAlterConfigsResponse).responses
     _check(answer.error_code, answer.error_message, f"subscription {name}")
 
 

@@ -6,13 +6,16 @@ It goes to the first bootstrap address that answers, without retries and other b
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from penstock.cli.kafka.client import REQUEST_TIMEOUT_S
 from penstock.cli.terminal.errors import CommandError, ExitCode
 
 if TYPE_CHECKING:
     from penstock.client.connection import Connection
+
+Reply = TypeVar("Reply")
+Value = TypeVar("Value")
 
 _CLIENT_ID = "penstock-cli"
 _BODY_START = 5  # after the correlation id, and no tagged fields: all of these requests are flexible
@@ -30,10 +33,18 @@ class KafkaConnection:
     def __exit__(self, *_: object) -> None:
         self._connection.close()
 
-    def call(self, request: Any, decode: Callable[[bytes, int], Any] | None = None) -> Any:
-        """Send a request and wait for its answer, which `decode` reads if kio's reader would not do."""
+    def call(self, request: Any, reply: type[Reply]) -> Reply:
+        """Send a request and wait for its answer, an entity of kio's class for the same API and version."""
+        from penstock.protocol.kafka.messages import response_reader
+
+        schema = type(request)
+        read = response_reader(schema.__api_key__, schema.__version__)
+        return self.ask(request, lambda body, start: cast(Reply, read(body, start)[0]))
+
+    def ask(self, request: Any, decode: Callable[[bytes, int], Value]) -> Value:
+        """Send a request and wait for its answer, which `decode` reads from a position of the bytes on."""
         from penstock.client.connection import BrokerUnavailable
-        from penstock.protocol.kafka.messages import encode, response_reader
+        from penstock.protocol.kafka.messages import encode
 
         schema = type(request)
         key, version = schema.__api_key__, schema.__version__
@@ -43,7 +54,7 @@ class KafkaConnection:
         except BrokerUnavailable as error:
             hint = "check that it is a Kafka port of Penstock or of Kafka 3.7 or newer"
             raise CommandError(f"the request was not answered ({error})", ExitCode.UNREACHABLE, hint=hint) from error
-        return response_reader(key, version)(body, _BODY_START)[0] if decode is None else decode(body, _BODY_START)
+        return decode(body, _BODY_START)
 
 
 def open_connection(bootstrap: str) -> KafkaConnection:

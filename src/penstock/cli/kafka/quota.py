@@ -10,7 +10,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -29,6 +29,7 @@ ADDRESS_QUOTAS = ("connection_creation_rate",)
 
 Entity = dict[str, str | None]
 """Names by type; None is the default."""
+Reply = TypeVar("Reply")
 
 
 def _entity(
@@ -182,21 +183,23 @@ def _shown(entity: Mapping[str, str | None]) -> str:
 
 def _described(bootstrap: str, entity: Entity) -> list[dict[str, Any]]:
     from kio.schema.describe_client_quotas.v1 import request as schema
+    from kio.schema.describe_client_quotas.v1.response import DescribeClientQuotasResponse
     from kio.static.primitive import i8
 
     components = tuple(
         schema.ComponentData(entity_type=kind, match_type=i8(DEFAULT if name is None else EXACT), match=name)
         for kind, name in entity.items()
     )
-    answer = _call(bootstrap, schema.DescribeClientQuotasRequest(components=components, strict=False))
+    request = schema.DescribeClientQuotasRequest(components=components, strict=False)
+    answer = _call(bootstrap, request, DescribeClientQuotasResponse)
     if answer.error_code:
         raise CommandError(f"quotas: {answer.error_message or answer.error_code.name}")
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "entity": {part.entity_type: part.entity_name for part in row.entity},
             "quotas": {each.key: each.value for each in row.values},
         }
-        for row in answer.entries
+        for row in answer.entries or ()
     ]
     return sorted(rows, key=lambda row: _shown(row["entity"]))
 
@@ -204,6 +207,7 @@ def _described(bootstrap: str, entity: Entity) -> list[dict[str, Any]]:
 def _alter(bootstrap: str, entity: Entity, changes: Mapping[str, float | None]) -> None:
     """Set quotas of an entity; None removes one."""
     from kio.schema.alter_client_quotas.v1 import request as schema
+    from kio.schema.alter_client_quotas.v1.response import AlterClientQuotasResponse
     from kio.static.primitive import f64
 
     parts: Sequence[Any] = [schema.EntityData(entity_type=kind, entity_name=name) for kind, name in entity.items()]
@@ -211,14 +215,15 @@ def _alter(bootstrap: str, entity: Entity, changes: Mapping[str, float | None]) 
         schema.OpData(key=key, value=f64(value or 0.0), remove=value is None) for key, value in changes.items()
     ]
     entry = schema.EntryData(entity=tuple(parts), ops=tuple(ops))
-    answer = _call(bootstrap, schema.AlterClientQuotasRequest(entries=(entry,), validate_only=False))
+    request = schema.AlterClientQuotasRequest(entries=(entry,), validate_only=False)
+    answer = _call(bootstrap, request, AlterClientQuotasResponse)
     for result in answer.entries:
         if result.error_code:
             raise CommandError(f"{_shown(entity)}: {result.error_message or result.error_code.name}")
 
 
-def _call(bootstrap: str, request: Any) -> Any:
+def _call(bootstrap: str, request: Any, reply: type[Reply]) -> Reply:
     from penstock.cli.kafka.kafka_connection import open_connection
 
     with open_connection(connect(bootstrap).bootstrap) as connection:
-        return connection.call(request)
+        return connection.call(request, reply)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from penstock.cli.terminal.errors import CommandError, ExitCode
 
 if TYPE_CHECKING:
+    from kio.schema.list_transactions.v1.response import TransactionState
+
     from penstock.cli.kafka.kafka_connection import KafkaConnection
     from penstock.protocol.kafka.describe_transactions import DescribedTransaction
 
@@ -51,7 +53,7 @@ def describe(connection: KafkaConnection, transactional_id: str) -> DescribedTra
     if not transactional_id:
         raise CommandError("a transactional id cannot be empty", ExitCode.USAGE)
     request = DescribeTransactionsRequest(transactional_ids=(TransactionalId(transactional_id),))
-    found: DescribedTransaction = connection.call(request, decode)[0]
+    (found,) = connection.ask(request, decode)
     if found.error == NOT_FOUND:
         hint = "`penstock transaction list` shows all of them"
         raise CommandError(f"no transactional id {transactional_id}", ExitCode.NOT_FOUND, hint=hint)
@@ -74,18 +76,18 @@ def list_all(
     states: Sequence[str] = (),
     producer_ids: Sequence[int] = (),
     open_for_ms: int = -1,
-) -> list[Any]:
+) -> list[TransactionState]:
     """Return ids, producers and states, sorted; `open_for_ms` also leaves out ended ones, which brokers keep."""
     from kio.schema.list_transactions.v1.request import ListTransactionsRequest
+    from kio.schema.list_transactions.v1.response import ListTransactionsResponse
     from kio.schema.types import ProducerId
     from kio.static.primitive import i64
 
     filters = tuple(ProducerId(each) for each in producer_ids)
-    answer = connection.call(
-        ListTransactionsRequest(
-            state_filters=tuple(states), producer_id_filters=filters, duration_filter=i64(open_for_ms)
-        )
+    request = ListTransactionsRequest(
+        state_filters=tuple(states), producer_id_filters=filters, duration_filter=i64(open_for_ms)
     )
+    answer = connection.call(request, ListTransactionsResponse)
     check(answer.error_code, "transactions")
     if answer.unknown_state_filters:
         names = ", ".join(answer.unknown_state_filters)
@@ -98,12 +100,13 @@ def list_all(
 def all_places(connection: KafkaConnection, topic: str | None) -> dict[str, list[int]]:
     """Return partitions by topic, of one topic or of all, including internal ones."""
     from kio.schema.metadata.v12.request import MetadataRequest, MetadataRequestTopic
+    from kio.schema.metadata.v12.response import MetadataResponse
     from kio.schema.types import TopicName
 
     wanted = None if topic is None else (MetadataRequestTopic(topic_id=None, name=TopicName(topic)),)
     request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False, include_topic_authorized_operations=False)
     found = {}
-    for each in connection.call(request).topics:
+    for each in connection.call(request, MetadataResponse).topics:
         _check_place(each.error_code, str(each.name))
         found[str(each.name)] = sorted(int(partition.partition_index) for partition in each.partitions)
     return found
@@ -112,12 +115,13 @@ def all_places(connection: KafkaConnection, topic: str | None) -> dict[str, list
 def open_producers(connection: KafkaConnection, wanted: Mapping[str, Sequence[int]]) -> Iterator[OpenProducer]:
     """Yield producers with open transactions; each topic is a request, so that no answer is too large."""
     from kio.schema.describe_producers.v0.request import DescribeProducersRequest, TopicRequest
+    from kio.schema.describe_producers.v0.response import DescribeProducersResponse
     from kio.schema.types import TopicName
     from kio.static.primitive import i32
 
     for topic, indexes in wanted.items():
         request = TopicRequest(name=TopicName(topic), partition_indexes=tuple(map(i32, indexes)))
-        answer = connection.call(DescribeProducersRequest(topics=(request,)))
+        answer = connection.call(DescribeProducersRequest(topics=(request,)), DescribeProducersResponse)
         for partition in answer.topics[0].partitions:
             place = Place(topic, int(partition.partition_index))
             _check_place(partition.error_code, str(place))
@@ -142,6 +146,7 @@ def _check_place(code: Any, what: str) -> None:
 def end_by_abort(connection: KafkaConnection, found: DescribedTransaction) -> int:
     """Abort with EndTxn v5, which is refused unless producer id and epoch are still the same; return the error code."""
     from kio.schema.end_txn.v5.request import EndTxnRequest
+    from kio.schema.end_txn.v5.response import EndTxnResponse
     from kio.schema.types import ProducerId, TransactionalId
     from kio.static.primitive import i16
 
@@ -151,13 +156,14 @@ def end_by_abort(connection: KafkaConnection, found: DescribedTransaction) -> in
         producer_epoch=i16(found.producer_epoch),
         committed=False,
     )
-    return int(connection.call(request).error_code)
+    return int(connection.call(request, EndTxnResponse).error_code)
 
 
 def abort_by_marker(connection: KafkaConnection, producer: OpenProducer) -> None:
     """Write an abort marker to one partition, past the coordinator."""
     from kio.schema.types import ProducerId, TopicName
     from kio.schema.write_txn_markers.v1 import request as schema
+    from kio.schema.write_txn_markers.v1.response import WriteTxnMarkersResponse
     from kio.static.primitive import i16, i32
 
     topic, partition = producer.place
@@ -168,5 +174,5 @@ def abort_by_marker(connection: KafkaConnection, producer: OpenProducer) -> None
         topics=(schema.WritableTxnMarkerTopic(name=TopicName(topic), partition_indexes=(i32(partition),)),),
         coordinator_epoch=i32(producer.coordinator_epoch),
     )
-    answer = connection.call(schema.WriteTxnMarkersRequest(markers=(marker,)))
+    answer = connection.call(schema.WriteTxnMarkersRequest(markers=(marker,)), WriteTxnMarkersResponse)
     check(answer.markers[0].topics[0].partitions[0].error_code, str(producer.place))

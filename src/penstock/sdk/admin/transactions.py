@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from penstock.client.address import Address, parse_addresses
 from penstock.client.cluster import TRANSACTION, Cluster
@@ -24,6 +25,9 @@ from penstock.sdk.arguments import checked_name
 from penstock.sdk.errors import BrokerError, NotFound, SettingsError, StateError, Unreachable
 from penstock.sdk.sending import Sending
 from penstock.sdk.transactional import Transactional
+
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.requests.describe_transactions import DescribeTransactionsRequestValues
 
 _BODY_START = 5  # correlation id, and no tagged fields
 _OPEN = ("Ongoing", "PrepareCommit", "PrepareAbort")
@@ -55,7 +59,8 @@ def describe(link: Link, transactional_id: str) -> TransactionInfo:
         raise SettingsError("a transactional id cannot be empty", hint="`Admin.list_transactions` shows all of them")
     checked_name(transactional_id, "transactional_id")
     schema = request_schema(DESCRIBE_TRANSACTIONS, 0)
-    body = encode(build(schema, {"transactional_ids": (transactional_id,)}))
+    values: DescribeTransactionsRequestValues = {"transactional_ids": (transactional_id,)}
+    body = encode(build(schema, values))
     with _cluster(link) as cluster:
         coordinator = cluster.patiently(lambda: cluster.coordinator(TRANSACTION, transactional_id))
         answer = coordinator.send(DESCRIBE_TRANSACTIONS, 0, body, flexible=True).answer()
