@@ -205,6 +205,6 @@ def test_messages_of_every_door_are_counted_once(
         produce(kafka, topic, NewRecord(None, b"again"))
     url = f"http://{node.host}:{node.http_port}/api/v1/topics/{topic}/messages"
     request = urllib.request.Request(url, b'{"value": "over HTTP"}', {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         assert answer.status in (200, 201)
     assert metric(node, "penstock_messages_in_total") - before == 7

@@ -14,13 +14,15 @@ from penstock.model.errors import ErrorCode
 from penstock.protocol.push import messages as m
 from penstock.protocol.push.data import AckData, AckRange, Verdict, data_frame, data_head
 from penstock.protocol.push.frames import FrameType, encode_frame
-from tests.push.conftest import Connect
+from tests.push.conftest import SHORT_ACKS, Connect
 from tests.support.metrics_page import metric
 from tests.support.penstock_process import PenstockProcess
 from tests.support.push_client import PushClient, PushRefused
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.feature("P-07", "P-28")
+
+CONFIG = SHORT_ACKS
 
 MIB = 1 << 20
 

@@ -12,12 +12,14 @@ import pytest
 
 from penstock.protocol.push import messages as m
 from penstock.protocol.push.data import Data
-from tests.push.conftest import CONFIG, Connect
+from tests.push.conftest import SHORT_ACKS, Connect
 from tests.support.penstock_process import PenstockProcess
 from tests.support.push_client import PushClient, PushRefused
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.feature("P-09", "P-13")
+
+CONFIG = SHORT_ACKS
 
 
 def reset(node: PenstockProcess, name: str) -> Any:
@@ -106,7 +108,7 @@ def test_a_member_that_dies_resumes_the_same_refresh(
 
 
 def test_a_broker_that_dies_resumes_the_same_refresh(tmp_path: Path) -> None:
-    node = PenstockProcess(tmp_path, CONFIG)
+    node = PenstockProcess(tmp_path, SHORT_ACKS)
     node.prepare()
     node.start()
     try:

@@ -10,11 +10,13 @@ from penstock.model.errors import ErrorCode
 from penstock.protocol.push import messages as m
 from penstock.protocol.push.data import Verdict
 from penstock.protocol.push.values import Start, StartKind
-from tests.push.conftest import Connect
+from tests.push.conftest import SHORT_ACKS, Connect
 from tests.support.push_client import PushClient, PushRefused
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.feature("P-08", "P-09", "Q-02", "Q-07")
+
+CONFIG = SHORT_ACKS
 
 
 def bodies(count: int) -> list[bytes]:
