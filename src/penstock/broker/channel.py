@@ -27,7 +27,7 @@ class KafkaChannel:
     def __init__(self, gate: Gate, stream: Stream, session: Session) -> None:
         self._gate = gate
         self._stream = stream
-        self._on_closed: dict[Callable[[int], None], None] = {}
+        self._on_closed: tuple[Callable[[int], None], ...] = ()
         self.session = session
         """Replaced with `renew` when more is known about the client; a request keeps the one it began with."""
         self.last_partition: Partition | None = None
@@ -63,10 +63,11 @@ class KafkaChannel:
 
     def when_closed(self, callback: Callable[[int], None]) -> None:
         """Call back with the connection's id when it has ended; once, however often it was asked for."""
-        self._on_closed[callback] = None
+        if callback not in self._on_closed:
+            self._on_closed = (*self._on_closed, callback)
 
     def closed(self) -> None:
         self.repeat_path = self.last_partition = None
-        callbacks, self._on_closed = self._on_closed, {}
+        callbacks, self._on_closed = self._on_closed, ()
         for callback in callbacks:
             callback(self.connection_id)

@@ -10,13 +10,11 @@ Call everything on the event loop's thread; a thread hands its figures over with
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-from prometheus_client import CollectorRegistry
-from prometheus_client.core import Metric
-from prometheus_client.registry import Collector
-
+from penstock.observability import prometheus
 from penstock.observability.loop_lag import LoopLag
 from penstock.observability.probes import ConnectionProbe, RequestProbe, StorageProbe, TrafficProbe, counter, gauge
 from penstock.observability.process import FileCalls, ProcessProbe
@@ -24,7 +22,7 @@ from penstock.observability.quota_probe import QuotaProbe
 
 
 class Probe(Protocol):
-    def families(self) -> Iterator[Metric]: ...
+    def families(self) -> Iterator[prometheus.Metric]: ...
 
 
 class BrokerMetrics:
@@ -46,8 +44,13 @@ class BrokerMetrics:
         self._gauges: dict[str, tuple[str, Callable[[], float]]] = {}
         self._counters: dict[str, tuple[str, Callable[[], float]]] = {}
         self._probes: list[Probe] = []
-        self.registry = CollectorRegistry(auto_describe=False)
-        self.registry.register(_Snapshot(self))
+
+    @cached_property
+    def registry(self) -> prometheus.CollectorRegistry:
+        """Made by the first scrape."""
+        registry = prometheus.CollectorRegistry(auto_describe=False)
+        registry.register(_Snapshot(self))
+        return registry
 
     # --- traffic -------------------------------------------------------------------------------------------
 
@@ -123,7 +126,7 @@ class BrokerMetrics:
         """Families of a part that a node may have or not."""
         self._probes.append(probe)
 
-    def families(self) -> Iterator[Metric]:
+    def families(self) -> Iterator[prometheus.Metric]:
         for probe in (
             self.requests,
             self.traffic,
@@ -142,11 +145,11 @@ class BrokerMetrics:
             yield from added.families()
 
 
-class _Snapshot(Collector):
+class _Snapshot:
     """A collector for prometheus-client."""
 
     def __init__(self, metrics: BrokerMetrics) -> None:
         self._metrics = metrics
 
-    def collect(self) -> Iterable[Metric]:
+    def collect(self) -> Iterable[prometheus.Metric]:
         return self._metrics.families()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from prometheus_client.core import Metric
-
+from penstock.observability import prometheus
 from penstock.observability.health import Health
 from penstock.observability.metrics import BrokerMetrics
 from penstock.observability.probes import counter, gauge
@@ -85,7 +84,7 @@ class PipeProbe:
         self._pipe = pipe
         self._server = server
 
-    def families(self) -> Iterator[Metric]:
+    def families(self) -> Iterator[prometheus.Metric]:
         pipe, counts = self._pipe, self._pipe.backend.counts
         mirrors = pipe.backend.mirrors()
         yield gauge("penstock_pipe_health", "0 HEALTHY, 1 DEGRADED, 2 UNHEALTHY", _state(pipe))
