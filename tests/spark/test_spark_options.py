@@ -91,7 +91,7 @@ def test_where_reading_starts(given: dict[str, str], position: object) -> None:
         (HERE, "exactly one of subscribe"),
         ({**LEAST, "assign": "{}"}, "exactly one of subscribe"),
         ({**HERE, "subscribe": " , "}, "subscribe names no topic"),
-        ({**HERE, "subscribePattern": "("}, "no regular expression"),
+        ({**HERE, "subscribePattern": "("}, "is not a regular expression"),
         ({**HERE, "assign": '["a"]'}, "assign is like"),
         ({**HERE, "assign": '{"a": [-1]}'}, "assign is like"),
         ({**LEAST, "subscrbe": "b"}, "the option subscrbe is not known"),

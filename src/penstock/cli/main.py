@@ -7,6 +7,7 @@ broker) inside its functions.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 from typing import Annotated, NoReturn
@@ -68,6 +69,8 @@ def _common(
 
 def main() -> None:
     named = sys.argv[1] if len(sys.argv) > 1 else ""
+    if named == "serve":  # imports leave hardly any garbage, and each full search takes 15 ms of the start
+        gc.disable()
     for name in [named] if named in COMMANDS else COMMANDS:
         _add(name)
     try:

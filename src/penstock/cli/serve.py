@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import sys
 from typing import TYPE_CHECKING
@@ -28,15 +27,6 @@ def serve(flags: SettingsFlags) -> None:
 
 def run_broker(loaded: Loaded) -> None:
     """Run a broker until a signal; CommandError if it cannot start."""
-    # Imports leave hardly any garbage, and each full search takes 15 ms of the start. `node.garbage` turns it on again.
-    gc.disable()
-    try:
-        _run_broker(loaded)
-    finally:
-        gc.enable()
-
-
-def _run_broker(loaded: Loaded) -> None:
     from penstock.node.errors import StartError
     from penstock.observability.logs import configure_logs
 

@@ -29,7 +29,7 @@ class GarbageSearch:
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         gc.set_threshold(*THRESHOLDS)
         gc.freeze()
-        gc.enable()  # the command has switched it off for the start
+        gc.enable()  # the command `serve` switches it off for the start
         self._timer = loop.call_later(FIRST_SECONDS, self._search, loop)
 
     def stop(self) -> None:

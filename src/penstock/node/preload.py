@@ -14,7 +14,6 @@ import threading
 import time
 
 from penstock.broker.dispatcher import load_handler
-from penstock.observability import prometheus
 from penstock.protocol.kafka.apis import APIS
 from penstock.protocol.kafka.messages import load
 
@@ -61,7 +60,6 @@ class Preloader:
 
     def _run(self) -> None:
         started = time.perf_counter()
-        prometheus.load()
         for api_key, versions in COMMON:
             try:
                 for version in versions:

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from prometheus_client.core import Metric
+
 from penstock.broker.broker import Broker
 from penstock.broker.delivery.context import DeliveryContext
 from penstock.broker.delivery.subscriptions import Subscriptions
@@ -25,7 +27,6 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.net.http.session_gate import session_of
 from penstock.net.outbox import Outbox
 from penstock.node.errors import StartError
-from penstock.observability import prometheus
 from penstock.observability.metrics import BrokerMetrics
 from penstock.observability.timings import histogram
 from penstock.security.access import Access
@@ -149,7 +150,7 @@ class _Latency:
     def __init__(self, subscriptions: Subscriptions) -> None:
         self._subscriptions = subscriptions
 
-    def families(self) -> Iterator[prometheus.Metric]:
+    def families(self) -> Iterator[Metric]:
         yield histogram(
             "penstock_push_delivery_seconds",
             "Time from a message's timestamp to its first sending, for the first message of every chunk",

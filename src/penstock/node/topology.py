@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from prometheus_client.core import Metric
+
 from penstock.config.settings import MEMORY, Settings
 from penstock.net.endpoint import is_every_address
-from penstock.observability import prometheus
 from penstock.observability.health import Health
 from penstock.observability.metrics import BrokerMetrics
 from penstock.observability.probes import counter, gauge, labelled_gauge
@@ -57,7 +58,7 @@ class TopologyProbe:
     def __init__(self, client: TopologyClient) -> None:
         self._client = client
 
-    def families(self) -> Iterator[prometheus.Metric]:
+    def families(self) -> Iterator[Metric]:
         topology, poller = self._client.current, self._client.poller
         places = [] if topology is None else [((topology.node_id, topology.role, topology.parent_url or ""), 1.0)]
         yield labelled_gauge("penstock_topology_info", "The node's place", ["node", "role", "parent"], places)

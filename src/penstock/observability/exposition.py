@@ -12,7 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from penstock.observability import prometheus
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
 from penstock.observability.labels import quoted
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -63,7 +66,7 @@ LAG_FAMILIES = (
 
 
 def pages(
-    registry: prometheus.CollectorRegistry,
+    registry: CollectorRegistry,
     logs: Iterable[LogSample],
     lags: Iterable[LagSample],
     clients: Iterable[ClientSample] = (),
@@ -79,22 +82,22 @@ def pages(
     yield from _pushed(iter(clients))
 
 
-def _family(family: prometheus.Metric) -> Iterator[bytes]:
+def _family(family: Metric) -> Iterator[bytes]:
     """A family in slices of its samples: the histogram of all APIs alone has hundreds. Only the first has a head."""
     samples = family.samples
     for start in range(0, max(1, len(samples)), SAMPLES_PER_PIECE):
         family.samples = samples[start : start + SAMPLES_PER_PIECE]
-        text = prometheus.generate_latest(_Single(family))
+        text = generate_latest(_Single(family))
         yield text if start == 0 else text.split(b"\n", 2)[2]
 
 
-class _Single:
+class _Single(Collector):
     """One family, for `generate_latest`, which wants something to collect from."""
 
-    def __init__(self, family: prometheus.Metric) -> None:
+    def __init__(self, family: Metric) -> None:
         self._family = family
 
-    def collect(self) -> Iterable[prometheus.Metric]:
+    def collect(self) -> Iterable[Metric]:
         return (self._family,)
 
 

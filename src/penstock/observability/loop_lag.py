@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 
-from penstock.observability import prometheus
+from prometheus_client.core import GaugeMetricFamily, Metric
+
 from penstock.observability.timings import Timings, histogram
 
 INTERVAL_S = 0.02
@@ -60,8 +61,8 @@ class LoopLag:
         self._worst = max(self._worst, lag)
         self._schedule(loop)
 
-    def families(self) -> Iterator[prometheus.Metric]:
+    def families(self) -> Iterator[Metric]:
         yield histogram("penstock_loop_lag_seconds", "How late the event loop's timers fire", self.timings)
-        yield prometheus.GaugeMetricFamily(
+        yield GaugeMetricFamily(
             "penstock_loop_lag_worst_seconds", "Longest delay of the last minute", value=self.worst_seconds
         )

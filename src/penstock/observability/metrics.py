@@ -10,11 +10,13 @@ Call everything on the event loop's thread; a thread hands its figures over with
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-from penstock.observability import prometheus
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
 from penstock.observability.loop_lag import LoopLag
 from penstock.observability.probes import ConnectionProbe, RequestProbe, StorageProbe, TrafficProbe, counter, gauge
 from penstock.observability.process import FileCalls, ProcessProbe
@@ -22,7 +24,7 @@ from penstock.observability.quota_probe import QuotaProbe
 
 
 class Probe(Protocol):
-    def families(self) -> Iterator[prometheus.Metric]: ...
+    def families(self) -> Iterator[Metric]: ...
 
 
 class BrokerMetrics:
@@ -44,13 +46,8 @@ class BrokerMetrics:
         self._gauges: dict[str, tuple[str, Callable[[], float]]] = {}
         self._counters: dict[str, tuple[str, Callable[[], float]]] = {}
         self._probes: list[Probe] = []
-
-    @cached_property
-    def registry(self) -> prometheus.CollectorRegistry:
-        """Made by the first scrape."""
-        registry = prometheus.CollectorRegistry(auto_describe=False)
-        registry.register(_Snapshot(self))
-        return registry
+        self.registry = CollectorRegistry(auto_describe=False)
+        self.registry.register(_Snapshot(self))
 
     # --- traffic -------------------------------------------------------------------------------------------
 
@@ -126,7 +123,7 @@ class BrokerMetrics:
         """Families of a part that a node may have or not."""
         self._probes.append(probe)
 
-    def families(self) -> Iterator[prometheus.Metric]:
+    def families(self) -> Iterator[Metric]:
         for probe in (
             self.requests,
             self.traffic,
@@ -145,11 +142,11 @@ class BrokerMetrics:
             yield from added.families()
 
 
-class _Snapshot:
+class _Snapshot(Collector):
     """A collector for prometheus-client."""
 
     def __init__(self, metrics: BrokerMetrics) -> None:
         self._metrics = metrics
 
-    def collect(self) -> Iterable[prometheus.Metric]:
+    def collect(self) -> Iterable[Metric]:
         return self._metrics.families()

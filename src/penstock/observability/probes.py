@@ -9,22 +9,23 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from penstock.observability import prometheus
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
 from penstock.observability.timings import Timings, histogram, labelled_histogram
 
 
-def counter(name: str, help_text: str, value: float) -> prometheus.CounterMetricFamily:
-    return prometheus.CounterMetricFamily(name, help_text, value=value)
+def counter(name: str, help_text: str, value: float) -> CounterMetricFamily:
+    return CounterMetricFamily(name, help_text, value=value)
 
 
-def gauge(name: str, help_text: str, value: float) -> prometheus.GaugeMetricFamily:
-    return prometheus.GaugeMetricFamily(name, help_text, value=value)
+def gauge(name: str, help_text: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(name, help_text, value=value)
 
 
 def labelled_counter(
     name: str, help_text: str, labels: Sequence[str], values: Iterable[tuple[Sequence[str], int]]
-) -> prometheus.CounterMetricFamily:
-    family = prometheus.CounterMetricFamily(name, help_text, labels=labels)
+) -> CounterMetricFamily:
+    family = CounterMetricFamily(name, help_text, labels=labels)
     for key, value in values:
         family.add_metric(key, value)
     return family
@@ -32,8 +33,8 @@ def labelled_counter(
 
 def labelled_gauge(
     name: str, help_text: str, labels: Sequence[str], values: Iterable[tuple[Sequence[str], float]]
-) -> prometheus.GaugeMetricFamily:
-    family = prometheus.GaugeMetricFamily(name, help_text, labels=labels)
+) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, help_text, labels=labels)
     for key, value in values:
         family.add_metric(key, value)
     return family
@@ -57,7 +58,7 @@ class RequestProbe:
     def count(self, api_key: int) -> int:
         return self._timings[api_key].count if api_key in self._timings else 0
 
-    def families(self) -> Iterator[prometheus.Metric]:
+    def families(self) -> Iterator[Metric]:
         by_name = {self._names.get(key, str(key)): timings for key, timings in sorted(self._timings.items())}
         yield labelled_counter(
             "penstock_requests", "Requests answered", ["api"], (([name], t.count) for name, t in by_name.items())
@@ -77,7 +78,7 @@ class TrafficProbe:
     def __init__(self) -> None:
         self.bytes_in = self.bytes_out = self.messages_in = self.messages_out = 0
 
-    def families(self) -> Iterator[prometheus.Metric]:
+    def families(self) -> Iterator[Metric]:
         yield counter("penstock_messages_in", "Records appended by producers", self.messages_in)
         yield counter("penstock_messages_out", "Records sent to consumers", self.messages_out)
         yield counter("penstock_bytes_in", "Bytes of record batches appended by producers", self.bytes_in)
@@ -108,7 +109,7 @@ class ConnectionProbe:
         """Closed by us because of what it sent ('bad request') or because it sent nothing for long ('idle')."""
         self._broken[reason] += 1
 
-    def families(self) -> Iterator[prometheus.Metric]:
+    def families(self) -> Iterator[Metric]:
         yield gauge("penstock_connections", "Open connections", self.open)
         yield counter("penstock_connections_opened", "Connections accepted", self.opened_total)
         refused = (([reason], n) for reason, n in self._refused.items())
@@ -133,7 +134,7 @@ class StorageProbe:
         self.corrupt_batches = 0
         self.segments_removed = 0
 
-    def families(self) -> Iterator[prometheus.Metric]:
+    def families(self) -> Iterator[Metric]:
         yield histogram("penstock_log_append_seconds", "Time of an append, without its flush", self.append)
         yield histogram("penstock_log_read_seconds", "Time of a read from a segment", self.read)
         yield histogram("penstock_flush_seconds", "Time of a flush round", self.flush)

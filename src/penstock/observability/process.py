@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from penstock.observability import prometheus
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 _STATUS = Path("/proc/self/status")
 _IO = Path("/proc/self/io")
@@ -38,7 +38,7 @@ class ProcessProbe:
         self._file_calls = file_calls
         self._started = time.time()
 
-    def families(self) -> Iterator[prometheus.Metric]:
+    def families(self) -> Iterator[Metric]:
         yield from _process(self._started)
         yield from _memory()
         yield from _disk_traffic()
@@ -63,14 +63,13 @@ def _fields(path: Path) -> dict[str, int]:
     return fields
 
 
-def _process(started: float) -> Iterator[prometheus.Metric]:
+def _process(started: float) -> Iterator[Metric]:
     used = os.times()
-    cpu = used.user + used.system
-    yield prometheus.CounterMetricFamily("process_cpu_seconds", "User and system CPU time", value=cpu)
-    yield prometheus.GaugeMetricFamily("process_start_time_seconds", "Start time since 1970", value=started)
-    yield prometheus.GaugeMetricFamily("process_open_fds", "Open file descriptors", value=_open_files())
+    yield CounterMetricFamily("process_cpu_seconds", "User and system CPU time", value=used.user + used.system)
+    yield GaugeMetricFamily("process_start_time_seconds", "Start time since 1970", value=started)
+    yield GaugeMetricFamily("process_open_fds", "Open file descriptors", value=_open_files())
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    yield prometheus.GaugeMetricFamily("process_max_fds", "Most open file descriptors", value=limit)
+    yield GaugeMetricFamily("process_max_fds", "Most open file descriptors", value=limit)
 
 
 def _open_files() -> int:
@@ -80,36 +79,34 @@ def _open_files() -> int:
         return 0
 
 
-def _memory() -> Iterator[prometheus.Metric]:
+def _memory() -> Iterator[Metric]:
     status = _fields(_STATUS)
     if not status:
         return
-    resident = prometheus.GaugeMetricFamily(
+    resident = GaugeMetricFamily(
         "penstock_memory_resident_bytes", "Memory in use; 'file' is mapped segments and code", labels=["kind"]
     )
     for field, kind in _MEMORY.items():
         resident.add_metric([kind], status.get(field, 0) * 1024)
     yield resident
-    rss = status.get("VmRSS", 0) * 1024
-    yield prometheus.GaugeMetricFamily("process_resident_memory_bytes", "Resident memory", value=rss)
-    yield prometheus.GaugeMetricFamily(
+    yield GaugeMetricFamily("process_resident_memory_bytes", "Resident memory", value=status.get("VmRSS", 0) * 1024)
+    yield GaugeMetricFamily(
         "penstock_memory_mapped_bytes", "Address space mapped, used or not", value=status.get("VmSize", 0) * 1024
     )
 
 
-def _disk_traffic() -> Iterator[prometheus.Metric]:
+def _disk_traffic() -> Iterator[Metric]:
     io = _fields(_IO)
     if not io:
         return
-    text = "Bytes to and from the device"
-    bytes_moved = prometheus.CounterMetricFamily("penstock_disk_bytes", text, labels=["direction"])
+    bytes_moved = CounterMetricFamily("penstock_disk_bytes", "Bytes to and from the device", labels=["direction"])
     bytes_moved.add_metric(["read"], io.get("read_bytes", 0))
     bytes_moved.add_metric(["write"], io.get("write_bytes", 0))
     yield bytes_moved
 
 
-def _disk_operations(calls: FileCalls) -> prometheus.Metric:
-    family = prometheus.CounterMetricFamily(
+def _disk_operations(calls: FileCalls) -> Metric:
+    family = CounterMetricFamily(
         "penstock_disk_operations",
         "Calls that read, write or sync log files, page cache included",
         labels=["operation"],
@@ -120,14 +117,14 @@ def _disk_operations(calls: FileCalls) -> prometheus.Metric:
     return family
 
 
-def _disk_space(data_dir: Path) -> Iterator[prometheus.Metric]:
+def _disk_space(data_dir: Path) -> Iterator[Metric]:
     try:
         space = os.statvfs(data_dir)
     except OSError:
         return
-    yield prometheus.GaugeMetricFamily(
+    yield GaugeMetricFamily(
         "penstock_disk_free_bytes", "Free space of the data directory", value=space.f_bavail * space.f_frsize
     )
-    yield prometheus.GaugeMetricFamily(
+    yield GaugeMetricFamily(
         "penstock_disk_total_bytes", "Size of the data directory's disk", value=space.f_blocks * space.f_frsize
     )

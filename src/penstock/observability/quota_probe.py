@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from prometheus_client.core import CounterMetricFamily, Metric
+
 from penstock.model.limits import THROTTLED_CLIENTS_SHOWN
-from penstock.observability import prometheus
 
 OTHERS = "(others)"
 UNNAMED = "(none)"
@@ -35,16 +36,15 @@ class QuotaProbe:
             name = OTHERS
         self._clients[name] = self._clients.get(name, 0.0) + seconds
 
-    def families(self) -> Iterator[prometheus.Metric]:
-        text = "Times a client was over a quota"
-        times = prometheus.CounterMetricFamily("penstock_throttles", text, labels=["quota"])
-        seconds = prometheus.CounterMetricFamily(
+    def families(self) -> Iterator[Metric]:
+        times = CounterMetricFamily("penstock_throttles", "Times a client was over a quota", labels=["quota"])
+        seconds = CounterMetricFamily(
             "penstock_throttle_seconds", "Time for which connections were not read because of quotas", labels=["quota"]
         )
         for quota, count in self._times.items():
             times.add_metric([quota], count)
             seconds.add_metric([quota], self._seconds[quota])
-        clients = prometheus.CounterMetricFamily(
+        clients = CounterMetricFamily(
             "penstock_client_throttle_seconds", "The same by client id, of the first hundred", labels=["client"]
         )
         for name, spent in self._clients.items():

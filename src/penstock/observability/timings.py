@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
-from penstock.observability import prometheus
+from prometheus_client.core import HistogramMetricFamily
 
 # From a request served out of memory to one that waited for a slow disk; long polls end in the last ones.
 SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -49,14 +49,12 @@ class Timings:
         return list(zip(edges, map(float, accumulate(self.counts)), strict=True))
 
 
-def histogram(name: str, help_text: str, timings: Timings) -> prometheus.HistogramMetricFamily:
-    return prometheus.HistogramMetricFamily(name, help_text, buckets=timings.buckets(), sum_value=timings.sum)
+def histogram(name: str, help_text: str, timings: Timings) -> HistogramMetricFamily:
+    return HistogramMetricFamily(name, help_text, buckets=timings.buckets(), sum_value=timings.sum)
 
 
-def labelled_histogram(
-    name: str, help_text: str, label: str, timings: Mapping[str, Timings]
-) -> prometheus.HistogramMetricFamily:
-    family = prometheus.HistogramMetricFamily(name, help_text, labels=[label])
+def labelled_histogram(name: str, help_text: str, label: str, timings: Mapping[str, Timings]) -> HistogramMetricFamily:
+    family = HistogramMetricFamily(name, help_text, labels=[label])
     for value, one in timings.items():
         family.add_metric([value], buckets=one.buckets(), sum_value=one.sum)
     return family

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from penstock.observability import prometheus
+from prometheus_client.core import Metric
+
 from penstock.observability.health import Health
 from penstock.observability.metrics import BrokerMetrics
 from penstock.observability.probes import counter, gauge
@@ -84,7 +85,7 @@ class PipeProbe:
         self._pipe = pipe
         self._server = server
 
-    def families(self) -> Iterator[prometheus.Metric]:
+    def families(self) -> Iterator[Metric]:
         pipe, counts = self._pipe, self._pipe.backend.counts
         mirrors = pipe.backend.mirrors()
         yield gauge("penstock_pipe_health", "0 HEALTHY, 1 DEGRADED, 2 UNHEALTHY", _state(pipe))
