@@ -86,16 +86,12 @@ class Partition:
         self.internal = internal
         self.id = partition
         self.index = partition.partition
-        self.role = role
         self.deleted = False
         self.last_batch: LastBatch | None = None
         self._log = log
         self._status = log.status
         self._visibility = visibility
-        self._takes_appends = role.takes_appends
-        self._refusal = role.refusal
-        self.mirror = isinstance(role, Mirror)
-        """Whether it is a copy of a parent's partition."""
+        self._set_role(role)
         self._stored_waits: OffsetWaits | None = None  # made for the first: few producers use acks=1
         self._visible_waits = OffsetWaits()
         self._data_waiters: dict[DataWaiter, None] = {}  # smaller than a set while it is empty
@@ -333,8 +329,13 @@ class Partition:
     def _take_role(self, role: Role) -> None:
         if role.epoch < self.role.epoch and not isinstance(role, Mirror):  # a mirror has no epoch of its own
             raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH, f"epoch {role.epoch} after {self.role.epoch}")
+        self._set_role(role)
+
+    def _set_role(self, role: Role) -> None:
+        """Take what a role says into attributes: every request asks for some of it."""
         self.role = role
         self.mirror = isinstance(role, Mirror)
+        """Whether it is a copy of a parent's partition."""
         self._takes_appends = role.takes_appends
         self._refusal = role.refusal
 

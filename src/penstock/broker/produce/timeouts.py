@@ -3,8 +3,8 @@
 Kafka waits that long for the followers. One node waits for its disk, which takes a millisecond or so; a request that
 waits for a disk that hangs is answered REQUEST_TIMED_OUT. As in Kafka its records may be stored all the same.
 
-Nothing is timed per request on the hot path: a request is noted when it begins to wait and forgotten when it is
-acknowledged, and a sweep a few times a second looks at those that are left.
+No request has a timer of its own: its deadline is noted when it begins to wait and forgotten when it is acknowledged,
+and a sweep a few times a second looks at those that are left.
 """
 
 from __future__ import annotations
