@@ -44,9 +44,12 @@ class GateNode(Node):
         The tables of meta.db have topics, configs, quotas and subscriptions. Committed offsets, groups and transactions
         are records of internal topics, so that the ends of the logs tell about them.
         """
-        logs = {(each.topic, each.index, each.log_start, each.log_end) for each in self.broker.partitions.opened()}
         groups = {group.group_id: (group.state, group.describe()) for group in self.broker.groups.all_groups()}
-        return tuple(self.storage.metadata.database.connection.iterdump()), logs, groups
+        return tuple(self.storage.metadata.database.connection.iterdump()), self.logs(), groups
+
+    def logs(self) -> set[tuple[str, int, int, int]]:
+        """Start and end of every partition's log."""
+        return {(each.topic, each.index, each.log_start, each.log_end) for each in self.broker.partitions.opened()}
 
 
 @contextlib.asynccontextmanager
