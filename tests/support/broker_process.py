@@ -20,13 +20,18 @@ START_DEADLINE_S = 180.0
 STOP_DEADLINE_S = 120.0
 
 
+# Below the range of ephemeral ports. Each worker of a test run has a share of its own: a port that one of them has
+# given to a broker that is still starting, or that is down for a moment, is free in the eyes of another.
+_FIRST_PORT, _PORTS = 10_240, 22_528
 _given_ports: set[int] = set()
 
 
 def free_port() -> int:
-    """A port without a listener that was not given out before, outside the range of ephemeral ports."""
+    """A port without a listener that was not given out before, by no worker of this test run."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    share = _PORTS // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     while True:
-        port = random.SystemRandom().randrange(10_240, 32_768)
+        port = _FIRST_PORT + worker * share + random.SystemRandom().randrange(share)
         if port in _given_ports:
             continue
         with socket.socket() as probe:
