@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from bench import store
+from bench.producers import Habit, Producer, keep_busy
 from bench.pump import Lane, pump_count
 from bench.push.delivery import make_topics
 from bench.reader import Reader
@@ -186,6 +187,35 @@ def _deliver(broker: Beside, stack: ExitStack) -> Slice:
     return work
 
 
+def _transactions(count: int) -> Callable[[Beside, ExitStack], Slice]:
+    """So many producers at once, each with transactions of one batch of ten messages."""
+
+    def prepare(broker: Beside, stack: ExitStack) -> Slice:
+        topic = f"beside-transactions-{count}"
+        create_topic(broker.address, topic, count)
+        habit = Habit(messages=10, message_bytes=MESSAGE_BYTES)
+        producers = [Producer(broker.address, topic, number, habit, f"{topic}-{number}") for number in range(count)]
+        for producer in producers:
+            stack.callback(producer.close)
+        return lambda: keep_busy(producers, 0.2).transactions
+
+    return prepare
+
+
+def _connect(broker: Beside, stack: ExitStack) -> Slice:
+    """A connection with one request."""
+    request = frame(18, 0, b"")
+
+    def work() -> int:
+        for _ in range(200):
+            with Wire(broker.address) as wire:
+                wire.send(request)
+                wire.receive()
+        return 200
+
+    return work
+
+
 WORKS: dict[str, Callable[[Beside, ExitStack], Slice]] = {
     "produce_batches": _produce("beside-batches", BATCH_MESSAGES, 100, IN_FLIGHT),
     "produce_single": _produce("beside-single", 1, 500, IN_FLIGHT),
@@ -195,6 +225,9 @@ WORKS: dict[str, Callable[[Beside, ExitStack], Slice]] = {
     "fetch_small": _fetch_small,
     "offset_commit": _ask(8, 2, _offset_commit()),
     "api_versions": _ask(18, 0, b""),
+    "connect": _connect,
+    "transaction": _transactions(1),
+    "transactions": _transactions(16),
     "publish": _publish,
     "deliver": _deliver,
 }

@@ -187,7 +187,7 @@ class WatchedListener(Listener):
         super().__init__(options, WatchedService(service, asked), broker.flow, broker.metrics)
 
     @property
-    def scratch(self) -> bytearray:
+    def scratch(self) -> memoryview:
         return self._shared.scratch
 
     def connection(self) -> Connection:

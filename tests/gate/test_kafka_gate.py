@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import struct
 from pathlib import Path
 from typing import Any
@@ -177,7 +176,7 @@ class LoggedIn(Recorder):
     """Sessions are authenticated with the connection, as they are without security."""
 
     def authenticate(self, session: Session, credentials: Credentials) -> Session:
-        return dataclasses.replace(super().authenticate(session, credentials), authenticated=True)
+        return super().authenticate(session, credentials)._replace(authenticated=True)
 
 
 async def asked_by_produces(data_dir: Path, recorder: Recorder) -> list[int]:

@@ -23,7 +23,7 @@ from typing import cast
 
 from penstock.model.limits import TURN_NS
 from penstock.net.answer_line import AnswerLine
-from penstock.net.endpoint import Endpoint, Peer
+from penstock.net.endpoint import NOWHERE, Endpoint, Peer
 from penstock.net.frame_splitter import FrameSplitter
 from penstock.net.reading_gate import ReadingGate
 from penstock.net.reply import Reply, Work
@@ -46,10 +46,10 @@ class Connection(asyncio.BufferedProtocol):
     _answers: AnswerLine
     _gate: ReadingGate
     _transport: asyncio.Transport
+    peer: Peer
 
-    def __init__(self, shared: Shared, connection_id: int) -> None:
+    def __init__(self, shared: Shared) -> None:
         self._shared = shared
-        self.peer = Peer(connection_id, "", 0, Endpoint("", 0))
         self._channel: Channel | None = None  # from the moment at which the connection is admitted
         self._queue = RequestQueue(shared.flow)
         self._splitter = FrameSplitter(shared.scratch, shared.limits.frame_bytes_max, shared.flow, self._adjust_reading)
@@ -72,10 +72,9 @@ class Connection(asyncio.BufferedProtocol):
         peer = transport.get_extra_info("peername")
         local = transport.get_extra_info("sockname")
         if isinstance(peer, tuple) and isinstance(local, tuple):
-            reached = Endpoint(str(local[0]), int(local[1]))
-            self.peer = Peer(self.peer.connection_id, str(peer[0]), int(peer[1]), reached)
-        elif shared.endpoint is not None:
-            self.peer = Peer(self.peer.connection_id, "", 0, shared.endpoint)
+            self.peer = Peer(next(shared.ids), str(peer[0]), int(peer[1]), Endpoint(str(local[0]), int(local[1])))
+        else:
+            self.peer = Peer(next(shared.ids), "", 0, shared.endpoint or NOWHERE)
         self._last_received = shared.clock()
         self._transport.set_write_buffer_limits(0)  # resume_writing comes whenever the client has read everything
         if shared.on_open(self):
@@ -116,10 +115,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def _hand_over(self, protocol: asyncio.Protocol, received: bytes) -> None:
         """Hand the connection over to another door, whose client has connected here."""
-        self._stop_serving()
-        self._gate.release()
-        self._shared.on_close(self)
-        self._release_channel()
+        self._closing = True
+        self._release()
         transport = self._transport
         transport.pause_reading()
         transport.set_protocol(protocol)
@@ -131,17 +128,19 @@ class Connection(asyncio.BufferedProtocol):
         return False  # nothing to finish: a client that stops sending has gone
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_serving()
-        self._gate.release()
+        self._closing = True
         if self._task is not None:
             self._task.cancel()
+        self._release()
+
+    def _release(self) -> None:
+        """End the parts, and give back what they hold."""
+        self._gate.release()
         self._answers.release()
-        self._queue.clear()
+        if self._queue.frames:
+            self._queue.clear()
         self._splitter.close()
         self._shared.on_close(self)
-        self._release_channel()
-
-    def _release_channel(self) -> None:
         channel, self._channel = self._channel, None
         if channel is not None:
             channel.closed()

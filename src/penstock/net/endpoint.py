@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from ipaddress import ip_address
+from typing import Final, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(NamedTuple):
     """An address as clients see it."""
 
     host: str
@@ -17,8 +16,10 @@ class Endpoint:
         return f"{self.host}:{self.port}"
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
+NOWHERE: Final = Endpoint("", 0)
+
+
+class Peer(NamedTuple):
     """The other side of a connection. `local` is the address at which the client reached us."""
 
     connection_id: int

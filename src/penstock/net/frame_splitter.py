@@ -17,15 +17,19 @@ Accept = Callable[[memoryview, bool], bool]
 """Takes a frame, and whether there are bytes behind it; it returns False to stop: the connection closes."""
 
 
+def _ignore() -> None:
+    """Called in place of a connection that has ended."""
+
+
 class FrameSplitter:
     """Splits one connection's bytes. `on_waiting` is called when a large frame begins or ceases to wait for memory."""
 
     __slots__ = ("_flow", "_frame_bytes_max", "_head", "_incoming", "_on_waiting", "_scratch")
 
     def __init__(
-        self, scratch: bytearray, frame_bytes_max: int, flow: FlowControl, on_waiting: Callable[[], None]
+        self, scratch: memoryview, frame_bytes_max: int, flow: FlowControl, on_waiting: Callable[[], None]
     ) -> None:
-        self._scratch = memoryview(scratch)
+        self._scratch = scratch
         self._frame_bytes_max = frame_bytes_max
         self._flow = flow
         self._on_waiting = on_waiting
@@ -84,7 +88,8 @@ class FrameSplitter:
         self._head = bytes(scratch[position:end])
 
     def close(self) -> None:
-        """Give back the memory of a frame that will never be complete."""
+        """Give back the memory of a frame that will never be complete, and let go of the connection."""
         if self._incoming is not None:
             self._incoming.end()
             self._incoming = None
+        self._on_waiting = _ignore

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -65,8 +64,7 @@ class Listener:
         self._options = options
         self._metrics = metrics
         self._connections: set[Connection] = set()
-        self._by_address: Counter[str] = Counter()
-        self._next_id = 0
+        self._by_address: dict[str, int] = {}
         self._server: NetworkServer | None = None
         self._sweep: asyncio.TimerHandle | None = None
         self._sweep_seconds = min(IDLE_SWEEP_SECONDS, options.idle_ms_max / 2000)
@@ -78,7 +76,7 @@ class Listener:
             on_open=self._opened,
             on_close=self._closed,
             on_broken=metrics.connection_broken,
-            scratch=bytearray(SCRATCH_BYTES),
+            scratch=memoryview(bytearray(SCRATCH_BYTES)),
             outbox=outbox or Outbox(asyncio.get_running_loop().call_soon),
         )
 
@@ -133,19 +131,18 @@ class Listener:
             await asyncio.sleep(0.01)
 
     def _make(self) -> Connection:
-        self._next_id += 1
-        return Connection(self._shared, self._next_id)
+        return Connection(self._shared)
 
     def _opened(self, connection: Connection) -> bool:
         address = connection.peer.host
         self._connections.add(connection)
-        self._by_address[address] += 1
-        self._metrics.connection_opened()
+        of_address = self._by_address[address] = self._by_address.get(address, 0) + 1
+        self._metrics.connections.opened()
         if len(self._connections) > self._options.connections_max:
             self._metrics.connection_refused("total")
             logger.warning("refused %s: %d connections are open, the limit", address, self._options.connections_max)
             return False
-        if self._by_address[address] > self._options.connections_per_address_max:
+        if of_address > self._options.connections_per_address_max:
             self._metrics.connection_refused("address")
             logger.warning("refused %s: too many connections from this address", address)
             return False
@@ -160,10 +157,10 @@ class Listener:
             return
         self._connections.discard(connection)
         address = connection.peer.host
-        self._by_address[address] -= 1
-        if not self._by_address[address]:
-            del self._by_address[address]
-        self._metrics.connection_closed()
+        others = self._by_address.pop(address) - 1
+        if others:
+            self._by_address[address] = others
+        self._metrics.connections.closed()
 
     def _close_idle(self) -> None:
         loop = asyncio.get_running_loop()

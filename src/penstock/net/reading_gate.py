@@ -15,6 +15,10 @@ from penstock.net.request_queue import RequestQueue
 from penstock.net.shared import Shared
 
 
+def _ignore() -> None:
+    """Called in place of a connection that has ended."""
+
+
 class ReadingGate:
     """Pauses and resumes a transport. `on_unmuted` is called when the client may be served again."""
 
@@ -107,6 +111,7 @@ class ReadingGate:
         self._is_open = False
 
     def release(self) -> None:
-        """End a mute, because the connection has ended."""
+        """End a mute and let go of the connection, because it has ended."""
         self._is_open = False
         self._end_mute()
+        self._on_unmuted = _ignore

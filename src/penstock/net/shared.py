@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING
 
 from penstock.net.endpoint import Endpoint
@@ -37,8 +38,10 @@ class Shared:
     on_open: Callable[[Connection], bool]
     on_close: Callable[[Connection], None]
     on_broken: Callable[[str], None]
-    scratch: bytearray
+    scratch: memoryview
     outbox: Outbox
+    ids: Iterator[int] = field(default_factory=lambda: count(1))
+    """The number of the next connection."""
     endpoint: Endpoint | None = None
     """The local address of connections that do not report their own."""
     muted: int = 0

@@ -23,18 +23,9 @@ class TcpNetwork:
 class TcpServer:
     def __init__(self, options: ServerOptions) -> None:
         self._options = options
-        family, kind, protocol, _, address = socket.getaddrinfo(options.host, options.port, type=socket.SOCK_STREAM)[0]
-        self._socket = socket.socket(family, kind, protocol)
-        try:
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # inherited: finds peers that vanished
-            # Buffer sizes are inherited by accepted sockets, and must be set before listen to affect the TCP window.
-            set_buffer_sizes(self._socket, options)
-            self._socket.bind(address)
-            self._socket.setblocking(False)
-        except BaseException:
-            self._socket.close()
-            raise
+        self._socket = bound_socket(options.host, options.port)
+        # Buffer sizes are inherited by accepted sockets, and must be set before listen to affect the TCP window.
+        set_buffer_sizes(self._socket, options)
         self._server: asyncio.Server | None = None
         self._port = int(self._socket.getsockname()[1])
 
@@ -57,6 +48,25 @@ class TcpClient:
         stream = socket.create_connection((endpoint.host, endpoint.port), timeout=timeout_s)
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return stream
+
+
+def bound_socket(host: str, port: int, backlog: int | None = None) -> socket.socket:
+    """A TCP socket at the address, which listens if it is given a backlog. OSError if the address is not available."""
+    # Names are passed as bytes: for a text, Python loads the tables of international names, which take 1.5 MB.
+    name = host.encode() if host.isascii() else host
+    family, kind, protocol, _, address = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0]
+    sock = socket.socket(family, kind, protocol)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # inherited: finds peers that vanished
+        sock.bind(address)
+        if backlog is not None:
+            sock.listen(backlog)
+        sock.setblocking(False)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
 
 
 def set_buffer_sizes(stream: socket.socket, options: ServerOptions) -> None:

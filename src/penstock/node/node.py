@@ -17,6 +17,7 @@ import logging
 import socket
 from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.broker.broker import Broker
@@ -275,7 +276,7 @@ class Node:
         await push.start(push_socket)
         self._closing.push_async_callback(push.stop)
         frame_bytes_max = self.settings.limits.frame_bytes_max
-        self._listener.hand_over(lambda start: is_push(start, frame_bytes_max), push.make)
+        self._listener.hand_over(partial(is_push, frame_bytes_max=frame_bytes_max), push.make)
 
     async def _open_http_door(self) -> None:
         if self._http is not None:

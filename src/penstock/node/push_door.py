@@ -21,11 +21,12 @@ from penstock.broker.delivery.subscriptions import Subscriptions
 from penstock.broker.push.producers import PushProducers
 from penstock.broker.push.publishing import Publisher
 from penstock.broker.push.requests import Requests
-from penstock.broker.push.server import PushDoor, bind
+from penstock.broker.push.server import PushDoor
 from penstock.config.settings import Settings
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.net.http.session_gate import session_of
 from penstock.net.outbox import Outbox
+from penstock.net.tcp import bound_socket
 from penstock.node.errors import StartError
 from penstock.observability.metrics import BrokerMetrics
 from penstock.observability.timings import histogram
@@ -50,7 +51,7 @@ def take_push_port(settings: Settings) -> socket.socket:
     """StartError if the port is taken; its message says what to do."""
     host, port = settings.push.host or settings.kafka.host, settings.push.port
     try:
-        return bind(host, port)
+        return bound_socket(host, port)
     except OSError as error:
         raise StartError(
             f"cannot listen on {host}:{port} for push clients ({error.strerror}); stop what uses the port, choose"

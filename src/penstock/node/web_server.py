@@ -13,6 +13,7 @@ import socket
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from penstock.net.tcp import bound_socket
 from penstock.node.errors import StartError
 from penstock.node.wrong_protocol import replace_warnings
 
@@ -84,19 +85,11 @@ def bind(host: str, port: int, flag: str = "--http-port", host_setting: str = "h
     `flag` and `host_setting` are what the user has to change: they are not the same for every command.
     """
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, kind, protocol)
-    except OSError as error:
+        return bound_socket(host, port, BACKLOG)
+    except socket.gaierror as error:
         raise StartError(f"HTTP address {host} cannot be used ({error.strerror}); change {host_setting}") from error
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(BACKLOG)
     except OSError as error:
-        listening.close()
         raise StartError(
             f"HTTP port {port} on {host} cannot be opened ({error.strerror});"
             f" stop the program that uses it, or choose another port with {flag}"
         ) from error
-    listening.setblocking(False)
-    return listening

@@ -67,12 +67,6 @@ class BrokerMetrics:
 
     # --- connections ---------------------------------------------------------------------------------------
 
-    def connection_opened(self) -> None:
-        self.connections.opened()
-
-    def connection_closed(self) -> None:
-        self.connections.closed()
-
     def connection_refused(self, reason: str) -> None:
         self.connections.refused(reason)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -41,7 +40,7 @@ class Anonymous:
     """The authenticator of a node that asks for no login."""
 
     def authenticate(self, session: Session, credentials: Credentials) -> Session:
-        return dataclasses.replace(session, principal=ANONYMOUS, authenticated=True)
+        return session.with_principal(ANONYMOUS)
 
     def admit(self, session: Session, request: str) -> None:
         raise AuthenticationFailed("every session is authenticated when it begins")

@@ -7,8 +7,7 @@ principal with a login. A request keeps the session it began with.
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from penstock.security.principal import ANONYMOUS, Principal
 
@@ -16,8 +15,7 @@ UNKNOWN_SOFTWARE = "unknown"
 """Kafka's word for a client that has not named its software."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class Session(NamedTuple):
     """`host` and `port` are the client's; `listener` names the door it came through.
 
     `authenticated`: the client has nothing more to prove, so that requests are not looked at for it.
@@ -37,8 +35,13 @@ class Session:
         """The principal's name without its type, which is what quotas go by."""
         return self.principal.name
 
+    def with_principal(self, principal: Principal) -> Session:
+        """The session of a client that has proved who it is."""
+        listener, host, port, _, client_id, _, name, version = self
+        return Session(listener, host, port, principal, client_id, True, name, version)
+
     def with_client_id(self, client_id: str | None) -> Session:
-        return dataclasses.replace(self, client_id=client_id)
+        return self._replace(client_id=client_id)
 
     def with_software(self, name: str, version: str) -> Session:
-        return dataclasses.replace(self, software_name=name, software_version=version)
+        return self._replace(software_name=name, software_version=version)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import gc
 import socket
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
@@ -13,6 +14,7 @@ from typing import Any, cast
 import pytest
 import uvloop
 
+from penstock.net.connection import Connection
 from penstock.net.flow_control import FlowControl
 from penstock.net.listener import Listener, ListenerOptions, bind
 from penstock.net.reply import Buffers, Reply
@@ -391,6 +393,31 @@ def test_a_client_that_goes_away_leaves_nothing_behind() -> None:
             assert service.abandoned == 1
 
     run(scenario())
+
+
+def test_a_connection_that_has_ended_is_freed_without_the_garbage_collector() -> None:
+    def connections() -> int:
+        return sum(isinstance(each, Connection) for each in gc.get_objects())
+
+    async def scenario() -> None:
+        async with served() as (service, listener, connect):
+            before = connections()
+            clients = [await connect() for _ in range(5)]
+            for client in clients:
+                client.send(b"later", b"now")
+            await until(lambda: len(service.seen) == 10)
+            assert connections() == before + 5
+            for client in clients:
+                client.writer.close()
+            await until(lambda: not listener.connection_count)
+            await until(lambda: connections() == before)
+
+    gc.collect()
+    gc.disable()
+    try:
+        run(scenario())
+    finally:
+        gc.enable()
 
 
 @pytest.mark.feature("F-06")

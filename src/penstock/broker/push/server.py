@@ -166,18 +166,3 @@ class PushDoor:
             connection.fail("a frame whose bytes stopped coming")
         elif now - connection.last_sent > interval - margin:
             connection.beat()
-
-
-def bind(host: str, port: int) -> socket.socket:
-    """Bind the address; clients are refused until `PushDoor.start`. OSError if the address is not available."""
-    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    sock = socket.socket(family, kind, protocol)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        sock.bind(address)
-        sock.setblocking(False)
-    except BaseException:
-        sock.close()
-        raise
-    return sock

@@ -154,7 +154,7 @@ class ClientTelemetry:
         return instance
 
     def _refresh(self) -> None:
-        version = self._configs.changes[CLIENT_METRICS]
+        version = self._configs.changes.get(CLIENT_METRICS, 0)
         if version != self._version:
             self._version = version
             names = self._configs.configured(CLIENT_METRICS)
