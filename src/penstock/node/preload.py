@@ -19,22 +19,23 @@ from penstock.protocol.kafka.messages import load
 
 logger = logging.getLogger(__name__)
 
-# In the order in which clients use them; the versions of librdkafka, kafka-python, aiokafka, kafkajs and Java.
+# In the order in which clients use them; the versions of librdkafka 2.16, Java 4.3, kafka-python 3.0, aiokafka 0.14 and
+# kafkajs 2.2. Each takes 30 to 100 KB.
 COMMON: tuple[tuple[int, tuple[int, ...]], ...] = (
-    (18, (0, 1, 2, 3, 4)),  # ApiVersions
-    (3, (12, 13, 9, 8, 5, 1)),  # Metadata
-    (22, (4, 5, 1)),  # InitProducerId
-    (2, (7, 11, 5, 2, 1)),  # ListOffsets
-    (10, (2, 4, 6, 1)),  # FindCoordinator
-    (11, (5, 9, 7, 2)),  # JoinGroup
-    (14, (3, 5, 1)),  # SyncGroup
-    (12, (3, 4, 1)),  # Heartbeat
-    (9, (7, 9, 10, 5, 3, 1)),  # OffsetFetch
-    (8, (7, 9, 10, 2)),  # OffsetCommit
-    (13, (1, 4, 5, 2)),  # LeaveGroup
-    (19, (4, 7)),  # CreateTopics
-    (60, (0, 2)),  # DescribeCluster
-    (32, (1, 4)),  # DescribeConfigs
+    (18, (3, 4, 0, 2)),  # ApiVersions
+    (3, (13, 12, 5, 6)),  # Metadata
+    (22, (4, 5, 0)),  # InitProducerId
+    (2, (7, 11, 3)),  # ListOffsets
+    (10, (2, 6, 1)),  # FindCoordinator
+    (11, (5, 9, 7)),  # JoinGroup
+    (14, (3, 5)),  # SyncGroup
+    (12, (3, 4)),  # Heartbeat
+    (9, (9, 8, 3, 4)),  # OffsetFetch
+    (8, (9, 8, 3, 5)),  # OffsetCommit
+    (13, (1, 5, 3)),  # LeaveGroup
+    (19, (4, 7, 3)),  # CreateTopics
+    (60, (2,)),  # DescribeCluster
+    (32, (4,)),  # DescribeConfigs
 )
 # Between two loads, and between two looks whether the process is busy: a share of the time on a processor.
 PAUSE_SECONDS = 0.02
