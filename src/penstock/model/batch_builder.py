@@ -29,7 +29,7 @@ from penstock.model.record import Headers
 from penstock.model.varint import signed_bytes, signed_size
 
 _NULL = signed_bytes(-1)
-_NUMBERS_BYTES_MAX = 24  # lengths and deltas of a record, beyond what `record_size` counts
+_NUMBERS_BYTES_MAX = 32  # lengths and deltas of a record, without the length of its value
 
 
 class NewRecord(NamedTuple):
@@ -127,11 +127,10 @@ def append_record(payload: bytearray, record: NewRecord, timestamp_delta: int, o
 
 
 def record_bytes_max(record: NewRecord) -> int:
-    """The most bytes that `append_record` adds: `record_size`, and the largest size of its numbers."""
-    return record_size(record) + _NUMBERS_BYTES_MAX
-
-
-def record_size(record: NewRecord) -> int:
-    """The approximate number of bytes that `append_record` adds, with small deltas; for filling batches to a size."""
-    size = 8 + len(record.key or b"") + len(record.value or b"") + signed_size(len(record.value or b""))
-    return size + sum(len(name) + len(value or b"") + 4 for name, value in record.headers)
+    """The most bytes that `append_record` adds, for filling batches; names of headers are taken for ASCII."""
+    key, value, headers, _ = record
+    value_bytes = len(value) if value else 0
+    size = _NUMBERS_BYTES_MAX + len(key or b"") + value_bytes + signed_size(value_bytes)
+    if headers:
+        size += sum(len(name) + len(content or b"") + 4 for name, content in headers)
+    return size

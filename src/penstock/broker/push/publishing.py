@@ -15,7 +15,7 @@ from penstock.broker.records.batcher import Batcher, Gatherer
 from penstock.cluster.partition import Partition
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
-from penstock.model.batch_builder import NewRecord, record_bytes_max
+from penstock.model.batch_builder import NewRecord
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.murmur2 import partition_of
 from penstock.protocol.push.messages import NO_PARTITION, NO_SEQUENCE, Publish, PublishAck, encode
@@ -164,13 +164,11 @@ class _Run:
                 f"sequence {message.sequence} where {self._expected} comes next; send what is missing first",
             )
         record, timestamp = self._publisher.record(message)
-        self._batcher.check(record)
-        size = record_bytes_max(record)
-        if not self._batcher.has_room(size):
+        if not self._batcher.add(record):
             self.append()
+            self._batcher.add(record)
         if not self._waiting:
             self._first = sequence
-        self._batcher.add(record, size)
         self._waiting.append((message_id, timestamp))
         self._expected = (sequence + 1) & SEQUENCE_MASK
 

@@ -29,33 +29,35 @@ Done = Callable[[int, KafkaError | None], None]
 
 
 class Batcher:
-    """Holds the records of the next batch. The caller appends before it adds a record that has no room."""
+    """Holds the records of the next batch. The caller appends it and adds a record again that had no room."""
 
-    __slots__ = ("_appender", "_bytes", "_clock", "_records", "partition")
+    __slots__ = ("_appender", "_bytes", "_bytes_max", "_clock", "_config", "_records", "partition")
 
     def __init__(self, partition: Partition, appender: RecordAppender, clock: Clock) -> None:
         self.partition = partition
         self._appender = appender
         self._clock = clock
+        self._config = partition.config  # read once for a batch: it is asked for every record
         self._records: list[NewRecord] = []
-        self._bytes = 0
+        self._bytes = self._bytes_max = 0
 
-    def __len__(self) -> int:
-        return len(self._records)
+    def add(self, record: NewRecord) -> bool:
+        """Add a record, unless the batch has no room for it. KafkaError for a record that can never be stored here.
 
-    def check(self, record: NewRecord) -> None:
-        """KafkaError for a record that can never be stored here."""
-        check_key(record, self.partition.config)
-
-    def has_room(self, size: int) -> bool:
-        """Whether a record of this size fits the batch. Any fits an empty one; the log refuses what is too large."""
-        limit = min(self.partition.config.max_message_bytes, BATCH_BYTES_MAX) - HEADER_BYTES
-        return not self._records or self._bytes + size <= limit
-
-    def add(self, record: NewRecord, size: int) -> None:
-        """Add a record of at most this many bytes (`record_bytes_max`)."""
-        self._bytes += size
-        self._records.append(record)
+        An empty batch takes a record of any size; the log refuses what is too large.
+        """
+        records = self._records
+        if not records:
+            config = self._config = self.partition.config
+            self._bytes_max = min(config.max_message_bytes, BATCH_BYTES_MAX) - HEADER_BYTES
+        if record.key is None:
+            check_key(record, self._config)
+        size = self._bytes + record_bytes_max(record)
+        if size > self._bytes_max and records:
+            return False
+        self._bytes = size
+        records.append(record)
+        return True
 
     def append(self, *, producer_id: int = -1, producer_epoch: int = -1, base_sequence: int = -1) -> Appended:
         """Append the batch and begin the next one, also if the partition refuses it with a KafkaError."""
@@ -85,16 +87,14 @@ class Gatherer:
     def add(self, record: NewRecord, done: Done) -> None:
         """Store a record with the others of this turn. `done` is called at once if it can never be stored."""
         try:
-            self._batcher.check(record)
+            if not self._batcher.add(record):
+                self._append()
+                self._batcher.add(record)
         except KafkaError as error:
             done(-1, error)
             return
-        size = record_bytes_max(record)
-        if not self._batcher.has_room(size):
-            self._append()
         if not self._done:
             self._call_soon(self._append)
-        self._batcher.add(record, size)
         self._done.append(done)
 
     def _append(self) -> None:
