@@ -52,7 +52,7 @@ class TcpClient:
 
 def bound_socket(host: str, port: int, backlog: int | None = None) -> socket.socket:
     """A TCP socket at the address, which listens if it is given a backlog. OSError if the address is not available."""
-    # Names are passed as bytes: for a text, Python loads the tables of international names, which take 1.5 MB.
+    # As bytes, since for a text Python loads its tables of international names.
     name = host.encode() if host.isascii() else host
     family, kind, protocol, _, address = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0]
     sock = socket.socket(family, kind, protocol)
