@@ -21,6 +21,10 @@ FLUSH_OF_NOTHING = (
     "on a Kafka that has just started"
 )
 TEN_SECONDS = "ten steps of up to a second each in ten seconds, which is now and then too short on Kafka, too"
+LATE_WATCHER = (
+    "the client asks for the topic, which creates it, assigns nothing, and only then begins to watch for partitions: "
+    "it passes where creating a topic takes longer than that"
+)
 HOOK_HANGS = "the hook after each test hangs, on Kafka, too, and what comes behind it does not run"
 
 
@@ -35,6 +39,8 @@ EXPECTED: tuple[Expected, ...] = (
     Expected("franz-go", "Test*Share*", SHARE_GROUPS),
     Expected("franz-go", "Test*848*", CONSUMER_PROTOCOL),
     Expected("kafka-go", "*ScramCredentials", SCRAM),
+    Expected("kafka-go", "TestConsumerGroupWithTopic", LATE_WATCHER),
+    Expected("kafka-go", "TestConsumerGroupWithGroupTopicsSingle", LATE_WATCHER),
     Expected("confluent-kafka-go", "*UserScramCredentials", SCRAM),
     Expected("confluent-kafka-go", "TestTransactionalProducer", FLUSH_OF_NOTHING),
     Expected("librdkafka", "*/do_test_AlterConfigs", BROKER_CONFIGS),

@@ -52,10 +52,10 @@ def lines(page: str) -> list[str]:
 
 
 def _beginning(page: str, words: str) -> list[str]:
-    """The line of the page's block that begins with these words, if there is one."""
+    """The row or the item of the page's block that begins with these words, if there is one, in one line."""
     _, _, block = page.partition("<!-- suites -->")
     block, _, _ = block.partition("<!-- end of suites -->")
-    return [line for line in block.splitlines() if line.startswith(words)]
+    return [line for line in block.replace("\n  ", " ").splitlines() if line.startswith(words)]
 
 
 def _row(result: dict[str, Any]) -> str:

@@ -131,3 +131,10 @@ def test_junit_failures_errors_and_skips(tmp_path: Path) -> None:
         "m::worse": ("failed", "oh"),
         "m::left": ("skipped", "why"),
     }
+
+
+def test_a_suite_that_did_not_run_keeps_its_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record, "kept", list)
+    page = table.PAGE.read_text(encoding="utf-8")
+    reasons = page.partition("Known to fail:")[2].partition("Looked into and not run:")[0]
+    assert " ".join(reasons.split()) in " ".join(" ".join(table.lines(page)).split())
