@@ -25,6 +25,7 @@ LATE_WATCHER = (
     "the client asks for the topic, which creates it, assigns nothing, and only then begins to watch for partitions: "
     "it passes where creating a topic takes longer than that"
 )
+POLL_AFTER_CLOSE = "closes consumers that other threads are polling, and a poll of a closed one may not return"
 HOOK_HANGS = "the hook after each test hangs, on Kafka, too, and what comes behind it does not run"
 
 
@@ -52,6 +53,7 @@ EXPECTED: tuple[Expected, ...] = (
 # Tests that pass one time and fail the other on Penstock only, for a reason that lies in the test.
 FLAKY: tuple[Expected, ...] = (
     Expected("librdkafka", "0059_bsearch", TEN_SECONDS),
+    Expected("confluent-kafka-go", "TestConsumerCloseForStaticMember", POLL_AFTER_CLOSE),
     Expected("node-rdkafka", "Consumer/Producer *", HOOK_HANGS),
 )
 

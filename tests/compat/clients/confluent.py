@@ -23,6 +23,7 @@ class ConfluentClient:
                 "linger.ms": 1_000,  # all in one batch: a small one is not compressed
             }
         )
+        producer.list_topics(topic, timeout=30)  # else the first messages wait for it, and leave by themselves
         failures: list[KafkaError] = []
 
         def report(error: KafkaError | None, _: Any) -> None:
