@@ -2,8 +2,8 @@
 
 Both brokers run at the same time, and the load goes to one and to the other in turn, a fraction of a second each: what
 disturbs the machine disturbs both alike. Compared are the CPU time that the brokers used, as the kernel's scheduler
-counts it, and the time that passed. A ratio above 1 means that this tree is better. The other
-tree needs a `.venv` of its own (`make setup`).
+counts it, and the time that passed. A ratio above 1 means that this tree is better. The other tree needs a `.venv` of
+its own (`make setup`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from penstock.net.file_sender import FileSender, Part, can_send_files, is_plain
 from penstock.net.reply import SILENCE, Reply
-from penstock.net.shared import Shared
+from penstock.net.shared import Shared, ignore
 from penstock.protocol.kafka.primitives import INT32
 
 JOINED_BYTES_MAX: Final = 4096
@@ -215,4 +215,4 @@ class AnswerLine:
         if held:
             self._shared.flow.change(-held)
         self._owner = _GONE
-        self._on_completed = _GONE.answers_read
+        self._on_completed = ignore

@@ -11,14 +11,11 @@ from collections.abc import Callable
 
 from penstock.net.flow_control import FlowControl
 from penstock.net.incoming import IncomingFrame, explain_size
+from penstock.net.shared import ignore
 from penstock.protocol.kafka.primitives import INT32, MalformedRequest
 
 Accept = Callable[[memoryview, bool], bool]
 """Takes a frame, and whether there are bytes behind it; it returns False to stop: the connection closes."""
-
-
-def _ignore() -> None:
-    """Called in place of a connection that has ended."""
 
 
 class FrameSplitter:
@@ -92,4 +89,4 @@ class FrameSplitter:
         if self._incoming is not None:
             self._incoming.end()
             self._incoming = None
-        self._on_waiting = _ignore
+        self._on_waiting = ignore

@@ -62,7 +62,7 @@ class Listener:
         outbox: Outbox | None = None,
     ) -> None:
         self._options = options
-        self._metrics = metrics
+        self._counts = metrics.connections
         self._connections: set[Connection] = set()
         self._by_address: dict[str, int] = {}
         self._server: NetworkServer | None = None
@@ -75,7 +75,7 @@ class Listener:
             clock=asyncio.get_running_loop().time,
             on_open=self._opened,
             on_close=self._closed,
-            on_broken=metrics.connection_broken,
+            on_broken=metrics.connections.broken,
             scratch=memoryview(bytearray(SCRATCH_BYTES)),
             outbox=outbox or Outbox(asyncio.get_running_loop().call_soon),
         )
@@ -137,18 +137,18 @@ class Listener:
         address = connection.peer.host
         self._connections.add(connection)
         of_address = self._by_address[address] = self._by_address.get(address, 0) + 1
-        self._metrics.connections.opened()
+        self._counts.opened()
         if len(self._connections) > self._options.connections_max:
-            self._metrics.connection_refused("total")
+            self._counts.refused("total")
             logger.warning("refused %s: %d connections are open, the limit", address, self._options.connections_max)
             return False
         if of_address > self._options.connections_per_address_max:
-            self._metrics.connection_refused("address")
+            self._counts.refused("address")
             logger.warning("refused %s: too many connections from this address", address)
             return False
         delay_seconds = self._shared.service.refusal_delay(address)
         if delay_seconds:
-            self._metrics.connection_refused("rate")
+            self._counts.refused("rate")
             connection.refuse(delay_seconds)
         return True
 
@@ -160,7 +160,7 @@ class Listener:
         others = self._by_address.pop(address) - 1
         if others:
             self._by_address[address] = others
-        self._metrics.connections.closed()
+        self._counts.closed()
 
     def _close_idle(self) -> None:
         loop = asyncio.get_running_loop()
@@ -170,6 +170,6 @@ class Listener:
             if connection.stalled_since(stalled):
                 connection.close("a request whose bytes stopped coming")
             elif connection.last_active < oldest and connection.answered and not connection.muted:
-                self._metrics.connection_broken("idle")
+                self._counts.broken("idle")
                 connection.close()
         self._sweep = loop.call_later(self._sweep_seconds, self._close_idle)

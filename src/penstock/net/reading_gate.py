@@ -12,11 +12,7 @@ from penstock.net.answer_line import AnswerLine
 from penstock.net.frame_splitter import FrameSplitter
 from penstock.net.mute import Mute
 from penstock.net.request_queue import RequestQueue
-from penstock.net.shared import Shared
-
-
-def _ignore() -> None:
-    """Called in place of a connection that has ended."""
+from penstock.net.shared import Shared, ignore
 
 
 class ReadingGate:
@@ -114,4 +110,4 @@ class ReadingGate:
         """End a mute and let go of the connection, because it has ended."""
         self._is_open = False
         self._end_mute()
-        self._on_unmuted = _ignore
+        self._on_unmuted = ignore

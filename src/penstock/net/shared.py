@@ -52,3 +52,7 @@ class Shared:
     def hand_over(self, is_other: Callable[[memoryview], bool | None], make: Callable[[], asyncio.Protocol]) -> None:
         assert self.others is None, "another door has the connections already"
         self.others = (is_other, make)
+
+
+def ignore() -> None:
+    """The callback of a connection that has ended, in its parts: they refer to it no longer, so that it is freed."""

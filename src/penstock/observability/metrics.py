@@ -65,14 +65,6 @@ class BrokerMetrics:
         traffic.bytes_out += size_bytes
         traffic.messages_out += messages
 
-    # --- connections ---------------------------------------------------------------------------------------
-
-    def connection_refused(self, reason: str) -> None:
-        self.connections.refused(reason)
-
-    def connection_broken(self, reason: str) -> None:
-        self.connections.broken(reason)
-
     # --- storage -------------------------------------------------------------------------------------------
 
     def read(self, seconds: float, size_bytes: int = 0) -> None:

@@ -26,7 +26,7 @@ def expressions() -> dict[str, str]:
 def existing_metrics() -> set[str]:
     metrics = BrokerMetrics({0: "Produce"}, DEPLOY)
     metrics.requests.observe(0, 0.1)
-    metrics.connection_refused("total")
+    metrics.connections.refused("total")
     text = b"".join(pages(metrics.registry, [], [])).decode()
     names = set(re.findall(r"^(\w+)(?:\{| )", text, re.MULTILINE))
     names |= {name for name, _ in (*LOG_FAMILIES, *LAG_FAMILIES)}

@@ -54,7 +54,7 @@ def test_traffic_connections_and_storage_are_counted(tmp_path: Path) -> None:
     metrics.connections.opened()
     metrics.connections.opened()
     metrics.connections.closed()
-    metrics.connection_refused("total limit")
+    metrics.connections.refused("total limit")
     metrics.read(0.001, 500)
     metrics.flush_round(0.002, logs=3, files=4)
     metrics.rolled(0.003)
