@@ -2,13 +2,16 @@
 
     python -m tests.push_client.redirected HOST:PORT FILE
 
-So examples run as they are written, whatever else listens on the default port of this machine.
+So examples run as they are written, whatever else listens on the default port of this machine. `time` is there without
+an import, as in the README, and its first `sleep` makes FILE.asleep: the example has done everything and waits.
 """
 
 import asyncio
 import socket
 import sys
 import time
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 create_connection = socket.create_connection
@@ -31,7 +34,12 @@ def main() -> None:
     asyncio.BaseEventLoop.create_connection = redirected_on_loop  # type: ignore[assignment,method-assign]
     with open(sys.argv[2], encoding="utf-8") as file:
         code = compile(file.read(), sys.argv[2], "exec")
-    exec(code, {"__name__": "__main__", "time": time})
+    exec(code, {"__name__": "__main__", "time": SimpleNamespace(sleep=sleep)})
+
+
+def sleep(seconds: float) -> None:
+    Path(f"{sys.argv[2]}.asleep").touch()
+    time.sleep(seconds)
 
 
 if __name__ == "__main__":

@@ -112,6 +112,8 @@ def test_the_examples_run_as_they_stand(fresh: PenstockProcess, tmp_path: Path) 
     with example(SUBSCRIBING, fresh, tmp_path) as (process, output):
         expected = "Received: Hello, World!\nReceived: Another message\n"
         wait_until(lambda: output.read_text() == expected, what="both messages")
+        # The handler's thread prints; the main thread may still be waiting for the answer to SUBSCRIBE.
+        wait_until((tmp_path / "example.py.asleep").exists, what="the loop at the end of the example")
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0, output.read_text()
         assert output.read_text() == expected
