@@ -20,11 +20,20 @@ from typing import Final, NamedTuple
 
 from bench import store
 from bench.producers import Habit, Producer, keep_busy
-from bench.pump import Lane, pump_count
+from bench.pump import Lane, pump_all, pump_count
 from bench.push.delivery import make_topics
 from bench.reader import Reader
 from bench.rivals import Penstock, end_in_order_on_sigterm
-from bench.wire import Wire, create_topic, fetch_answer_head_bytes, fetch_frame, frame, produce_frame
+from bench.wire import (
+    Wire,
+    batch_of,
+    create_topic,
+    fetch_answer_head_bytes,
+    fetch_frame,
+    frame,
+    produce_frame,
+    produce_frame_of,
+)
 from bench.work.produce import BATCH_MESSAGES, IN_FLIGHT, MESSAGE_BYTES
 
 LEAST: Final = 0.97
@@ -82,6 +91,18 @@ def _produce_in_turn(broker: Beside, stack: ExitStack) -> Slice:
         return 500
 
     return work
+
+
+def _produce_wide(broker: Beside, stack: ExitStack) -> Slice:
+    """Four connections, and one message for each of 250 partitions a request, as the Java client sends it."""
+    topic, lanes, partitions = "beside-wide", 4, 1_000
+    create_topic(broker.address, topic, partitions)
+    batch = batch_of(1, MESSAGE_BYTES)
+    requests = (produce_frame_of(topic, dict.fromkeys(range(n, partitions, lanes), batch)) for n in range(lanes))
+    opened = [Lane(broker.address, topic, [request], 1, partitions // lanes) for request in requests]
+    for lane in opened:
+        stack.callback(lane.close)
+    return lambda: pump_all(opened, 0.3).answers
 
 
 def _fetch_large(broker: Beside, stack: ExitStack) -> Slice:
@@ -221,6 +242,7 @@ WORKS: dict[str, Callable[[Beside, ExitStack], Slice]] = {
     "produce_single": _produce("beside-single", 1, 500, IN_FLIGHT),
     "acknowledge": _produce("beside-ack", 1, 200, 1),
     "produce_in_turn": _produce_in_turn,
+    "produce_wide": _produce_wide,
     "fetch_large": _fetch_large,
     "fetch_small": _fetch_small,
     "offset_commit": _ask(8, 2, _offset_commit()),

@@ -24,7 +24,7 @@ from penstock.config import references
 from penstock.config.environment import variable_name
 from penstock.config.explanations import explanations
 from penstock.config.references import message_broker, provider
-from penstock.config.references.entry import Becomes, Entry, NoEffect
+from penstock.config.references.entry import Becomes, Entry
 from penstock.config.settings import Section, Settings
 from penstock.protocol.kafka.apis import APIS, NEVER, Api
 from penstock.protocol.push.frames import FrameType
@@ -138,10 +138,8 @@ def _here(entry: Entry) -> str:
     if isinstance(entry, Becomes):
         settings = ", ".join(f"`{setting}`" for setting in entry.settings)
         return f"{settings}; {entry.note}" if entry.note else settings
-    if isinstance(entry, NoEffect):
-        usual = f" (no word about `{json.dumps(entry.usual)}`)" if entry.usual is not None else ""
-        return f"a warning{usual}: {entry.reason}"
-    return f"refused: {entry.reason}"
+    usual = f" (no word about `{json.dumps(entry.usual)}`)" if entry.usual is not None else ""
+    return f"a warning{usual}: {entry.reason}"
 
 
 def api_table() -> str:
@@ -203,6 +201,7 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     ),
     "names of a cluster": ("configuration.md", partial(names_table, "cluster", {})),
     "names of a server": ("configuration.md", flags_table),
+    "names of Kafka": ("configuration.md", partial(names_table, "kafka", {})),
     "apis": ("compatibility.md", api_table),
     "admin api": ("rest.md", admin_api_table),
     "transaction states": ("transactions.md", transaction_states),

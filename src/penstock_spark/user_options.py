@@ -11,8 +11,11 @@ from dataclasses import dataclass
 
 from penstock.client.address import Address, parse_addresses
 from penstock.client.cluster import Cluster
+from penstock.client.security.properties import NAMES, PLAINTEXT, ClientSecurity, SecurityProblem
 from penstock_spark.errors import BadOption
 
+KAFKA = "kafka."
+SECURITY_OPTIONS = frozenset(f"{KAFKA}{name}" for name in NAMES)
 SPARKS_OWN = frozenset({"checkpointlocation", "queryname", "path", "outputmode"})
 
 
@@ -24,6 +27,7 @@ class Broker:
     client_id: str
     timeout_s: float
     request_timeout_s: float
+    security: ClientSecurity = PLAINTEXT
 
     def connect(self) -> Cluster:
         return Cluster(
@@ -31,6 +35,7 @@ class Broker:
             client_id=self.client_id,
             timeout_s=self.timeout_s,
             request_timeout_s=self.request_timeout_s,
+            security=self.security,
         )
 
 
@@ -41,8 +46,16 @@ class UserOptions:
         self._values = {key.lower(): value for key, value in options.items()}
         names = {name.lower() for name in known}
         for key in self._values:
-            if key not in names and key not in SPARKS_OWN:
+            if key not in names and key not in SPARKS_OWN and key not in SECURITY_OPTIONS:
                 raise BadOption(f"the option {key} is not known here; there are: {', '.join(sorted(known))}")
+
+    def security(self) -> ClientSecurity:
+        """The options kafka.security.protocol, kafka.sasl.… and kafka.ssl.…, as Spark's own connector has them."""
+        given = {key: value for key, value in self._values.items() if key in SECURITY_OPTIONS}
+        try:
+            return ClientSecurity.of({key.removeprefix(KAFKA): value for key, value in given.items()})
+        except SecurityProblem as problem:
+            raise BadOption(f"kafka.{problem}") from None
 
     def text(self, name: str) -> str | None:
         return self._values.get(name.lower())
@@ -81,4 +94,5 @@ def parse_broker(given: UserOptions) -> Broker:
         client_id=given.text("kafka.client.id") or "penstock-spark",
         timeout_s=timeout / 1000,
         request_timeout_s=(given.count("kafka.request.timeout.ms") or 30_000) / 1000,
+        security=given.security(),
     )

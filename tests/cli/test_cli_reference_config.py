@@ -152,7 +152,7 @@ def test_a_clusters_file_starts_a_broker(tmp_path: Path) -> None:
             "broker.base_port: kafka.port is 99999, but should be less than or equal to 65535",
         ),
         ("broker: [1, 2", "not valid YAML"),
-        ("enable_tls: true", "enable_tls: there is no TLS yet"),
+        ("enable_tls: perhaps", "enable_tls: security.protocol is 'PERHAPS', but should be 'PLAINTEXT', 'SSL'"),
     ],
 )
 def test_a_mistake_in_such_a_file_ends_the_command(alone: CommandLine, tmp_path: Path, text: str, told: str) -> None:
@@ -209,32 +209,27 @@ def test_a_flag_that_wins_names_who_lost(alone: CommandLine) -> None:
 
 
 @pytest.mark.parametrize(
-    "flags",
+    ("flags", "told"),
     [
-        ("--enable-tls",),
-        ("--tls-cert", "cert.pem"),
-        ("--tls-key", "key.pem"),
-        ("--enable-acl",),
-        ("--acl-config", "acl.json"),
-        ("--enable-tls", "--tls-cert", "cert.pem", "--tls-key", "key.pem", "--enable-acl"),
+        (("--enable-tls",), "is encrypted and has no certificate; set tls.certificate_file and tls.key_file"),
+        (("--tls-cert", "cert.pem"), "tls.certificate_file is set, but no listener has TLS; set security.protocol"),
+        (
+            ("--enable-tls", "--tls-cert", "no.pem", "--tls-key", "key.pem"),
+            "the private key key.pem cannot be read (No such file",
+        ),
     ],
 )
 @pytest.mark.feature("F-11")
-def test_protection_that_does_not_exist_is_no_reason_to_start_without(
-    alone: CommandLine, tmp_path: Path, flags: Sequence[str]
+def test_protection_that_cannot_be_is_no_reason_to_start_without(
+    alone: CommandLine, tmp_path: Path, flags: Sequence[str], told: str
 ) -> None:
     port = free_port()
     doors = ("--port", port, "--metrics-port", 0, "--push-port", 0)
     failed = alone("serve", "--data-dir", tmp_path / "d", *doors, *flags, code=2)
-    refused = [flag for flag in flags if flag.startswith("--")]
-    assert [line.split(": ")[1] for line in failed.err.splitlines()] == [f"command line, {flag}" for flag in refused]
-    for line in failed.err.splitlines():
-        assert "does not start in plain text" in line or "does not start open to all" in line
-        assert "; remove the " in line
+    assert told in failed.err
     assert not (tmp_path / "d").exists()
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
-    assert alone("config", "show", *flags, code=2).err == failed.err
 
 
 @pytest.mark.parametrize(

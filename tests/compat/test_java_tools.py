@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from tests.compat.clients.confluent import ConfluentClient
 from tests.compat.clients.java import run_tool
 from tests.compat.clients.message import Message
 from tests.support.broker_process import BrokerProcess
+from tests.support.fixtures import running
 from tests.support.group_client import commit, committed
+from tests.support.penstock_process import PenstockProcess
 from tests.support.raw_client import RawClient, unique_name
 from tests.support.waiting import wait_until
 
@@ -244,3 +247,29 @@ def test_replicas_are_moved_between_directories(
     elsewhere = tools.run(*command, plan("/nowhere"), "--verify")
     assert f"Partition {topic}-0" in elsewhere
     assert "/nowhere" in elsewhere
+
+
+@pytest.mark.feature("F-05")
+def test_rules(tmp_path: Path) -> None:
+    """AclCommand (kafka-acls.sh) adds, lists and removes rules, and its rules hold."""
+    settings = "acl:\n  enabled: true\n  super_users: User:ANONYMOUS\n"
+    process = PenstockProcess(tmp_path, settings)
+    for _ in running(process):
+        acls = partial(Tools(process).run, "AclCommand")
+        producer = ("--producer", "--allow-principal", "User:shop", "--topic", "orders", "--transactional-id", "x")
+        added = acls("--add", *producer)
+        assert "(principal=User:shop, host=*, operation=WRITE, permissionType=ALLOW)" in added
+        prefixed = ("--group", "team-", "--resource-pattern-type", "prefixed")
+        acls("--add", "--deny-principal", "User:*", "--deny-host", "10.0.0.7", "--operation", "Read", *prefixed)
+        listed = acls("--list")
+        assert len(re.findall(r"principal=User:shop, host=\*, operation=\w+, permissionType=ALLOW", listed)) == 5
+        denied = (
+            r"patternType=PREFIXED\)`: *\s+\(principal=User:\*, host=10.0.0.7, operation=READ, permissionType=DENY\)"
+        )
+        assert re.search(denied, listed), listed
+        matched = acls("--list", "--group", "team-a", "--resource-pattern-type", "match")
+        assert "name=team-, patternType=PREFIXED" in matched
+        acls("--remove", "--force", *producer)
+        left = acls("--list")
+        assert "User:shop" not in left
+        assert "team-" in left

@@ -16,8 +16,6 @@ from tests.differential.known_transactions import NOT_ASKED, TRANSACTIONS
 _SHARE = "ShareGroupHeartbeat"
 
 NOT_THERE: Mapping[int, str] = {  # API key: the line of docs/compatibility.md that says why
-    **dict.fromkeys((17, 36, 50, 51), "SaslHandshake"),
-    **dict.fromkeys((29, 30, 31), "DescribeAcls"),
     **dict.fromkeys((38, 39, 40, 41), "CreateDelegationToken"),
     **dict.fromkeys((64, 80, 81), "UnregisterBroker"),
     **dict.fromkeys((68, 69), "ConsumerGroupHeartbeat"),

@@ -162,7 +162,7 @@ def test_what_cannot_be_injected_is_told_and_changes_nothing(
 def test_bodies_are_bounded(broker: PenstockProcess) -> None:
     port = broker.http_port
     assert ask(port, "/test/inject-messages", "POST", b"no JSON").detail.startswith("the body is not JSON (")
-    head = f"POST /test/inject-messages HTTP/1.1\r\nHost: a\r\nContent-Length: {(16 << 20) + 1}\r\n\r\n"
+    head = f"POST /test/inject-messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: {(16 << 20) + 1}\r\n\r\n"
     with socket.create_connection((broker.host, port), 10) as connection:
         connection.sendall(head.encode())
         assert connection.recv(4096).startswith(b"HTTP/1.1 413")

@@ -23,12 +23,13 @@ from kio.serial.errors import OutOfBoundValue
 from penstock.broker.broker import Broker
 from penstock.broker.dispatcher import Dispatcher
 from penstock.broker.gate import Gate
-from penstock.net.connection import Connection
+from penstock.net.connection.connection import Connection
+from penstock.net.connection.scratch import SCRATCH_BYTES
 from penstock.net.listener import Listener
 from penstock.net.reply import Reply
-from penstock.net.scratch import SCRATCH_BYTES
 from penstock.net.service import Channel, Service, Stream
 from penstock.node.kafka_door import listener_options
+from penstock.node.security.door_plans import plan_doors
 from penstock.protocol.kafka.apis import API_VERSIONS, APIS, PRODUCE
 from penstock.protocol.kafka.headers import read_request_header
 from penstock.protocol.kafka.primitives import MalformedRequest
@@ -36,6 +37,7 @@ from tests.fuzz.finding import ErrorLog, Finding, watched
 from tests.fuzz.mutation import Change, change_somehow, join_frames, rearrange, split_frames
 from tests.fuzz.samples import API_NAMES, BATCHES, conversations, every_request, request
 from tests.fuzz.world import SETTINGS, TOPICS, World, without_chance
+from tests.support.admission import open_door
 from tests.support.wire import API_KEYS, frame, response_schema
 
 READS_LATE, LOADED = 1, 2
@@ -183,8 +185,8 @@ class WatchedListener(Listener):
     """A listener whose service is watched."""
 
     def __init__(self, broker: Broker, service: Service, asked: list[tuple[int, int, int]]) -> None:
-        options = listener_options(SETTINGS)
-        super().__init__(options, WatchedService(service, asked), broker.flow, broker.metrics)
+        options = listener_options(SETTINGS, plan_doors(SETTINGS).kafka[0])
+        super().__init__(options, WatchedService(service, asked), broker.flow, broker.metrics, open_door())
 
     @property
     def scratch(self) -> memoryview:
@@ -219,6 +221,10 @@ class WatchedChannel:
     def __init__(self, channel: Channel, asked: list[tuple[int, int, int]]) -> None:
         self._channel = channel
         self._asked = asked
+
+    @property
+    def is_authenticated(self) -> bool:
+        return self._channel.is_authenticated
 
     def serve(self, frame: memoryview) -> Reply:
         try:

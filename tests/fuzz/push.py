@@ -1,12 +1,13 @@
 """Target: bytes on a push connection, in any pieces, decoded and served by a whole broker with its subscriptions.
 
     byte 0     how the bytes are cut into pieces: 0 not at all, else the seed of their lengths
-    byte 1     bit 0: the client reads nothing until the end
+    byte 1     bit 0: the client reads nothing until the end; bit 1: the listener has SASL; bit 2: its sessions end
     the rest   what the client sends
 
 Wrong is: an exception other than MalformedFrame, an error in the log, a request that is neither answered nor ends the
 connection, anything sent that is no frame or does not belong there, a payload that means something else once it is
-written and read again, and whatever is left when the client has gone.
+written and read again, a request that is served without a login where one is asked for, and whatever is left when the
+client has gone.
 """
 
 from __future__ import annotations
@@ -15,8 +16,14 @@ import asyncio
 import random
 from collections import Counter
 from typing import Any, Final
+from unittest.mock import patch
 
-from penstock.broker.push.connection import UNSENT_BYTES_MAX
+from scramp.core import Nonce
+
+from penstock.broker.push.connection import UNSENT_BYTES_MAX, PushConnection
+from penstock.broker.push.publishing import Answers
+from penstock.broker.push.server import PushDoor
+from penstock.net.login.logins import MECHANISMS, Logins
 from penstock.net.outbox import Outbox
 from penstock.node.push_door import build_push_door
 from penstock.protocol.push import messages as m
@@ -24,12 +31,17 @@ from penstock.protocol.push.data import AckData, AckRange, Data, Verdict, data_f
 from penstock.protocol.push.frames import HEADER_BYTES, Frame, FrameSplitter, FrameType, MalformedFrame, encode_frame
 from penstock.protocol.push.states import Side, State, step
 from penstock.protocol.push.values import Start, StartKind
+from penstock.security.audit import Audit
+from penstock.security.listener import ListenerSecurity, SecurityProtocol
+from penstock.security.session import Session
 from tests.fuzz.finding import ErrorLog, Finding, watched
 from tests.fuzz.frames import FakeTransport, pieces
+from tests.fuzz.logins import ALICE, CREDENTIALS, NONCE, SESSION_MS, USER, exchange
 from tests.fuzz.mutation import Change, change_somehow, rearrange
 from tests.fuzz.world import World, without_chance
+from tests.support.admission import open_door
 
-READS_LATE: Final = 1
+READS_LATE, HAS_SASL, ENDS = 1, 2, 4
 # Longer than the ack timeout: what was not acknowledged comes again.
 LATER_SECONDS: Final = (1.0, 31.0, 31.0)
 ANSWERED: Final = frozenset(FrameType) - {
@@ -41,7 +53,7 @@ def run(data: bytes) -> None:
     if len(data) < 2:
         return
     errors = ErrorLog()
-    with without_chance(), watched(), errors.listening():
+    with without_chance(), watched(), errors.listening(), patch.object(Nonce, "create", lambda: Nonce(NONCE)):
         asked = frames_of(data[2:])
         for frame in asked:
             check_payload(frame)
@@ -57,9 +69,11 @@ def run(data: bytes) -> None:
 async def converse(world: World, data: bytes) -> PushTransport:
     """One client, from its first byte until it has gone."""
     loop = asyncio.get_running_loop()
-    door = build_push_door(world.broker, world.engine.metadata, Outbox(loop.call_soon))
+    door = build_push_door(world.broker, world.engine.metadata, Outbox(loop.call_soon), open_door("push"))
     door.subscriptions.load()
-    connection = door.make()
+    if data[1] & HAS_SASL:
+        ask_for_login(door, world, SESSION_MS if data[1] & ENDS else 0)
+    connection = door._make()
     transport = PushTransport(connection, reads_late=bool(data[1] & READS_LATE))
     connection.connection_made(transport)  # type: ignore[arg-type]
     for piece in pieces(data[2:], data[0]):
@@ -80,6 +94,32 @@ async def converse(world: World, data: bytes) -> PushTransport:
     door.subscriptions.stop()
     await asyncio.sleep(1.0)
     return transport
+
+
+def ask_for_login(door: PushDoor, world: World, session_ms: int) -> None:
+    """Give the door a listener with SASL, and guard what is behind the login."""
+    users, clock = world.broker.controller.users.table, asyncio.get_running_loop().time
+    for mechanism, credential in CREDENTIALS.items():
+        users.put(USER, mechanism, credential)
+    door._security = ListenerSecurity("PUSH", SecurityProtocol.SASL_PLAINTEXT, MECHANISMS, session_ms)
+    door._logins = Logins(users, Audit(clock), failure_delay_ms=100, clock=clock)
+    serve, publish = door.requests.serve, door.publisher.publish
+
+    def check(session: Session, what: str) -> None:
+        if not session.authenticated or session.principal != ALICE:
+            raise Finding(f"{what} is served to {session}")
+
+    async def guarded_serve(connection: PushConnection, frame: Frame, request: m.Payload) -> None:
+        if not isinstance(request, m.Authenticate):
+            check(connection.session, frame.type.name)
+        await serve(connection, frame, request)
+
+    def guarded_publish(messages: list[tuple[int, m.Publish, int]], session: Session, answers: Answers) -> None:
+        check(session, "PUBLISH")
+        publish(messages, session, answers)
+
+    door.requests.serve = guarded_serve  # type: ignore[method-assign]
+    door.publisher.publish = guarded_publish  # type: ignore[method-assign]
 
 
 async def _until(condition: Any) -> None:
@@ -182,6 +222,23 @@ REQUESTS: Final[dict[str, m.Payload]] = {
     "disconnect": m.Disconnect("done"),
     "error": m.Error(1, "no"),
 }
+for _mechanism in MECHANISMS:
+    for _number, _message in enumerate(exchange(_mechanism), 1):
+        REQUESTS[f"{_mechanism}-{_number}"] = m.Authenticate(_mechanism, _message)
+REQUESTS["wrong"] = m.Authenticate("PLAIN", b"\0alice\0wrong")
+REQUESTS["other"] = m.Authenticate("GSSAPI", b"x")
+_256, _512 = (("SCRAM-SHA-256-1", "SCRAM-SHA-256-2"), ("SCRAM-SHA-512-1", "SCRAM-SHA-512-2"))
+LOGINS: Final = {
+    "plain": ("PLAIN-1", "publish", "subscribe", "ack"),
+    "scram": (*_256, "create-topic", "publish", "heartbeat"),
+    "scram-512": ("heartbeat", *_512, "subscribe", "publish", "disconnect"),
+    "again": (*_256, "publish", *_256, "publish", "PLAIN-1", "publish"),
+    "between": (_256[0], "publish", _256[1]),
+    "mixed": (_256[0], _512[1], "publish"),
+    "early": ("publish", "PLAIN-1"),
+    "wrong": ("wrong", "publish", "PLAIN-1", "publish"),
+    "unknown": ("other", "publish"),
+}
 CONVERSATIONS: Final = {
     "publishes": ("create-topic", "publish", "publish", "publish-anywhere", "publish-nowhere", "publish-compacted"),
     "reads": ("subscribe", "ack", "give-back", "commit", "publish", "unsubscribe", "disconnect"),
@@ -201,6 +258,10 @@ def seeds() -> dict[str, bytes]:
         stream = b"".join(_encoded(each, number) for number, each in enumerate(conversation, 1))
         for flags in range(2):
             found[f"{name}-{flags}"] = bytes((flags * 3, flags)) + stream
+    for name, conversation in LOGINS.items():
+        stream = b"".join(_encoded(each, number) for number, each in enumerate(conversation, 1))
+        for flags in (HAS_SASL, HAS_SASL | ENDS, READS_LATE | HAS_SASL):
+            found[f"login-{name}-{flags}"] = bytes((flags & 4, flags)) + stream
     item = encode_item(0, 1, b"k", 3, _TIME, b"", b"body")
     found["data"] = b"\0\0" + data_frame(data_head("s", "t"), [item, item], 1)
     found["half"] = found["publish"][:20]
@@ -215,7 +276,7 @@ def mutate(data: bytes, max_bytes: int, choose: random.Random, change: Change) -
     head, parts = data[:2], [encode_frame(*frame) for frame in frames_of(data[2:])]
     kind = choose.random()
     if kind < 0.1:
-        head = bytes((choose.randrange(256), choose.randrange(2)))
+        head = bytes((choose.randrange(256), choose.randrange(8)))
     elif kind < 0.4 or not parts:
         rearrange(parts, [_encoded(name, choose.randrange(1, 9)) for name in REQUESTS], choose)
     else:

@@ -113,6 +113,24 @@ VALUES: Final[dict[str, dict[str, Any]]] = {
     "describe_cluster": {"include_cluster_authorized_operations": True, "endpoint_type": 1},
     "describe_producers": {"topics": [{**_TOPIC, "partition_indexes": [0]}]},
     "alter_replica_log_dirs": {"dirs": [{"path": "/data", "topics": [{**_TOPIC, "partitions": [0]}]}]},
+    "describe_acls": {
+        "resource_type_filter": 2, "resource_name_filter": "t", "pattern_type_filter": 2, "principal_filter": None,
+        "host_filter": None, "operation": 1, "permission_type": 1,
+    },
+    "create_acls": {
+        "creations": [
+            {"resource_type": 2, "resource_name": "t", "resource_pattern_type": 3, "principal": "User:fuzz",
+             "host": "*", "operation": 3, "permission_type": 3},
+            {"resource_type": 3, "resource_name": "g", "resource_pattern_type": 4, "principal": "User:*",
+             "host": "192.0.2.1", "operation": 2, "permission_type": 2},
+        ],
+    },
+    "delete_acls": {
+        "filters": [
+            {"resource_type_filter": 2, "resource_name_filter": "t", "pattern_type_filter": 3,
+             "principal_filter": "User:fuzz", "host_filter": "*", "operation": 3, "permission_type": 3},
+        ],
+    },
     "describe_client_quotas": {"components": [{"entity_type": "user", "match_type": 2}], "strict": False},
     "alter_client_quotas": {
         "entries": [
@@ -120,6 +138,15 @@ VALUES: Final[dict[str, dict[str, Any]]] = {
              "ops": [{"key": "producer_byte_rate", "value": 200.0}, {"key": "request_percentage", "value": 0.01}]},
             {"entity": [{"entity_type": "user", "entity_name": None}],
              "ops": [{"key": "consumer_byte_rate", "value": 200.0}]},
+        ],
+    },
+    "sasl_handshake": {"mechanism": "SCRAM-SHA-256"},
+    "sasl_authenticate": {"auth_bytes": b"n,,n=alice,r=fyko+d2lbbFgONRv9qkxdawL"},
+    "describe_user_scram_credentials": {"users": [{"name": "alice"}, {"name": "bob"}]},
+    "alter_user_scram_credentials": {
+        "deletions": [{"name": "bob", "mechanism": 1}],
+        "upsertions": [
+            {"name": "alice", "mechanism": 2, "iterations": 4096, "salt": b"s" * 16, "salted_password": b"p" * 64},
         ],
     },
     "describe_quorum": {"topics": [{"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}]},

@@ -58,6 +58,7 @@ _SUBSTITUTES: Final[dict[Asked, Asked]] = {
 """Rights for which another one serves as well, so that both have to be denied."""
 _SUBSTITUTES_HERE: Final[dict[tuple[str, Asked], Asked]] = {
     ("write_txn_markers", ALTER): CLUSTER_ACTION,
+    ("offset_for_leader_epoch", DESCRIBE_TOPIC): CLUSTER_ACTION,
     ("list_groups", DESCRIBE): DESCRIBE_GROUP,
     ("GET /api/v1/groups", DESCRIBE): DESCRIBE_GROUP,
     ("GET /push/subscriptions", DESCRIBE): DESCRIBE_GROUP,
@@ -82,6 +83,7 @@ NODE_HIDES: Final[Hidden] = {
     ("GET /api/v1/groups", DESCRIBE): b'"s"',
     ("GET /api/v1/groups", DESCRIBE_GROUP): b'"s"',
     ("GET /api/v1/groups/{group}/offsets", DESCRIBE_TOPIC): b'"t"',
+    ("GET /api/v1/security/tokens", DESCRIBE): b'"User:dora"',
     ("GET /api/v1/topics", DESCRIBE_TOPIC): b'"t"',
     ("GET /api/v1/transactions", DESCRIBE_ID): b'"x"',
     ("GET /push/subscriptions", DESCRIBE): b'"s"',

@@ -10,6 +10,7 @@ from typing import Any
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Scope
 
+from penstock.net.http.bounded import Bounded
 from penstock.node.rest.part import LazyApplication
 
 
@@ -22,6 +23,8 @@ def routes(app: Any, prefix: str = "") -> Iterator[str]:
 def _routes(route: BaseRoute, prefix: str) -> Iterator[str]:
     if isinstance(route, Mount):
         mounted: Any = route.app
+        if isinstance(mounted, Bounded):
+            mounted = mounted.app
         if isinstance(mounted, LazyApplication):
             mounted = mounted._build()
         yield from routes(mounted, prefix + route.path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from penstock.security.access import Access
@@ -33,6 +34,9 @@ class Recorder:
 
     def admit(self, session: Session, request: str) -> None:
         self.admitted.append((session, request))
+
+    def subscribe(self, listener: Callable[[], None]) -> None:
+        """Denials change between requests only."""
 
     def allows(self, session: Session, operation: Operation, kind: ResourceType, name: str) -> bool:
         self.asked.append((session, operation, kind, name))

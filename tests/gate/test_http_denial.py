@@ -64,6 +64,7 @@ async def wrong_in_node(data_dir: Path) -> dict[str, object]:
     recorder = Recorder()
     async with prepared_node(data_dir, recorder) as (node, app, bodies):
         assert await ask(app, "POST", f"/api/v1/topics/{TOPIC}/messages", {"value": RECORD.decode()}) < 300
+        assert await ask(app, "POST", "/api/v1/security/tokens", {"name": "x", "principal": "User:dora"}) < 300
         return await Door(app, recorder, bodies, node.snapshot).wrong(NODE, NODE_HIDES)
 
 

@@ -19,6 +19,7 @@ from tests.gate.rights import PUSH
 from tests.gate.world import SUBSCRIPTION, TOPIC, running_node
 
 FRAMES: dict[str, bytes] = {
+    "AUTHENTICATE": m.encode(m.Authenticate("PLAIN", b"\0a\0b"), 1),
     "CREATE_TOPIC": m.encode(m.CreateTopic(TOPIC, 1), 1),
     "PUBLISH": m.encode(m.Publish("c", 0, m.NO_SEQUENCE, TOPIC, 0, None, b"x"), 1),
     "CREATE_SUBSCRIPTION": m.encode(m.CreateSubscription(SUBSCRIPTION, TOPIC), 1),

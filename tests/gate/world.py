@@ -82,10 +82,13 @@ class KafkaClient:
     async def connect(cls, port: int) -> KafkaClient:
         return cls(*await asyncio.open_connection("127.0.0.1", port))
 
-    async def ask(self, api: str, version: int, **changes: Any) -> bytes:
-        """The answer, undecoded."""
+    def send(self, api: str, version: int, **changes: Any) -> None:
         frame = request(api, version, **changes)
         self._writer.write(struct.pack(">i", len(frame)) + frame)
+
+    async def ask(self, api: str, version: int, **changes: Any) -> bytes:
+        """The answer, undecoded."""
+        self.send(api, version, **changes)
         (size,) = struct.unpack(">i", await self._reader.readexactly(4))
         return await self._reader.readexactly(size)
 

@@ -354,7 +354,7 @@ def test_children_that_leave_are_forgotten_and_too_many_are_refused(make: Make) 
     root = make("root", config="pipe:\n  pulls_max: 10\n  wait_ms: 30000\n")
     version = root.get("/pipe/topics")["version"]
     body = encode_request(PullRequest(version, 30_000, 1_000, 10, []))
-    head = f"POST /pipe/records HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    head = f"POST /pipe/records HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode()
     waiting = []
     for _ in range(10):
         waiting.append(socket.create_connection((root.host, root.http_port), timeout=10))

@@ -2,14 +2,15 @@
 
 Whatever happens: generations never fall, one leader is in the group while it has members, nobody is answered twice,
 in a Stable group every member that was told an assignment was told the same generation, and in the end, when nobody
-speaks any more, everybody has been answered and the group is empty. Then all inputs are replayed on a second group,
-which must have the same effects.
+speaks any more, everybody has been answered, the group is empty and its memory is given back. Then all inputs are
+replayed on a second group, which must have the same effects.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from sys import getsizeof
 from typing import Any
 
 from hypothesis import settings
@@ -17,17 +18,29 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from penstock.broker.groups.claim import Identity
-from penstock.broker.groups.classic.exchange import JoinAnswer, JoinRequest, LeaveAnswer, SyncAnswer, SyncRequest
+from penstock.broker.groups.classic.exchange import (
+    Assignment,
+    JoinAnswer,
+    JoinRequest,
+    LeaveAnswer,
+    SyncAnswer,
+    SyncRequest,
+)
+from penstock.broker.groups.classic.generation import TOPIC_BYTES
 from penstock.broker.groups.classic.group import ClassicGroup
 from penstock.broker.groups.classic.limits import GroupLimits
 from penstock.broker.groups.effects import Effects, Event, Now, Refused, Stored
 from penstock.broker.groups.group_state import GroupState
+from penstock.broker.groups.memory import GROUP_BYTES, GroupMemory, kept_bytes
 from penstock.model.errors import ErrorCode
 
 SESSION_MS, REBALANCE_MS = 1_000, 3_000
 PROTOCOLS = st.sampled_from(
     [(("range", b"a"),), (("range", b"b"), ("sticky", b"b")), (("sticky", b"c"), ("range", b"c"))]
 )
+EMPTY_BYTES = GROUP_BYTES + kept_bytes("g")
+MEMORY_BYTES = EMPTY_BYTES + 4_500  # for three members or so, so that there is not always room
+OVER_BYTES = 500  # assignments are in memory beside those that they replace until they are stored
 INSTANCES = st.sampled_from([None, None, None, "one", "two"])
 
 
@@ -50,7 +63,10 @@ class GroupOrders(RuleBasedStateMachine):
     @staticmethod
     def new_group(ids: Iterator[int]) -> ClassicGroup:
         limits = GroupLimits(
-            initial_rebalance_delay_ms=500, members_max=4, new_member_id=lambda name: f"{name}-{next(ids)}"
+            initial_rebalance_delay_ms=500,
+            members_max=4,
+            new_member_id=lambda name: f"{name}-{next(ids)}",
+            memory=GroupMemory(MEMORY_BYTES),
         )
         return ClassicGroup("g", limits, Now(0, 0))
 
@@ -183,6 +199,17 @@ class GroupOrders(RuleBasedStateMachine):
         assert waiting == self.group.members.waiting_to_join
 
     @invariant()
+    def memory_is_accounted_for(self) -> None:
+        rebalance = self.group.rebalance
+        kept = EMPTY_BYTES + kept_bytes(rebalance.generation.protocol_type) - kept_bytes(None)
+        kept += sum(member.kept_bytes + getsizeof(member.assignment) for member in self.group.members)
+        kept += sum(map(kept_bytes, rebalance.pending))
+        kept += sum(event.kept_bytes for event in self.unstored if isinstance(event, Assignment))
+        kept += TOPIC_BYTES * len(rebalance.generation.topics or ())
+        assert rebalance.account.held_bytes == kept
+        assert kept <= MEMORY_BYTES + OVER_BYTES
+
+    @invariant()
     def nobody_waits_without_a_clock(self) -> None:
         waiting = self.asked - self.answers.keys()
         assert not waiting or self.group.wake_ms is not None or self.unstored
@@ -198,6 +225,8 @@ class GroupOrders(RuleBasedStateMachine):
             self.give("advance", self.now)
         assert self.group.state is GroupState.EMPTY
         assert self.asked == self.answers.keys()
+        account = self.group.rebalance.account
+        assert account.held_bytes == EMPTY_BYTES + kept_bytes(self.group.protocol_type) - kept_bytes(None)
         self.replay()
 
     def replay(self) -> None:

@@ -58,7 +58,7 @@ class Registries(RuleBasedStateMachine):
         anew.load(
             [replace(member, answer=None, answer_change=-1) for member in self.members.values()], 0, self.world.now_ms
         )
-        assert replace(anew.poll(name, None, self.world.now_ms), version=answer.version) == answer
+        assert replace(anew.poll(name, self.world.up[name], self.world.now_ms), version=answer.version) == answer
 
     @rule(seconds=st.sampled_from([0.25, 1, 2, 5, 30]))
     def time_passes(self, seconds: float) -> None:

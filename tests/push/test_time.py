@@ -23,6 +23,7 @@ push:
 @pytest.mark.feature("P-08")
 def test_the_broker_sends_heartbeats_and_notices_dead_peers(connect: Connect) -> None:
     silent = connect()
+    silent.socket.sendall(m.encode(m.Heartbeat()))  # one that never says anything is dropped earlier
     started = time.monotonic()
     splitter, beats, last = FrameSplitter(), 0, None
     while True:

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.broker.transactions.states import STEPS
 from penstock.protocol.push.frames import FrameType
-from penstock.protocol.push.states import TABLE, Side
+from penstock.protocol.push.states import TABLE, LastStep, Side
 from tools.diagrams.__main__ import DIRECTORY, main, sources
 from tools.diagrams.drawing import svg
 from tools.diagrams.source import DiagramError, Source
@@ -87,7 +87,7 @@ def test_the_states_of_push_connections_are_those_of_the_code() -> None:
     drawn = {(arrow.origin, arrow.target): arrow.label for arrow in diagram.arrow if arrow.origin != "start"}
     known: dict[tuple[str, str], list[str]] = {("Closing", "end"): ["connection closed"]}
     for (before, (side, what)), after in TABLE.items():
-        if before is not after and side is Side.CLIENT:
+        if before is not after and (side is Side.CLIENT or isinstance(what, LastStep)):
             name = what.name if isinstance(what, FrameType) else what.value
             known.setdefault((before.value, after.value), []).append(name)
     assert drawn == {steps: ", ".join(names) for steps, names in known.items()}

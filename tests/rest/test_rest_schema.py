@@ -36,7 +36,10 @@ CHECKS: Any = [
     checks.unsupported_method,
     checks.allow_header_conformance,
 ]
-EXISTING = {"topic": "orders", "partition": 0, "group": "billing", "broker": 1, "transactional_id": "copy"}
+EXISTING = {
+    "topic": "orders", "partition": 0, "group": "billing", "broker": 1, "transactional_id": "copy",
+    "token": "0123456789abcdef",
+}  # fmt: skip
 LIMITS = "limits:\n  topics_max: 60\n  partitions_max: 300\n  partitions_per_topic_max: 20\n"
 
 

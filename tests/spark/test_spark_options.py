@@ -10,6 +10,7 @@ from penstock_spark.errors import BadOption
 from penstock_spark.reading.options import READ, parse_read
 from penstock_spark.reading.planning.positions import AtOffsets, AtTimes, Edge
 from penstock_spark.reading.planning.selection import Assigned, Matching, Subscribed
+from penstock_spark.user_options import UserOptions, parse_broker
 from penstock_spark.writing.options import WRITE, parse_write
 
 HERE = {"kafka.bootstrap.servers": "localhost:9092"}
@@ -30,7 +31,12 @@ WITHOUT_MEANING = {"kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries", "fet
 @pytest.mark.feature("S-01")
 def test_every_option_of_sparks_source_is_there_or_refused_by_name() -> None:
     assert set(SPARKS_SOURCE) - set(READ) == WITHOUT_MEANING
-    for name in (*WITHOUT_MEANING, "kafka.max.poll.records", "kafka.sasl.mechanism", "kafka.auto.offset.reset"):
+    for name in (
+        *WITHOUT_MEANING,
+        "kafka.max.poll.records",
+        "kafka.sasl.login.class",
+        "kafka.auto.offset.reset",
+    ):
         for streaming in (False, True):
             with pytest.raises(BadOption, match=f"the option {name.lower()} is not known here"):
                 parse_read({**LEAST, name: "1"}, streaming=streaming)
@@ -96,7 +102,9 @@ def test_where_reading_starts(given: dict[str, str], position: object) -> None:
         ({**HERE, "assign": '{"a": [-1]}'}, "assign is like"),
         ({**LEAST, "subscrbe": "b"}, "the option subscrbe is not known"),
         ({**LEAST, "kafkaConsumer.pollTimeoutMs": "1"}, "kafkaconsumer.polltimeoutms is not known"),
-        ({**LEAST, "kafka.security.protocol": "SSL"}, "kafka.security.protocol is not known"),
+        ({**LEAST, "kafka.security.protocol": "TLS"}, "kafka.security.protocol is one of PLAINTEXT, SSL"),
+        ({**LEAST, "kafka.security.protocol": "SASL_SSL", "kafka.sasl.mechanism": "GSSAPI"}, "kafka.sasl.mechanism is"),
+        ({**LEAST, "kafka.ssl.truststore.type": "JKS"}, "kafka.ssl.truststore.type is JKS, but only PEM can be read"),
         ({**LEAST, "startingOffsets": "latest"}, "startingOffsets cannot be latest"),
         ({**LEAST, "startingOffsets": '{"a": {"0": -1}}'}, "cannot be -1"),
         ({**LEAST, "startingOffsets": "yesterday"}, "startingOffsets has a offset for each partition"),
@@ -129,3 +137,19 @@ def test_streams_have_no_end(name: str) -> None:
 @pytest.mark.parametrize(("text", "seconds"), [("500ms", 0.5), ("30s", 30), ("15m", 900), ("2000", 2), ("1h", 3600)])
 def test_times(text: str, seconds: float) -> None:
     assert parse_read({**LEAST, "maxTriggerDelay": text}, streaming=True).max_delay_s == seconds
+
+
+def test_security_under_the_names_of_sparks_own_connector() -> None:
+    given = {
+        "kafka.bootstrap.servers": "broker:9094",
+        "kafka.security.protocol": "SASL_SSL",
+        "kafka.sasl.mechanism": "SCRAM-SHA-512",
+        "kafka.sasl.jaas.config": 'a.b.ScramLoginModule required username="u" password="geheim";',
+        "kafka.ssl.truststore.location": "/ca.pem",
+        "kafka.ssl.truststore.type": "PEM",
+    }
+    broker = parse_broker(UserOptions(given, ("kafka.bootstrap.servers",)))
+    security = broker.security
+    assert (security.protocol, security.mechanism, security.username) == ("SASL_SSL", "SCRAM-SHA-512", "u")
+    assert (security.password, security.authorities_file) == ("geheim", "/ca.pem")
+    assert "geheim" not in repr(broker)

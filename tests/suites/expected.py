@@ -12,7 +12,6 @@ from fnmatch import fnmatchcase
 
 KNOWN_DEADLINE_S = 40
 
-SCRAM = "SASL and its credentials"
 CONSUMER_PROTOCOL = "the consumer protocol of KIP-848"
 BROKER_CONFIGS = "broker configs without a meaning here cannot be set"
 SHARE_GROUPS = "share groups (KIP-932)"
@@ -39,14 +38,11 @@ class Expected:
 EXPECTED: tuple[Expected, ...] = (
     Expected("franz-go", "Test*Share*", SHARE_GROUPS),
     Expected("franz-go", "Test*848*", CONSUMER_PROTOCOL),
-    Expected("kafka-go", "*ScramCredentials", SCRAM),
     Expected("kafka-go", "TestConsumerGroupWithTopic", LATE_WATCHER),
     Expected("kafka-go", "TestConsumerGroupWithGroupTopicsSingle", LATE_WATCHER),
-    Expected("confluent-kafka-go", "*UserScramCredentials", SCRAM),
     Expected("confluent-kafka-go", "TestTransactionalProducer", FLUSH_OF_NOTHING),
     Expected("librdkafka", "*/do_test_AlterConfigs", BROKER_CONFIGS),
     Expected("librdkafka", "*/do_test_IncrementalAlterConfigs", BROKER_CONFIGS),
-    Expected("librdkafka", "*/do_test_UserScramCredentials", SCRAM),
 )
 
 

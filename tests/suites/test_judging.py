@@ -46,11 +46,11 @@ def test_a_test_that_never_ends_is_a_failure() -> None:
 
 
 def test_a_listed_test_is_expected_to_fail_and_noticed_when_it_passes() -> None:
-    name = "TestClientDescribeUserScramCredentials"
+    name = "TestConsumerGroupWithTopic"
     (fails,) = comparison.compare("kafka-go", [{name: PASSED}] * 2, [{name: FAILED}] * 2)
     (passes,) = comparison.compare("kafka-go", [{name: PASSED}], [{name: PASSED}])
     assert (fails.verdict, passes.verdict) == (Verdict.EXPECTED, Verdict.LISTED_BUT_PASSES)
-    assert fails.reason == expected.SCRAM
+    assert fails.reason == expected.LATE_WATCHER
 
 
 def test_flaky_here_only_fails_the_run_unless_it_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,15 +67,15 @@ def test_flaky_here_only_fails_the_run_unless_it_is_listed(monkeypatch: pytest.M
 def test_a_suite_that_was_not_run_here_keeps_its_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Results are not in the repository, so on another machine the page is all that is known of a suite."""
     monkeypatch.setattr(record, "RESULTS", tmp_path)
-    known = {"TestClientDescribeUserScramCredentials": PASSED, "TestConn": PASSED}
-    failing = {"TestClientDescribeUserScramCredentials": FAILED, "TestConn": PASSED}
+    known = {"TestConsumerGroupWithTopic": PASSED, "TestConn": PASSED}
+    failing = {"TestConsumerGroupWithTopic": FAILED, "TestConn": PASSED}
     record.keep(SUITES["kafka-go"], comparison.compare("kafka-go", [known], [failing]), seconds=1.0)
     old = "| franz-go 1.22.2 | Go module | 74 | 63 | 11 | 0 | 0 | 0 | 2026-11-16 |"
     reason = "- franz-go: share groups (KIP-932) (5)"
     page = f"| franz-go of another table |\n<!-- suites -->\n{old}\n\n{reason}\n<!-- end of suites -->\n"
     made = table.lines(page)
     assert [line for line in made if "franz-go" in line] == [old, reason]
-    assert f"- kafka-go: {expected.SCRAM} (1)" in made
+    assert f"- kafka-go: {expected.LATE_WATCHER} (1)" in made
     assert sum(line.startswith("| segmentio/kafka-go") for line in made) == 1
 
 

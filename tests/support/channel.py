@@ -12,6 +12,7 @@ from penstock.broker.dispatcher import Dispatcher
 from penstock.broker.gate import Gate
 from penstock.broker.request import AnyRequest, Request
 from penstock.net.endpoint import Endpoint, Peer
+from penstock.node.security.door_plans import plan_doors
 from penstock.protocol.kafka.apis import APIS
 from penstock.protocol.kafka.messages import encode, request_reader
 
@@ -22,13 +23,24 @@ class FakeStream:
     def __init__(self, local: Endpoint) -> None:
         self.peer = Peer(1, "127.0.0.1", 50_000, local)
         self.muted_seconds = 0.0
+        self.has_logged_in = False
 
     def mute(self, seconds: float) -> None:
         self.muted_seconds += seconds
 
+    def frame_decoded(self) -> None: ...
+
+    def authenticated(self) -> None:
+        self.has_logged_in = True
+
+    def finish(self) -> None:
+        raise AssertionError("no connection ends here")
+
 
 def open_channel(broker: Broker, local: Endpoint, client_id: str = "test") -> KafkaChannel:
-    channel = Gate(Dispatcher(broker), broker.quotas, broker.access, broker.metrics).connected(FakeStream(local))
+    advertised = plan_doors(broker.settings).kafka[0].advertised
+    gate = Gate(Dispatcher(broker), broker.quotas, broker.access, broker.metrics, advertised=advertised)
+    channel = gate.connected(FakeStream(local))
     assert channel is not None
     channel.session = channel.session.with_client_id(client_id)
     return channel

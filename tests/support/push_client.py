@@ -6,6 +6,7 @@ It sends nothing by itself: no heartbeats, no acknowledgements.
 from __future__ import annotations
 
 import socket
+import ssl
 import time
 from collections import deque
 from types import TracebackType
@@ -29,11 +30,21 @@ class PushRefused(Exception):
 
 
 class PushClient:
-    def __init__(self, port: int, host: str = "127.0.0.1", timeout_s: float = 20.0) -> None:
-        connected = wait_until(lambda: _connect(host, port), what=f"the push door at {port} is open")
+    def __init__(
+        self,
+        port: int,
+        host: str = "127.0.0.1",
+        timeout_s: float = 20.0,
+        *,
+        source: str = "",
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        connected = wait_until(lambda: _connect(host, port, source), what=f"the push door at {port} is open")
         assert connected is not None
-        self.socket = connected
+        self.socket: socket.socket = connected
         self.socket.settimeout(timeout_s)
+        if context is not None:
+            self.socket = context.wrap_socket(self.socket, server_hostname=host)
         self._splitter = FrameSplitter(1 << 30)
         self._frames: deque[Frame] = deque()
         self._set_aside: deque[Frame] = deque()
@@ -139,9 +150,9 @@ class PushClient:
         return self._frames.popleft()
 
 
-def _connect(host: str, port: int) -> socket.socket | None:
+def _connect(host: str, port: int, source: str) -> socket.socket | None:
     try:
-        return socket.create_connection((host, port), timeout=5)
+        return socket.create_connection((host, port), timeout=5, source_address=(source, 0) if source else None)
     except ConnectionRefusedError:
         time.sleep(0.02)
         return None

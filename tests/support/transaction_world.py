@@ -88,13 +88,14 @@ class TransactionWorld(World):
 
     def __init__(self, **parts: Any) -> None:
         self._ids: Iterator[int] = parts.pop("ids", None) or itertools.count(1000, 1000)
+        self._settings: TransactionSettings = parts.pop("settings", None) or TransactionSettings(topic_partitions=2)
         super().__init__(**{"engine": ProducingEngine(), **parts})
 
         async def next_block(size: int) -> int:
             return next(self._ids)
 
         self.transactions = TransactionCoordinator(
-            settings=TransactionSettings(topic_partitions=2),
+            settings=self._settings,
             partitions=self.partitions,
             topics=self.topics,
             controller=self.controller,
@@ -116,7 +117,9 @@ class TransactionWorld(World):
     def restarted(self) -> TransactionWorld:
         for log in self.engine.logs.values():
             log.lose_unflushed()
-        return TransactionWorld(engine=self.engine, store=self.store, clock=self.clock, ids=self._ids)
+        return TransactionWorld(
+            engine=self.engine, store=self.store, clock=self.clock, ids=self._ids, settings=self._settings
+        )
 
     def of(self, transactional_id: str) -> Transaction:
         return self.transactions.find(transactional_id)[1]

@@ -101,8 +101,12 @@ def decode_response(api: str, version: int, payload: bytes) -> tuple[int, Any]:
 class Connection:
     """One socket to a broker."""
 
-    def __init__(self, host: str, port: int, *, timeout_s: float = 15.0, client_id: str | None = "wire") -> None:
-        self._socket = socket.create_connection((host, port), timeout=timeout_s)
+    def __init__(
+        self, host: str, port: int, *, timeout_s: float = 15.0, client_id: str | None = "wire", source: str = ""
+    ) -> None:
+        """`source`: the address to come from, such as another one of the loopback network."""
+        from_source = (source, 0) if source else None
+        self._socket = socket.create_connection((host, port), timeout=timeout_s, source_address=from_source)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._client_id = client_id
         self._correlation_id = 0

@@ -60,7 +60,12 @@ def test_two_nodes_with_one_id(registry: RegistryProcess) -> None:
     assert "NODE_ID" in refused.json["detail"]
     assert registry.ask("GET", "/registry/nodes/twin/topology?instanceId=two").status == 409
     assert registry.ask("GET", "/registry/nodes/twin/topology?instanceId=one").status == 200
+    nameless = registry.register("twin", role="ROOT", url="http://two")
+    assert (nameless.status, nameless.is_problem, nameless.json["type"]) == (409, True, "instance-wanted")
+    assert "registry remove twin" in nameless.json["detail"]
+    assert registry.poll("twin").status == 409
     assert registry.node("twin")["url"] == "http://one"
+    assert registry.node("twin")["role"] == "LOCAL"
 
 
 @pytest.mark.parametrize(
@@ -76,6 +81,12 @@ def test_two_nodes_with_one_id(registry: RegistryProcess) -> None:
         ({"nodeId": "x", "url": "ftp://x"}, "url"),
         ({"nodeId": "x", "url": "http://user:secret@x"}, "url"),
         ({"nodeId": "x", "url": "http://x\r\nA: b"}, "url"),
+        ({"nodeId": "x", "url": "http://x:0"}, "url"),
+        ({"nodeId": "x", "url": "http://x:70000"}, "url"),
+        ({"nodeId": "x", "url": "http://:8080"}, "url"),
+        ({"nodeId": "x", "url": "http://0.0.0.0:8080"}, "url"),
+        ({"nodeId": "x", "url": "http://169.254.169.254/latest"}, "url"),
+        ({"nodeId": "x", "url": "http://2852039166/latest"}, "url"),
         ({"nodeId": "x", "httpPort": 70_000}, "httpPort"),
         ({"nodeId": "x", "site": "a//b"}, "site"),
         ({"nodeId": "x", "pollIntervalMs": 1}, "pollIntervalMs"),
@@ -121,7 +132,7 @@ def test_half_a_request_holds_nobody_up(registry: RegistryProcess) -> None:
     with contextlib.ExitStack() as stack:
         for _ in range(50):
             half = stack.enter_context(socket.create_connection((registry.host, registry.port), 5))
-            half.sendall(b"POST /registry/nodes HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{")
+            half.sendall(b"POST /registry/nodes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{")
         assert registry.register("beside").status == 200
 
 

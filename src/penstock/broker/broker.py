@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from penstock.broker.fetch.parking import FetchParking
 from penstock.broker.fetch.sessions import FetchSessions
 from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.operations.config_changes import ConfigChanges
@@ -61,6 +62,7 @@ class Broker:
     access: Access = field(default_factory=Access)
     parked: set[Callable[[], None]] = field(default_factory=set)
     """Requests that wait for data, each by the call that answers it with what there is: used when the node stops."""
+    parking: FetchParking = field(default_factory=FetchParking)
 
     operations: Operations = field(init=False)
     appender: RecordAppender = field(init=False)
@@ -90,5 +92,4 @@ class Broker:
 
     def endpoint(self, request: AnyRequest) -> Endpoint:
         """The address for this client: the one it came in on, unless another is advertised."""
-        advertised = self.settings.kafka.advertised_address
-        return request.channel.local if advertised is None else Endpoint(*advertised)
+        return request.channel.endpoint

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class KafkaChannel:
     """Made by the gate for each connection."""
 
-    __slots__ = ("_gate", "_on_closed", "_stream", "last_partition", "repeat_path", "session")
+    __slots__ = ("_gate", "_on_closed", "_stream", "last_partition", "repeat_path", "session", "waiting_partitions")
 
     def __init__(self, gate: Gate, stream: Stream, session: Session) -> None:
         self._gate = gate
@@ -30,19 +30,25 @@ class KafkaChannel:
         self._on_closed: tuple[Callable[[int], None], ...] = ()
         self.session = session
         """Replaced with `renew` when more is known about the client; a request keeps the one it began with."""
+        self.waiting_partitions = 0
+        """Partitions of the fetches that wait for data (`broker.fetch.parking`)."""
         self.last_partition: Partition | None = None
         """Where the last Produce request wrote its one batch, if requests like it can take the short way."""
         self.repeat_path: RepeatPath | None = None
         """The short way for a Produce request like the last one, if there is one. Set by the handler of Produce."""
 
     @property
+    def is_authenticated(self) -> bool:
+        return self.session.authenticated
+
+    @property
     def connection_id(self) -> int:
         return self._stream.peer.connection_id
 
     @property
-    def local(self) -> Endpoint:
-        """The address at which the client reached us."""
-        return self._stream.peer.local
+    def endpoint(self) -> Endpoint:
+        """The address for the client: the one it came in on, unless its listener advertises another."""
+        return self._gate.advertised or self._stream.peer.local
 
     def serve(self, frame: memoryview) -> Reply:
         gate = self._gate
@@ -54,12 +60,18 @@ class KafkaChannel:
 
     def renew(self, session: Session) -> None:
         """Go on with another session: what was remembered under the old one is void."""
+        if session.authenticated and not self.session.authenticated:
+            self._stream.authenticated()
         self.session = session
         self.repeat_path = self.last_partition = None
 
     def mute(self, seconds: float) -> None:
         """Take no further request of the client for a while."""
         self._stream.mute(seconds)
+
+    def frame_decoded(self) -> None:
+        """Give the memory of a large request back, which would be held until it is answered."""
+        self._stream.frame_decoded()
 
     def when_closed(self, callback: Callable[[int], None]) -> None:
         """Call back with the connection's id when it has ended; once, however often it was asked for."""

@@ -11,18 +11,20 @@ import asyncio
 import importlib
 from collections.abc import Callable, Coroutine
 from types import CoroutineType
-from typing import Any
+from typing import Any, Final
 
 from penstock.broker.broker import Broker
 from penstock.broker.request import AnyRequest, HandlerResult
 from penstock.model.errors import ErrorCode
 from penstock.model.limits import REQUEST_BYTES_DECODED_AT_ONCE
+from penstock.net.connection.scratch import kept
 from penstock.net.reply import Buffers, Reply
 from penstock.protocol.kafka.apis import API_VERSIONS, APIS, FETCH, PRODUCE, Api
 from penstock.protocol.kafka.headers import RequestHeader, response_header
 from penstock.protocol.kafka.messages import Entity, decode_request, encode, load
 from penstock.protocol.kafka.primitives import MalformedRequest
 
+_NO_FRAME: Final = memoryview(b"")
 Handler = Callable[[Broker, AnyRequest], HandlerResult]
 
 
@@ -44,9 +46,9 @@ class Dispatcher:
         elif api.key == FETCH:
             reply = self._fetch(self._broker, request)
         elif (api.key, request.version) not in self._loaded:
-            reply = Reply.when(self._load_and_handle(request, bytes(request.frame)))
+            reply = Reply.when(self._load_and_handle(_with_own_frame(request)))
         elif len(request.frame) > REQUEST_BYTES_DECODED_AT_ONCE:
-            reply = Reply.when(self._decode_and_handle(request, bytes(request.frame)))
+            reply = Reply.when(self._decode_and_handle(_with_own_frame(request)))
         else:
             request.body = _decode(request, bytes(request.frame))
             reply = self._handle(request)
@@ -54,16 +56,18 @@ class Dispatcher:
         reply.api_key = api.key
         return reply
 
-    async def _load_and_handle(self, request: AnyRequest, frame: bytes) -> Buffers | None:
+    async def _load_and_handle(self, request: AnyRequest) -> Buffers | None:
         await asyncio.to_thread(_load, request.api, request.version)
         self._loaded.add((request.api.key, request.version))
-        return await self._decode_and_handle(request, frame)
+        return await self._decode_and_handle(request)
 
-    async def _decode_and_handle(self, request: AnyRequest, frame: bytes) -> Buffers | None:
-        if len(frame) > REQUEST_BYTES_DECODED_AT_ONCE:
-            request.body = await asyncio.to_thread(_decode, request, frame)
+    async def _decode_and_handle(self, request: AnyRequest) -> Buffers | None:
+        if len(request.frame) > REQUEST_BYTES_DECODED_AT_ONCE:
+            request.body = await asyncio.to_thread(_decode, request, bytes(request.frame))
         else:
-            request.body = _decode(request, frame)
+            request.body = _decode(request, bytes(request.frame))
+        request.frame = _NO_FRAME  # it may be large, and the answer may take minutes
+        request.channel.frame_decoded()
         return await self._handle(request).wait()
 
     def _handle(self, request: AnyRequest) -> Reply:
@@ -86,6 +90,12 @@ class Dispatcher:
         if code:
             self._broker.metrics.requests.failed(api.key, ErrorCode(code).name)
         return [encode(result)]
+
+
+def _with_own_frame(request: AnyRequest) -> AnyRequest:
+    """The request with a frame that stays as it is when the call that serves it has returned."""
+    request.frame = kept(request.frame)
+    return request
 
 
 def refuse_version(header: RequestHeader, api: Api | None) -> Reply:

@@ -11,32 +11,52 @@ import logging
 
 from penstock.broker.channel import KafkaChannel
 from penstock.broker.dispatcher import Dispatcher, refuse_version
+from penstock.broker.login.channel import SaslChannel
+from penstock.broker.login.login import Login
 from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.quotas.throttle import Throttle
 from penstock.broker.request import AnyRequest, Request
+from penstock.net.endpoint import Endpoint
+from penstock.net.login.logins import Logins
 from penstock.net.reply import Reply
 from penstock.net.service import Stream
+from penstock.observability.line_limit import LineLimit
 from penstock.observability.metrics import BrokerMetrics
-from penstock.protocol.kafka.apis import APIS
+from penstock.protocol.kafka.apis import APIS, Api
 from penstock.protocol.kafka.headers import body_start, read_request_header
 from penstock.protocol.kafka.primitives import MalformedRequest
 from penstock.security.access import Access
 from penstock.security.authenticator import AuthenticationFailed
+from penstock.security.listener import PLAINTEXT, ListenerSecurity, SecurityProtocol
 from penstock.security.session import Session
+from penstock.security.tls.certified import certified
 
 logger = logging.getLogger(__name__)
 
-LISTENER = "PLAINTEXT"
-
 
 class Gate:
-    """One for a listener."""
+    """One for a listener. `logins` are needed by one with SASL."""
 
-    def __init__(self, dispatcher: Dispatcher, quotas: Quotas, access: Access, metrics: BrokerMetrics) -> None:
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        quotas: Quotas,
+        access: Access,
+        metrics: BrokerMetrics,
+        listener: ListenerSecurity = PLAINTEXT,
+        logins: Logins | None = None,
+        advertised: Endpoint | None = None,
+    ) -> None:
+        assert (logins is not None) is listener.protocol.has_sasl
+        self._listener = listener
+        self.advertised = advertised
+        """The address that clients of this listener are given; None: the one they came in on."""
+        self._logins = logins
         self._dispatcher = dispatcher
         self.answered = metrics.requests.observe
         self._quotas = quotas
         self._access = access
+        self._refused_lines = LineLimit(logger.warning)
         self.throttle: Throttle | None = None
         """The step that is in the chain while clients have quotas: without any, requests do not pay for it."""
         quotas.subscribe(self._quotas_changed)
@@ -50,10 +70,16 @@ class Gate:
 
     def connected(self, stream: Stream) -> KafkaChannel | None:
         peer = stream.peer
+        session = Session(listener=self._listener.name, host=peer.host, port=peer.port)
+        if self._logins is not None:
+            return SaslChannel(self, stream, session, Login(self._logins, self._listener))
         try:
-            session = self._access.authenticate(Session(listener=LISTENER, host=peer.host, port=peer.port))
+            if self._listener.protocol is SecurityProtocol.SSL:
+                session = certified(session, peer.certificate, self._listener.principal_rules)
+            else:
+                session = self._access.authenticate(session)
         except AuthenticationFailed as failure:
-            logger.warning("refused %s: %s", peer.host, failure)
+            self._refused_lines.write("refused %s: %s", peer.host, failure)
             return None
         return KafkaChannel(self, stream, session)
 
@@ -65,18 +91,21 @@ class Gate:
         if header.client_id != channel.session.client_id:
             channel.renew(channel.session.with_client_id(header.client_id))
         if not channel.session.authenticated:
-            self._admit(channel.session, api.name)
+            self._admit(channel, api)
         start = body_start(frame, header, api)
         request: AnyRequest = Request(api, header.version, header.correlation_id, channel, frame, start)
-        if self.throttle is None:
+        if self.throttle is None or not channel.session.authenticated:  # a login is not throttled, as in Kafka
             return self._dispatcher.dispatch(request)
         return self.throttle.serve(request, self._dispatcher.dispatch)
 
-    def _admit(self, session: Session, api: str) -> None:
+    def _admit(self, channel: KafkaChannel, api: Api) -> None:
+        if isinstance(channel, SaslChannel):
+            channel.login.admit(api)
+            return
         try:
-            self._access.admit(session, api)
+            self._access.admit(channel.session, api.name)
         except AuthenticationFailed as failure:
-            raise MalformedRequest(f"{api} before the client has logged in: {failure}") from None
+            raise MalformedRequest(f"{api.name} before the client has logged in: {failure}") from None
 
     def refusal_delay(self, host: str) -> float:
         quotas = self._quotas

@@ -60,6 +60,12 @@ class Request(Generic[Body, Replies]):
         self.throttled_until_ms = 0
         """Set by a handler that finds its client over a quota which only it knows of; on the clock of quotas."""
 
+    def take_body(self) -> Body:
+        """The body, which is not kept any longer: for requests that wait and have taken from it what they need."""
+        body = self.body
+        del self.body
+        return body
+
     @property
     def client_id(self) -> str | None:
         return self.session.client_id

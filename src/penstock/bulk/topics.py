@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from penstock.bulk.errors import Missing, Unfit
-from penstock.client.cluster import METADATA_VERSION, Cluster, check
+from penstock.client.answer_error import check
+from penstock.client.cluster import METADATA_VERSION, Cluster
 from penstock.client.topics import ensure_topic
 from penstock.model.counted import counted
 from penstock.model.errors import ErrorCode

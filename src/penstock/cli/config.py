@@ -32,6 +32,7 @@ def show(
     """Show the settings that `penstock serve` would use with the same flags and environment."""
     from penstock.config.environment import variable_name
     from penstock.config.explanations import explanations
+    from penstock.config.shown_value import shown
 
     loaded = flags.load()
     for warning in loaded.warnings:
@@ -43,7 +44,7 @@ def show(
         origin = loaded.origins[key]
         if changed and origin == "default":
             continue
-        row: Row = {"setting": key, "value": values[section][name], "origin": origin}
+        row: Row = {"setting": key, "value": shown(key, values[section][name]), "origin": origin}
         if explain:
             row |= {"variable": variable_name(key), "meaning": explanation}
         rows.append(row)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.kafka.command_config import CommandConfig, security_properties
 from penstock.cli.settings_flags import OWN, SettingsFlags, takes_settings
 from penstock.cli.terminal.errors import CommandError, ExitCode
 
@@ -40,6 +41,7 @@ def run(
         float,
         typer.Option("--stop-timeout", min=0, metavar="SECONDS", help="How long to wait for handlers when stopping."),
     ] = 30.0,
+    command_config: CommandConfig = None,
     serve: Annotated[bool, typer.Option("--serve", help="Run a broker in the same process as well.")] = False,
 ) -> None:
     """Run the consumers of modules until SIGTERM or Ctrl-C.
@@ -57,4 +59,5 @@ def run(
             raise CommandError(f"{option} is an option of a broker", ExitCode.USAGE, hint="add --serve to run one")
     from penstock.cli.consumers_run import run_consumers
 
-    run_consumers(modules, broker, client_id, metrics_port, stop_timeout, flags.log_level)
+    security = security_properties(command_config)
+    run_consumers(modules, broker, client_id, security, metrics_port, stop_timeout, flags.log_level)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.cli.log_flag import configure_logs_by_flag
 from penstock.cli.terminal.errors import CommandError, ExitCode
 
 if TYPE_CHECKING:
+    from penstock.client.address import Address
     from penstock.consumers.definition import Definition
     from penstock.consumers.metrics import ConsumerMetrics
 
@@ -22,6 +23,7 @@ def run_consumers(
     modules: Sequence[str],
     broker: str,
     client_id: str | None,
+    security: Mapping[str, str],
     metrics_port: int | None,
     stop_timeout_s: float,
     log_level: str | None,
@@ -42,7 +44,7 @@ def run_consumers(
     if metrics_port is not None:
         _serve_metrics(metrics, metrics_port)
     try:
-        asyncio.run(_run(definitions, address.host, address.port, client_id, metrics, stop_timeout_s))
+        asyncio.run(_run(definitions, address, client_id, security, metrics, stop_timeout_s))
     except UnknownTopic as error:
         raise CommandError(str(error), ExitCode.NOT_FOUND) from error
     except NotConnected as error:
@@ -53,21 +55,31 @@ def run_consumers(
 
 async def _run(
     definitions: Sequence[Definition],
-    host: str,
-    port: int,
+    address: Address,
     client_id: str | None,
+    security: Mapping[str, str],
     metrics: ConsumerMetrics,
     stop_timeout_s: float,
 ) -> None:
+    from penstock.client.security.properties import SecurityProblem
     from penstock.consumers.runner import Runner, run
 
     asked_to_stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, asked_to_stop.set)
-    runner = Runner(
-        definitions, host=host, port=port, metrics=metrics, client_id=client_id, stop_timeout_s=stop_timeout_s
-    )
+    try:
+        runner = Runner(
+            definitions,
+            host=address.host,
+            port=address.port,
+            metrics=metrics,
+            client_id=client_id,
+            stop_timeout_s=stop_timeout_s,
+            security=security,
+        )
+    except SecurityProblem as problem:
+        raise CommandError(str(problem), ExitCode.USAGE) from problem
     await run(runner, asked_to_stop)
     logger.info("stopped")
 

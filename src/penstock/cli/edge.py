@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.kafka.command_config import CommandConfig, security_properties
 from penstock.cli.log_flag import configure_logs_by_flag
-from penstock.cli.terminal.errors import CommandError
+from penstock.cli.terminal.errors import CommandError, ExitCode
 
 Type = Annotated[
     str,
@@ -37,6 +38,15 @@ BrokerPort = Annotated[
 DataDir = Annotated[
     Path, typer.Option("--data-dir", envvar="STORAGE_DATA_DIR", metavar="DIR", help="Directory for all data.")
 ]
+AllowedHosts = Annotated[
+    list[str],
+    typer.Option(
+        "--allowed-host",
+        envvar="CONSUMER_ALLOWED_HOSTS",
+        metavar="NAME",
+        help="Name under which clients address the port, if not localhost, an address or the machine's; repeatable.",
+    ),
+]
 LogLevel = Annotated[
     str | None, typer.Option("--log-level", metavar="LEVEL|MODULE=LEVEL,…", help="INFO, or edge=DEBUG.")
 ]
@@ -51,6 +61,8 @@ def edge(
     broker_host: BrokerHost = "localhost",
     broker_port: BrokerPort = 9999,
     data_dir: DataDir = Path("./consumer-data"),
+    allowed_host: AllowedHosts = [],  # noqa: B006  typer's default, which nobody changes
+    command_config: CommandConfig = None,
     log_level: LogLevel = None,
 ) -> None:
     """Keep a copy of a topic and serve it over HTTP, until SIGTERM or Ctrl-C.
@@ -58,10 +70,21 @@ def edge(
     Messages arrive over the push protocol and are acknowledged when they are on disk. Stored messages are served even
     while the broker is away.
     """
+    from penstock.client.security.properties import ClientSecurity, SecurityProblem
     from penstock.edge.settings import EdgeSettings
+    from penstock.model.text.http_url import check_no_credentials
     from penstock.node.errors import StartError
 
     configure_logs_by_flag(log_level)
+    try:
+        check_no_credentials(f"//{broker_host}")
+    except ValueError as error:
+        raise CommandError(f"--broker-host (BROKER_HOST): {error}", ExitCode.USAGE) from None
+    security = security_properties(command_config)
+    try:
+        ClientSecurity.of(security)
+    except SecurityProblem as problem:
+        raise CommandError(f"--command-config: {problem}", ExitCode.USAGE) from None
     settings = EdgeSettings(
         type=consumer_type,
         topic=topic,
@@ -71,6 +94,8 @@ def edge(
         broker_host=broker_host,
         broker_port=broker_port,
         data_dir=data_dir,
+        allowed_hosts=tuple(allowed_host),
+        security=security,
     )
     # kio imports hypothesis wherever it is installed, which would add 0.3 s to the start for nothing.
     sys.modules.setdefault("hypothesis", None)  # type: ignore[arg-type]

@@ -15,7 +15,9 @@ from typing import Annotated, NoReturn
 import typer
 
 from penstock import __version__
+from penstock.cli.kafka.command_config import takes_command_config
 from penstock.cli.terminal.errors import CommandError
+from penstock.model.text.printable import printable_lines
 
 # The place of each: a function is a command, a typer app a group of commands. Help shows them in this order.
 COMMANDS = {
@@ -36,6 +38,7 @@ COMMANDS = {
     "pipeline": "penstock.cli.pipeline.command:app",
     "client-metrics": "penstock.cli.kafka.client_metrics:app",
     "quota": "penstock.cli.kafka.quota:app",
+    "security": "penstock.cli.security.command:app",
     "registry": "penstock.cli.registry.command:app",
     "edge": "penstock.cli.edge:edge",
     "log": "penstock.cli.log.command:app",
@@ -90,12 +93,23 @@ def _add(name: str) -> None:
     module, _, attribute = COMMANDS[name].partition(":")
     found = getattr(importlib.import_module(module), attribute)
     if isinstance(found, typer.Typer):
+        _complete(found)
         app.add_typer(found, name=name)
     else:
-        app.command(name)(found)
+        app.command(name)(takes_command_config(found))
+
+
+def _complete(group: typer.Typer) -> None:
+    """Give the commands of a group the options that all commands of their kind have."""
+    for command in group.registered_commands:
+        assert command.callback is not None
+        command.callback = takes_command_config(command.callback)
+    for inner in group.registered_groups:
+        if inner.typer_instance is not None:
+            _complete(inner.typer_instance)
 
 
 def _fail(error: CommandError) -> NoReturn:
     sys.stdout.flush()
-    sys.stderr.write(f"penstock: {error}\n")
+    sys.stderr.write(printable_lines(f"penstock: {error}\n"))
     sys.exit(error.code)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from penstock.cli.settings_flags import OWN, SERVER, SettingsFlags, takes_settings
-from penstock.cli.terminal.errors import CommandError
+from penstock.cli.terminal.errors import CommandError, ExitCode
 
 if TYPE_CHECKING:
     from penstock.config.loading import Loaded
@@ -27,7 +27,7 @@ def serve(flags: SettingsFlags) -> None:
 
 def run_broker(loaded: Loaded) -> None:
     """Run a broker until a signal; CommandError if it cannot start."""
-    from penstock.node.errors import StartError
+    from penstock.node.errors import SettingsError, StartError
     from penstock.observability.logs import configure_logs
 
     settings = loaded.settings
@@ -40,6 +40,8 @@ def run_broker(loaded: Loaded) -> None:
 
     try:
         code = serve_node(settings)
+    except SettingsError as error:
+        raise CommandError(str(error).replace("\n", "\npenstock: "), ExitCode.USAGE) from error
     except StartError as error:
         raise CommandError(str(error)) from error
     sys.stderr.flush()

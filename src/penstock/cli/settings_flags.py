@@ -39,6 +39,10 @@ OWN: Mapping[str, Any] = {
     "kafka_port": _port("--kafka-port", "Port for Kafka clients; 0 takes a free one."),
     "http_port": _port("--http-port", "Port of the REST API, /health and /metrics; 0 takes a free one."),
     "push_port": _port("--push-port", "Port for push clients; 0 takes a free one."),
+    "insecure": Annotated[
+        bool | None,
+        typer.Option("--insecure", help="Start although other machines reach a door that is open to everyone."),
+    ],
     "config": Annotated[
         Path | None, typer.Option("--config", metavar="FILE", help="Settings file (or PENSTOCK_CONFIG).")
     ],
@@ -54,11 +58,11 @@ SERVER: Mapping[str, Any] = {
     "enable_consumer_groups": _elsewhere(
         bool | None, "--enable-consumer-groups", "No effect: they are always enabled."
     ),
-    "enable_tls": _elsewhere(bool | None, "--enable-tls", "Refused: TLS is not supported yet."),
-    "tls_cert": _elsewhere(str | None, "--tls-cert", "Refused, like --enable-tls."),
-    "tls_key": _elsewhere(str | None, "--tls-key", "Refused, like --enable-tls."),
-    "enable_acl": _elsewhere(bool | None, "--enable-acl", "Refused: ACLs are not supported yet."),
-    "acl_config": _elsewhere(str | None, "--acl-config", "Refused, like --enable-acl."),
+    "enable_tls": _elsewhere(bool | None, "--enable-tls", "Same as --set security.protocol=SSL."),
+    "tls_cert": _elsewhere(str | None, "--tls-cert", "Same as --set tls.certificate_file=FILE."),
+    "tls_key": _elsewhere(str | None, "--tls-key", "Same as --set tls.key_file=FILE."),
+    "enable_acl": _elsewhere(bool | None, "--enable-acl", "Same as --set acl.enabled=true."),
+    "acl_config": _elsewhere(str | None, "--acl-config", "Same as --set acl.policy_file=FILE."),
 }
 # The settings of each flag. --host is for Kafka and HTTP; --set can give one of them another address.
 _SETTINGS = {
@@ -67,6 +71,7 @@ _SETTINGS = {
     "kafka_port": ("kafka.port",),
     "http_port": ("http.port",),
     "push_port": ("push.port",),
+    "insecure": ("security.insecure",),
 }
 
 
@@ -128,7 +133,8 @@ class SettingsFlags:
         for item in self._values.get("set", ()):
             name, equals, value = item.partition("=")
             if not equals:
-                raise CommandError(f"--set {item!r} is not NAME=VALUE", ExitCode.USAGE)
+                name = f" {item}" if item in known else ""  # anything else may be a secret
+                raise CommandError(f"--set{name} is not NAME=VALUE, such as storage.flush=os", ExitCode.USAGE)
             if name not in known and not any(name.startswith(f"{mapping}.") for mapping in MAPPINGS):
                 problems = Problems()
                 problems.unknown(name, "--set", known)

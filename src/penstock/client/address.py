@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from penstock.model.text.http_url import check_no_credentials
+
 _OF_A_NETWORK = re.compile(r"[a-z][a-z0-9+-]*:[/@][^:]*")
 """The name of a network and a path, or a name that begins with @."""
 
@@ -30,6 +32,7 @@ def parse_addresses(text: str) -> tuple[Address, ...]:
 
 
 def _parse(text: str) -> Address:
+    check_no_credentials(text)
     if _OF_A_NETWORK.fullmatch(text):
         return Address(text, 0)
     host, colon, port = text.rpartition(":")

@@ -9,12 +9,16 @@ from penstock.protocol.kafka.replies.alter_client_quotas import AlterClientQuota
 from penstock.protocol.kafka.replies.alter_configs import AlterConfigsResponse
 from penstock.protocol.kafka.replies.alter_partition_reassignments import AlterPartitionReassignmentsResponse
 from penstock.protocol.kafka.replies.alter_replica_log_dirs import AlterReplicaLogDirsResponse
+from penstock.protocol.kafka.replies.alter_user_scram_credentials import AlterUserScramCredentialsResponse
 from penstock.protocol.kafka.replies.api_versions import ApiVersionsResponse
+from penstock.protocol.kafka.replies.create_acls import CreateAclsResponse
 from penstock.protocol.kafka.replies.create_partitions import CreatePartitionsResponse
 from penstock.protocol.kafka.replies.create_topics import CreateTopicsResponse
+from penstock.protocol.kafka.replies.delete_acls import DeleteAclsResponse
 from penstock.protocol.kafka.replies.delete_groups import DeleteGroupsResponse
 from penstock.protocol.kafka.replies.delete_records import DeleteRecordsResponse
 from penstock.protocol.kafka.replies.delete_topics import DeleteTopicsResponse
+from penstock.protocol.kafka.replies.describe_acls import DescribeAclsResponse
 from penstock.protocol.kafka.replies.describe_client_quotas import DescribeClientQuotasResponse
 from penstock.protocol.kafka.replies.describe_cluster import DescribeClusterResponse
 from penstock.protocol.kafka.replies.describe_configs import DescribeConfigsResponse
@@ -24,6 +28,7 @@ from penstock.protocol.kafka.replies.describe_producers import DescribeProducers
 from penstock.protocol.kafka.replies.describe_quorum import DescribeQuorumResponse
 from penstock.protocol.kafka.replies.describe_topic_partitions import DescribeTopicPartitionsResponse
 from penstock.protocol.kafka.replies.describe_transactions import DescribeTransactionsResponse
+from penstock.protocol.kafka.replies.describe_user_scram_credentials import DescribeUserScramCredentialsResponse
 from penstock.protocol.kafka.replies.elect_leaders import ElectLeadersResponse
 from penstock.protocol.kafka.replies.end_txn import EndTxnResponse
 from penstock.protocol.kafka.replies.fetch import FetchResponse
@@ -46,6 +51,8 @@ from penstock.protocol.kafka.replies.offset_fetch import OffsetFetchResponse
 from penstock.protocol.kafka.replies.offset_for_leader_epoch import OffsetForLeaderEpochResponse
 from penstock.protocol.kafka.replies.produce import ProduceResponse
 from penstock.protocol.kafka.replies.push_telemetry import PushTelemetryResponse
+from penstock.protocol.kafka.replies.sasl_authenticate import SaslAuthenticateResponse
+from penstock.protocol.kafka.replies.sasl_handshake import SaslHandshakeResponse
 from penstock.protocol.kafka.replies.sync_group import SyncGroupResponse
 from penstock.protocol.kafka.replies.txn_offset_commit import TxnOffsetCommitResponse
 from penstock.protocol.kafka.replies.update_features import UpdateFeaturesResponse
@@ -56,12 +63,16 @@ from penstock.protocol.kafka.requests.alter_client_quotas import AlterClientQuot
 from penstock.protocol.kafka.requests.alter_configs import AlterConfigsRequestValues
 from penstock.protocol.kafka.requests.alter_partition_reassignments import AlterPartitionReassignmentsRequestValues
 from penstock.protocol.kafka.requests.alter_replica_log_dirs import AlterReplicaLogDirsRequestValues
+from penstock.protocol.kafka.requests.alter_user_scram_credentials import AlterUserScramCredentialsRequestValues
 from penstock.protocol.kafka.requests.api_versions import ApiVersionsRequestValues
+from penstock.protocol.kafka.requests.create_acls import CreateAclsRequestValues
 from penstock.protocol.kafka.requests.create_partitions import CreatePartitionsRequestValues
 from penstock.protocol.kafka.requests.create_topics import CreateTopicsRequestValues
+from penstock.protocol.kafka.requests.delete_acls import DeleteAclsRequestValues
 from penstock.protocol.kafka.requests.delete_groups import DeleteGroupsRequestValues
 from penstock.protocol.kafka.requests.delete_records import DeleteRecordsRequestValues
 from penstock.protocol.kafka.requests.delete_topics import DeleteTopicsRequestValues
+from penstock.protocol.kafka.requests.describe_acls import DescribeAclsRequestValues
 from penstock.protocol.kafka.requests.describe_client_quotas import DescribeClientQuotasRequestValues
 from penstock.protocol.kafka.requests.describe_cluster import DescribeClusterRequestValues
 from penstock.protocol.kafka.requests.describe_configs import DescribeConfigsRequestValues
@@ -71,6 +82,7 @@ from penstock.protocol.kafka.requests.describe_producers import DescribeProducer
 from penstock.protocol.kafka.requests.describe_quorum import DescribeQuorumRequestValues
 from penstock.protocol.kafka.requests.describe_topic_partitions import DescribeTopicPartitionsRequestValues
 from penstock.protocol.kafka.requests.describe_transactions import DescribeTransactionsRequestValues
+from penstock.protocol.kafka.requests.describe_user_scram_credentials import DescribeUserScramCredentialsRequestValues
 from penstock.protocol.kafka.requests.elect_leaders import ElectLeadersRequestValues
 from penstock.protocol.kafka.requests.end_txn import EndTxnRequestValues
 from penstock.protocol.kafka.requests.fetch import FetchRequestValues
@@ -93,6 +105,8 @@ from penstock.protocol.kafka.requests.offset_fetch import OffsetFetchRequestValu
 from penstock.protocol.kafka.requests.offset_for_leader_epoch import OffsetForLeaderEpochRequestValues
 from penstock.protocol.kafka.requests.produce import ProduceRequestValues
 from penstock.protocol.kafka.requests.push_telemetry import PushTelemetryRequestValues
+from penstock.protocol.kafka.requests.sasl_authenticate import SaslAuthenticateRequestValues
+from penstock.protocol.kafka.requests.sasl_handshake import SaslHandshakeRequestValues
 from penstock.protocol.kafka.requests.sync_group import SyncGroupRequestValues
 from penstock.protocol.kafka.requests.txn_offset_commit import TxnOffsetCommitRequestValues
 from penstock.protocol.kafka.requests.update_features import UpdateFeaturesRequestValues
@@ -149,6 +163,10 @@ class Calls(ABC):
     ) -> ListGroupsResponse: ...
     @overload
     def call(
+        self, api_key: Literal[17], version: int, **values: Unpack[SaslHandshakeRequestValues]
+    ) -> SaslHandshakeResponse: ...
+    @overload
+    def call(
         self, api_key: Literal[18], version: int, **values: Unpack[ApiVersionsRequestValues]
     ) -> ApiVersionsResponse: ...
     @overload
@@ -191,6 +209,18 @@ class Calls(ABC):
     ) -> TxnOffsetCommitResponse: ...
     @overload
     def call(
+        self, api_key: Literal[29], version: int, **values: Unpack[DescribeAclsRequestValues]
+    ) -> DescribeAclsResponse: ...
+    @overload
+    def call(
+        self, api_key: Literal[30], version: int, **values: Unpack[CreateAclsRequestValues]
+    ) -> CreateAclsResponse: ...
+    @overload
+    def call(
+        self, api_key: Literal[31], version: int, **values: Unpack[DeleteAclsRequestValues]
+    ) -> DeleteAclsResponse: ...
+    @overload
+    def call(
         self, api_key: Literal[32], version: int, **values: Unpack[DescribeConfigsRequestValues]
     ) -> DescribeConfigsResponse: ...
     @overload
@@ -205,6 +235,10 @@ class Calls(ABC):
     def call(
         self, api_key: Literal[35], version: int, **values: Unpack[DescribeLogDirsRequestValues]
     ) -> DescribeLogDirsResponse: ...
+    @overload
+    def call(
+        self, api_key: Literal[36], version: int, **values: Unpack[SaslAuthenticateRequestValues]
+    ) -> SaslAuthenticateResponse: ...
     @overload
     def call(
         self, api_key: Literal[37], version: int, **values: Unpack[CreatePartitionsRequestValues]
@@ -241,6 +275,14 @@ class Calls(ABC):
     def call(
         self, api_key: Literal[49], version: int, **values: Unpack[AlterClientQuotasRequestValues]
     ) -> AlterClientQuotasResponse: ...
+    @overload
+    def call(
+        self, api_key: Literal[50], version: int, **values: Unpack[DescribeUserScramCredentialsRequestValues]
+    ) -> DescribeUserScramCredentialsResponse: ...
+    @overload
+    def call(
+        self, api_key: Literal[51], version: int, **values: Unpack[AlterUserScramCredentialsRequestValues]
+    ) -> AlterUserScramCredentialsResponse: ...
     @overload
     def call(
         self, api_key: Literal[55], version: int, **values: Unpack[DescribeQuorumRequestValues]

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from penstock.client.address import Address
+from penstock.client.answer_error import check
 from penstock.client.breaker import Breaker
 from penstock.client.connection import BrokerUnavailable, Connection
 from penstock.client.retries import persist
+from penstock.client.security.properties import PLAINTEXT, ClientSecurity
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.apis import API_VERSIONS, APIS, FIND_COORDINATOR, METADATA
@@ -47,8 +49,10 @@ class Cluster:
         client_id: str = "penstock",
         timeout_s: float = 60.0,
         request_timeout_s: float = 30.0,
+        security: ClientSecurity = PLAINTEXT,
     ) -> None:
         self._bootstrap = tuple(bootstrap)
+        self._security = security
         self._client_id = client_id
         self.timeout_s = timeout_s
         self._request_timeout_s = min(request_timeout_s, timeout_s)
@@ -107,7 +111,9 @@ class Cluster:
 
     def _connect(self, address: Address) -> Connection:
         try:
-            connection = Connection(address, client_id=self._client_id, timeout_s=self._request_timeout_s)
+            connection = Connection(
+                address, client_id=self._client_id, timeout_s=self._request_timeout_s, security=self._security
+            )
         except BrokerUnavailable:
             self._breaker.failed(address, time.monotonic())
             raise
@@ -171,10 +177,3 @@ class Cluster:
                 self._leaders[place] = partition.leader_id
             else:
                 raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"{place} has no leader")
-
-
-def check(code: int, message: str | None = None) -> None:
-    """Raise the error of an answer, if it has one."""
-    if code != ErrorCode.NONE:
-        error = ErrorCode(code)
-        raise KafkaError(error, f"{error.name}: {message}" if message else error.name)

@@ -5,18 +5,31 @@ Nothing is retried here: a connection that fails is closed, and its user opens a
 
 from __future__ import annotations
 
+import math
 import socket
+import ssl
+import time
 from collections import deque
 from typing import NamedTuple, Self
 
 from penstock.client.address import Address
+from penstock.client.answer_error import check
 from penstock.client.calls import Calls
+from penstock.client.security.login import LoginRefused, log_in
+from penstock.client.security.properties import PLAINTEXT, ClientSecurity, SecurityProblem
+from penstock.client.security.tls import client_context, encrypted
+from penstock.model.errors import ErrorCode, KafkaError
 from penstock.net.endpoint import Endpoint
 from penstock.net.networks import network_of
+from penstock.protocol.kafka.apis import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from penstock.protocol.kafka.primitives import INT16, INT32
 from penstock.runtime.plugins import UnknownImplementation
 
 FRAME_BYTES_MAX = 1 << 30
+SASL_HANDSHAKE_VERSION = 1
+SASL_AUTHENTICATE_VERSION = 2
+LIFETIME_SHARE = 0.85
+"""The part of a session after which the client logs in again."""
 
 
 class BrokerUnavailable(OSError):
@@ -41,8 +54,14 @@ class UnderWay(NamedTuple):
 
 
 class Connection(Calls):
-    def __init__(self, address: Address, *, client_id: str, timeout_s: float) -> None:
+    """Raises KafkaError with SASL_AUTHENTICATION_FAILED if the broker is not trusted or does not let us in."""
+
+    def __init__(
+        self, address: Address, *, client_id: str, timeout_s: float, security: ClientSecurity = PLAINTEXT
+    ) -> None:
         self.address = address
+        self._security = security
+        self._log_in_again_at = math.inf
         self._client_id = client_id.encode()
         self._correlation_id = 0
         self._expected: deque[_Expected] = deque()
@@ -50,8 +69,20 @@ class Connection(Calls):
         endpoint = Endpoint(*address)
         try:
             self._socket = network_of(endpoint).client().connect(endpoint, timeout_s)
+            if security.has_tls:
+                self._socket = encrypted(self._socket, address.host, client_context(security))
+        except ssl.SSLCertVerificationError as error:
+            self._socket.close()
+            raise KafkaError(
+                ErrorCode.SASL_AUTHENTICATION_FAILED, f"{address} is not trusted: {error.verify_message}"
+            ) from error
+        except SecurityProblem as problem:
+            self._socket.close()
+            raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, str(problem)) from problem
         except (OSError, UnknownImplementation, ValueError) as error:
             raise BrokerUnavailable(f"{address} cannot be reached: {error}") from error
+        if security.has_sasl:
+            self._log_in()
 
     def __enter__(self) -> Self:
         return self
@@ -67,12 +98,44 @@ class Connection(Calls):
             pass  # it never was connected, or is closed already
         self._socket.close()
 
+    def _log_in(self) -> None:
+        """Log in, or again on a connection that is in use (KIP-368). KafkaError if the broker does not let us in."""
+        self._log_in_again_at = math.inf
+        while self._expected:
+            found, answer = self._next()
+            self._waiting[found] = answer
+        lifetime_ms = 0
+
+        def exchange(message: bytes) -> bytes:
+            nonlocal lifetime_ms
+            answer = self.call(SASL_AUTHENTICATE, SASL_AUTHENTICATE_VERSION, auth_bytes=message)
+            check(answer.error_code, answer.error_message)
+            lifetime_ms = int(answer.session_lifetime.total_seconds() * 1000)
+            return bytes(answer.auth_bytes)
+
+        try:
+            mechanism = self._security.mechanism or ""
+            handshake = self.call(SASL_HANDSHAKE, SASL_HANDSHAKE_VERSION, mechanism=mechanism)
+            offered = ", ".join(handshake.mechanisms)
+            check(handshake.error_code, f"{self.address} does not offer {mechanism}, but {offered}")
+            log_in(self._security, exchange)
+        except LoginRefused as refused:
+            self.close()
+            raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, f"{self.address}: {refused}") from None
+        except KafkaError:
+            self.close()
+            raise
+        if lifetime_ms:
+            self._log_in_again_at = time.monotonic() + lifetime_ms / 1000 * LIFETIME_SHARE
+
     def exchange(self, api_key: int, version: int, body: bytes, *, flexible: bool) -> memoryview:
         """Send a request and wait for the answer, from its correlation id on."""
         return self.send(api_key, version, body, flexible=flexible).answer()
 
     def send(self, api_key: int, version: int, *body: bytes | bytearray | memoryview, flexible: bool) -> UnderWay:
         """Send a request whose body is encoded already, in one or more pieces."""
+        if time.monotonic() > self._log_in_again_at:
+            self._log_in()
         self._correlation_id = (self._correlation_id + 1) & 0x7FFFFFFF
         header = INT16.pack(api_key) + INT16.pack(version) + INT32.pack(self._correlation_id)
         header += INT16.pack(len(self._client_id)) + self._client_id + (b"\0" if flexible else b"")
@@ -86,6 +149,9 @@ class Connection(Calls):
         return UnderWay(self, self._correlation_id)
 
     def _send_all(self, pieces: list[bytes | bytearray | memoryview]) -> None:
+        if isinstance(self._socket, ssl.SSLSocket):  # which takes one piece at a time
+            self._socket.sendall(b"".join(pieces))
+            return
         sent = self._socket.sendmsg(pieces)
         for piece in pieces:
             if sent < len(piece):
@@ -123,8 +189,9 @@ class Connection(Calls):
     def _take(self, size: int) -> memoryview:
         view = memoryview(bytearray(size))
         have = 0
+        flags = 0 if isinstance(self._socket, ssl.SSLSocket) else socket.MSG_WAITALL
         while have < size:
-            count = self._socket.recv_into(view[have:], 0, socket.MSG_WAITALL)
+            count = self._socket.recv_into(view[have:], 0, flags)
             if not count:
                 raise ConnectionError("it closed the connection")
             have += count

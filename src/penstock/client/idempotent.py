@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from penstock.client.cluster import Cluster, check
+from penstock.client.answer_error import check
+from penstock.client.cluster import Cluster
 from penstock.client.connection import BrokerUnavailable, UnderWay
 from penstock.client.produces import (
     IN_FLIGHT,

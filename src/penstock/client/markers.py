@@ -17,7 +17,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from penstock.client.cluster import Cluster, check
+from penstock.client.answer_error import check
+from penstock.client.cluster import Cluster
 from penstock.client.fetches import fetch_everything
 from penstock.client.offsets import EARLIEST, LATEST, commit_offsets, committed_offsets, list_offsets
 from penstock.client.topics import ensure_topic

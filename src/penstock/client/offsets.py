@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from penstock.client.cluster import GROUP, Cluster, check
+from penstock.client.answer_error import check
+from penstock.client.cluster import GROUP, Cluster
 from penstock.client.connection import Connection
 from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.apis import LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH

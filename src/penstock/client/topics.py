@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from penstock.client.cluster import Cluster, TopicInfo, check
+from penstock.client.answer_error import check
+from penstock.client.cluster import Cluster, TopicInfo
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.apis import CREATE_TOPICS
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from penstock.client.cluster import TRANSACTION, Cluster, check
+from penstock.client.answer_error import check
+from penstock.client.cluster import TRANSACTION, Cluster
 from penstock.client.connection import Connection, UnderWay
 from penstock.client.produces import (
     IN_FLIGHT,

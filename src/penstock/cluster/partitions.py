@@ -8,7 +8,7 @@ The table follows the topic table, and passes finished flush rounds on to the pa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from penstock.cluster.partition import Partition
 from penstock.cluster.role import Leader, Mirror, Role
@@ -19,6 +19,7 @@ from penstock.model.ids import PartitionId, TopicId
 from penstock.storage.interface import Log, LogEngine, LogState
 
 Places = list[Partition | None]
+_OFFLINE: Final = LogState.OFFLINE  # looked up once: this is asked for every flush
 
 
 class LogSummary(NamedTuple):
@@ -129,7 +130,7 @@ class PartitionTable:
         places = self._by_id.get(log.partition.topic_id.int)
         if places is None:
             return  # its topic was deleted during the round
-        if log.state is LogState.OFFLINE:
+        if log.status.state is _OFFLINE:
             self._went_offline(log.partition)
         partition = places[log.partition.partition]
         if partition is not None:

@@ -137,8 +137,15 @@ def _describe_static(static: _Static, settings: Settings) -> DescribedConfig:
         ConfigSource.STATIC_BROKER: value if value != default else None,
         ConfigSource.DEFAULT: default,
     }
-    found = tuple(Synonym(static.name, text, source) for source, text in synonyms.items() if text is not None)
+    sensitive = static.type is ConfigType.PASSWORD
+    found = tuple(
+        Synonym(static.name, None if sensitive else text, source)
+        for source, text in synonyms.items()
+        if text is not None
+    )
     source = found[0].source if found else ConfigSource.DEFAULT
+    if sensitive:
+        return DescribedConfig(static.name, None, static.type, source, found, static.documentation, True, sensitive)
     return DescribedConfig(static.name, value, static.type, source, found, static.documentation, read_only=True)
 
 

@@ -15,6 +15,7 @@ that names both; two flags that do are an error.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ from penstock.config.environment import from_environment, from_reference_environ
 from penstock.config.given_value import GivenValue, Problems
 from penstock.config.references import Ignored, resolved
 from penstock.config.settings import MAPPINGS, Settings, keys, parse_pairs
+from penstock.config.settings.secret import ENVIRON, HIDDEN, is_reference
+from penstock.config.shown_value import secret_keys, shown
 from penstock.config.topic_configs import TOPIC_CONFIGS
 
 
@@ -77,14 +80,15 @@ def load(
     tree, origins = _merge(given)
     _drop_unknown_topic_configs(tree, origins, problems)
     try:
-        settings = Settings.model_validate(tree)
+        settings = Settings.model_validate(tree, context={ENVIRON: environ})
     except ValidationError as error:
         problems.extend(_explain(error, origins))
     if problems:
         raise ConfigError(problems)
     if settings.node.name is not None and "node.name" not in origins:
         origins["node.name"] = origins["node.id"]  # a name given as the id is both
-    warnings = [*_disagreements(given), *(str(each) for each in ignored if not each.expected)]
+    warnings = [*_disagreements(given), *_visible_secrets(tree, origins, config_file)]
+    warnings += [str(each) for each in ignored if not each.expected]
     return Loaded(settings, {key: origins.get(key, "default") for key in keys()}, tuple(warnings), tuple(ignored))
 
 
@@ -100,7 +104,7 @@ def _single_items(given: Iterable[GivenValue], problems: Problems) -> Iterator[G
             problems.append(f"{item.origin}: {item.key}: {error}")
             continue
         if not isinstance(items, dict):
-            problems.append(f"{item.origin}: {item.key} maps names to values, not {item.value!r}")
+            problems.append(f"{item.origin}: {item.key} maps names to values, not {shown(item.key, item.value)!r}")
             continue
         yield from (GivenValue(f"{item.key}.{name}", value, item.origin) for name, value in items.items())
 
@@ -118,7 +122,8 @@ def _contradictions(flags: Sequence[GivenValue]) -> Iterator[str]:
         for other in others:
             if _meaning(other) != _meaning(first):
                 yield (
-                    f"{key} is {first.value} by {first.origin}, but {other.value} by {other.origin}; give one of them"
+                    f"{key} is {shown(key, first.value)} by {first.origin}, but {shown(key, other.value)} by"
+                    f" {other.origin}; give one of them"
                 )
 
 
@@ -128,9 +133,28 @@ def _disagreements(given: Iterable[GivenValue]) -> Iterator[str]:
         for loser in losers:
             if _meaning(loser) != _meaning(winner):
                 yield (
-                    f"{key} is {winner.value} by {winner.origin}; {loser.origin} says {loser.value},"
+                    f"{key} is {shown(key, winner.value)} by {winner.origin}; {loser.origin} says"
+                    f" {shown(key, loser.value)},"
                     " which does not count"
                 )
+
+
+def _visible_secrets(
+    tree: Mapping[str, Mapping[str, Any]], origins: Mapping[str, str], config_file: Path | None
+) -> Iterator[str]:
+    """One sentence for each secret that is written where others can read it."""
+    for key in sorted(secret_keys() & origins.keys()):
+        section, _, name = key.partition(".")
+        if is_reference(tree[section][name]):
+            continue
+        if origins[key].startswith("command line"):
+            yield f"{key} is on the command line, which every user of this machine can read; use file:PATH or env:NAME"
+        elif config_file is not None and origins[key].startswith(str(config_file)) and _is_shared(config_file):
+            yield f"{key} is in {config_file}, which other users can read; run: chmod 600 {config_file}"
+
+
+def _is_shared(path: Path) -> bool:
+    return bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
 
 
 def _meaning(given: GivenValue) -> object:
@@ -184,11 +208,13 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> list[str]:
         key = ".".join(location[:2])
         name = ".".join(location)
         reason = finding["msg"].removeprefix("Value error, ").replace("Input should be", "should be")
-        if not location:
+        if len(location) < 2:  # about several settings, which the reason names
             sentences.append(reason)
         else:
             origin = origins.get(key, "settings")
-            sentences.append(f"{origin}: {name} is {finding['input']!r}, but {reason[:1].lower()}{reason[1:]}")
+            value = shown(key, finding["input"])
+            subject = name if value == HIDDEN else f"{name} is {value!r}, but"
+            sentences.append(f"{origin}: {subject} {reason[:1].lower()}{reason[1:]}")
     return sentences
 
 

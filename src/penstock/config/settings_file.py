@@ -7,8 +7,10 @@ Three shapes, and mixtures of them; names of other systems (`references`) may ap
     YAML with dots    kafka.port: 9092
     assignments       kafka.port = 9092
 
-${NAME} and ${NAME:default} in values are filled in from the environment. Nothing here knows types or bounds; unknown
-names are reported with the nearest known one.
+${NAME} and ${NAME:default} in values are filled in from the environment. The result is text, whatever it looks like,
+as if the variable of the setting itself had been used: a password may be `no` or `abc #1`. Only where a list or a
+mapping is expected may it be one in YAML's brackets. Nothing here knows bounds; unknown names are reported with the
+nearest known one.
 """
 
 from __future__ import annotations
@@ -22,9 +24,15 @@ import yaml
 
 from penstock.config.given_value import GivenValue, Problems
 from penstock.config.references import NAMES, canonical
-from penstock.config.settings import MAPPINGS, keys
+from penstock.config.settings import MAPPINGS, Settings, keys
+from penstock.config.shown_value import is_secret
 
 _PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\}")
+_NOTHING = ("", "null", "~")
+"""Defaults of a placeholder that leave a setting as if it were not there."""
+_QUOTED = re.compile(r"'[^']{2,}'|\"[^\"]{2,}\"")
+LISTENER_NAME = "listener.name."
+OVERRIDES = "listeners.overrides"
 _ASSIGNMENT = re.compile(r"([A-Za-z_][\w.-]*)\s*=\s*(.*)")
 
 
@@ -36,7 +44,7 @@ def from_file(path: Path, environ: Mapping[str, str], problems: Problems) -> lis
             problems.append(f"{path}: expected sections such as kafka: and storage:, not a {type(tree).__name__}")
         return []
     known = _KnownNames()
-    given = known.values_below("", _fill_in(tree, environ, path, problems), path, problems)
+    given = known.values_below("", _Placeholders(environ, path, problems).filled_in("", tree), path, problems)
     return sorted(given, key=lambda item: item.key in known.own or item.key not in NAMES)
 
 
@@ -59,6 +67,9 @@ class _KnownNames:
 
     def _values(self, name: str, value: object, path: Path, problems: Problems) -> Iterator[GivenValue]:
         key = canonical(name)
+        if key.startswith(LISTENER_NAME):  # Kafka's listener.name.external.ssl.client.auth
+            yield from _mapping_values(f"{OVERRIDES}.{name[len(LISTENER_NAME) :]}", value, str(path))
+            return
         mapping = next((each for each in MAPPINGS if f"{key}.".startswith(f"{each}.")), None)
         if mapping is not None:
             yield from _mapping_values(mapping + name[len(mapping) :], value, str(path))
@@ -92,7 +103,7 @@ def _read(path: Path, problems: Problems) -> Any:
     except (OSError, UnicodeDecodeError) as error:
         problems.append(f"{path}: cannot be read: {error}")
     except yaml.YAMLError as error:
-        problems.append(f"{path}: not valid YAML: {' '.join(str(error).split())}")
+        problems.append(f"{path}: not valid YAML: {_reason(error)}")
     return None
 
 
@@ -106,8 +117,19 @@ def _assignments(text: str) -> dict[str, Any] | None:
             return None
         if match[1] in values:
             raise yaml.YAMLError(f"{match[1]} is given twice")
-        values[match[1]] = yaml.load(match[2], Loader=_UniqueKeyLoader)
+        secret = is_secret(canonical(match[1]))
+        values[match[1]] = match[2] if secret else yaml.load(match[2], Loader=_UniqueKeyLoader)
     return values or None
+
+
+def _reason(error: yaml.YAMLError) -> str:
+    """The reason and the place, without the line itself and words of it: they may be a secret."""
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return " ".join(str(error).split())
+    mark = error.problem_mark or error.context_mark
+    place = f" in line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
+    reason = _QUOTED.sub("…", error.problem or error.context or "")
+    return f"{reason}{place}"
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
@@ -126,22 +148,49 @@ class _UniqueKeyLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def _fill_in(value: Any, environ: Mapping[str, str], path: Path, problems: Problems) -> Any:
-    """Replace ${NAME:default}; the result is read as YAML again, so that ${PORT:9092} is a number."""
-    if isinstance(value, dict):
-        return {key: _fill_in(item, environ, path, problems) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_fill_in(item, environ, path, problems) for item in value]
-    if not isinstance(value, str) or "${" not in value:
-        return value
+class _Placeholders:
+    """The variables of one file."""
 
-    def replace(match: re.Match[str]) -> str:
-        text = environ.get(match[1]) or match[2]
+    def __init__(self, environ: Mapping[str, str], path: Path, problems: Problems) -> None:
+        self._environ = environ
+        self._path = path
+        self._problems = problems
+
+    def filled_in(self, key: str, value: Any) -> Any:
+        """A value with its placeholders replaced; `key` is its dotted name."""
+        if isinstance(value, dict):
+            return {name: self.filled_in(f"{key}.{name}" if key else str(name), item) for name, item in value.items()}
+        if isinstance(value, list):
+            return [self.filled_in(key, item) for item in value]
+        if not isinstance(value, str) or "${" not in value:
+            return value
+        alone = _PLACEHOLDER.fullmatch(value)
+        if alone is not None and not self._environ.get(alone[1]) and alone[2] in _NOTHING:
+            return None
+        text = _PLACEHOLDER.sub(self._replacement, value)
+        return _bracketed(text) if canonical(key) in _collections() else text or None
+
+    def _replacement(self, match: re.Match[str]) -> str:
+        text = self._environ.get(match[1]) or match[2]
         if text is None:
-            problems.append(f"{path}: {match[0]} has no default and {match[1]} is not set")
+            self._problems.append(f"{self._path}: {match[0]} has no default and {match[1]} is not set")
         return text or ""
 
-    text = _PLACEHOLDER.sub(replace, value)
+
+def _collections() -> frozenset[str]:
+    """The settings that are lists or mappings."""
+    return frozenset(
+        f"{section}.{name}"
+        for section, branch in Settings.model_fields.items()
+        for name, value in branch.default
+        if isinstance(value, tuple | list | dict)
+    )
+
+
+def _bracketed(text: str) -> object:
+    """A list or a mapping, if it is written as one."""
+    if not text.startswith(("[", "{")):
+        return text
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError:

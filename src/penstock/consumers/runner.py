@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from penstock.client.push.async_client import AsyncBrokerClient
 from penstock.client.push.errors import BrokerClientError
@@ -29,8 +29,10 @@ class Runner:
         metrics: ConsumerMetrics,
         client_id: str | None = None,
         stop_timeout_s: float = STOP_TIMEOUT_S,
+        security: Mapping[str, str] | None = None,
     ) -> None:
-        self._client = AsyncBrokerClient(host, port, client_id)
+        """`security` has properties of the client under Kafka's names, such as sasl.username."""
+        self._client = AsyncBrokerClient(host, port, client_id, security=security)
         self._stop_timeout_s = stop_timeout_s
         self._failure: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         self._workers = [

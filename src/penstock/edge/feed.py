@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from penstock.client.push.async_client import AsyncBrokerClient
-from penstock.client.push.backoff import Backoff
+from penstock.client.push.connection.backoff import Backoff
 from penstock.client.push.errors import BrokerClientError, UnknownSubscription
 from penstock.client.push.message import Message
 from penstock.consumers.metrics import ConsumerMetrics
@@ -146,7 +146,8 @@ class Feed:
         """Serve from the first connection until something is wrong that reconnecting does not cure."""
         if self.state == "starting":
             self._says(f"connecting to {self._settings.broker}")
-        client = AsyncBrokerClient(self._settings.broker_host, self._settings.broker_port)
+        settings = self._settings
+        client = AsyncBrokerClient(settings.broker_host, settings.broker_port, security=settings.security)
         worker = Worker(self._handler.definition, client, self._probe, self.lost)
         self._inbox.clear()
         self._lost = None

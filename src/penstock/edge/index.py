@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from penstock.edge.messages import Place, Stored
+from penstock.runtime.private_files import make_private
 
 SCHEMA_VERSION = 1
 _SCHEMA = f"""
@@ -222,6 +223,8 @@ def delete_index(path: Path) -> None:
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    if mode == "rwc":
+        make_private(path)
     return sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False, timeout=10
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 
@@ -16,6 +17,10 @@ class EdgeSettings:
     broker_host: str = "localhost"
     broker_port: int = 9999
     data_dir: Path = Path("consumer-data")
+    allowed_hosts: tuple[str, ...] = ()
+    """Names under which clients address the port, besides addresses, localhost and the machine's own."""
+    security: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Properties of the client of the broker under Kafka's names, such as sasl.username."""
 
     @property
     def broker(self) -> str:

@@ -18,6 +18,16 @@ FRAME_BYTES_MAX: Final = 100 * MIB
 CONNECTIONS_MAX: Final = 16_000
 # All of them may come from one address (a pod, a NAT); operators lower it where addresses mean clients.
 CONNECTIONS_PER_ADDRESS_MAX: Final = 16_000
+# New ones a second: clients behind one address come back within seconds of a restart, and a loop that makes connections
+# does not take the time of all others.
+CONNECTION_RATE_PER_ADDRESS_MAX: Final = 1_000
+# Kept free for each of these doors (an eighth of all connections at most): clients and probes get in when another door
+# has taken all the rest.
+KAFKA_CONNECTIONS_RESERVED: Final = 64
+HTTP_CONNECTIONS_RESERVED: Final = 16
+# The time for the first complete request. Clients send one as soon as they are connected; push clients, which may have
+# nothing to say, send a heartbeat after an interval.
+FIRST_REQUEST_MS_MAX: Final = 30_000
 # Clients pipeline 5 (Java) to 1,000,000 (librdkafka) requests; beyond this many unanswered ones reading pauses.
 IN_FLIGHT_PER_CONNECTION_MAX: Final = 256
 # Requests of one connection that wait for an earlier one; above it reading pauses until they are worked off.
@@ -26,13 +36,27 @@ QUEUED_BYTES_PER_CONNECTION_MAX: Final = 8 * MIB
 QUEUED_BYTES_TOTAL_MAX: Final = 512 * MIB
 # Answers a client has not read; above it the connection's requests are not read either.
 UNREAD_BYTES_PER_CONNECTION_MAX: Final = 1 * MIB
-# A request whose bytes stop coming in the middle holds memory that others may wait for.
+# A request whose bytes stop coming, or come a few at a time, holds memory that others may wait for. So much time is
+# allowed for what goes wrong on the way (TCP repeats a lost packet after up to several seconds); after that the bytes
+# have to come at this rate, half a megabit a second, which the slowest links in use have.
+FRAME_SPARE_MS_MAX: Final = 30_000
+FRAME_BYTES_PER_SECOND_MIN: Final = 64 * KIB
+# The same while frames wait for the room that others hold: a frame of frame_bytes_max is out of the way in two minutes.
+FRAME_SPARE_MS_MAX_CROWDED: Final = 5_000
+FRAME_BYTES_PER_SECOND_MIN_CROWDED: Final = 1 * MIB
+# A push frame, which is smaller, has this long from its first byte to its last.
 FRAME_STALL_MS_MAX: Final = 60_000
+# Kafka's sasl.server.max.receive.size: a client that has not logged in yet has nothing longer to say.
+FRAME_BYTES_BEFORE_LOGIN_MAX: Final = 512 * KIB
 # Arrays of a request may have this many elements together: more than twice the partitions that a node may have. Each
 # becomes an object or two, and a frame of frame_bytes_max could otherwise ask for gigabytes of them.
 REQUEST_ELEMENTS_MAX: Final = 500_000
 # A larger request is decoded in a thread: one that is all array elements takes 10 ms for so many bytes.
 REQUEST_BYTES_DECODED_AT_ONCE: Final = 32 * KIB
+# An answer other than that of a Fetch; clients read at most so much by default (librdkafka: 100,000,000).
+ANSWER_BYTES_MAX: Final = 100 * MIB
+# The same when clients that do not read have used up queued_bytes_total_max.
+ANSWER_BYTES_UNDER_PRESSURE: Final = 8 * MIB
 # Kafka's connections.max.idle.ms.
 CONNECTION_IDLE_MS_MAX: Final = 600_000
 
@@ -51,10 +75,35 @@ FETCH_BYTES_UNDER_PRESSURE: Final = 256 * KIB
 FETCH_FURTHER_SEGMENTS_MAX: Final = 60
 # Kafka's max.incremental.fetch.session.cache.slots.
 FETCH_SESSIONS_MAX: Final = 1_000
+# Partitions of all fetch sessions together, about 400 bytes each: a thousand sessions of five hundred. A client may
+# name as many as it likes, and they need not exist; one that finds no room works without a session.
+FETCH_SESSION_PARTITIONS_MAX: Final = 500_000
 # Kafka's min.incremental.fetch.session.eviction.ms: a session in use is not taken away for a newer one.
 FETCH_SESSION_UNUSED_MS: Final = 120_000
+# Partitions of all fetches that wait for data, about 600 bytes each: ten thousand consumers of a hundred.
+FETCH_WAITING_PARTITIONS_MAX: Final = 1_000_000
 # A client that asks to wait for an hour is answered earlier; Kafka has no limit, but a parked request holds memory.
 FETCH_WAIT_MS_MAX: Final = 300_000
+
+# --- users ---------------------------------------------------------------------------------------------------------
+# Kafka's bounds of a SCRAM credential: fewer iterations are guessed too fast, more keep clients busy at each login.
+SCRAM_ITERATIONS_MIN: Final = 4_096
+SCRAM_ITERATIONS_MAX: Final = 16_384
+# Clients choose the salts of the users that they make: 24 to 32 random bytes as a rule.
+SCRAM_SALT_BYTES_MAX: Final = 255
+# Users are held in memory, about 1 KB each.
+USERS_MAX: Final = 100_000
+USER_NAME_BYTES_MAX: Final = 255
+# Tokens are held in memory, about 600 bytes each; a principal with a hundred has forgotten to revoke some.
+TOKENS_MAX: Final = 10_000
+TOKENS_OF_PRINCIPAL_MAX: Final = 100
+TOKEN_NAME_LENGTH_MAX: Final = 100
+TOKEN_LIFETIME_MS_MIN: Final = 1_000
+TOKEN_LIFETIME_MS_MAX: Final = 366 * 86_400_000
+# Messages of a login. SCRAM's have a name (escaped, three times its length) and a nonce, each character of which is
+# looked up in tables; the one of PLAIN has a password.
+SCRAM_MESSAGE_BYTES_MAX: Final = 1 * KIB
+PLAIN_MESSAGE_BYTES_MAX: Final = 8 * KIB
 
 # --- quotas --------------------------------------------------------------------------------------------------------
 # Entities with quotas are held in memory, about 1 KB each.
@@ -74,9 +123,32 @@ PARTITIONS_MAX: Final = 200_000
 # One request may not create more than this at once.
 PARTITIONS_PER_TOPIC_MAX: Final = 100_000
 
+# --- rows that a client makes by merely speaking ---------------------------------------------------------------------
+# As long as the name of a topic. Client ids have no limit in Kafka, but there no row in a store either.
+CLIENT_ID_BYTES_MAX: Final = 249
+# Push clients that publish with sequences: a row of meta.db each, about 300 bytes, for a week after their last message.
+PUSH_PRODUCERS_MAX: Final = 100_000
+# Transactional ids are held in memory, about 1 KB each, for a week after their last use (KIP-98 has no limit).
+TRANSACTIONAL_IDS_MAX: Final = 200_000
+# Four times the longest that frameworks make (Flink joins names of operators), and far below the 32 KB of the protocol.
+TRANSACTIONAL_ID_BYTES_MAX: Final = 1_024
+# Groups with configs of their own: rows that stay until they are deleted.
+CONFIGURED_GROUPS_MAX: Final = 10_000
+
 # --- groups --------------------------------------------------------------------------------------------------------
 # Kafka has no limit by default; the leader gets the metadata of all members in one frame.
 GROUP_MEMBERS_MAX: Final = 10_000
+# Metadata of one member over all protocols that it offers, and its assignment: with Kafka the record of a whole group
+# has to fit into max.message.bytes of the offsets topic, which is so much.
+GROUP_MEMBER_BYTES_MAX: Final = 1 * MIB
+# The same over all members of all groups, in memory for as long as their sessions: 128,000 members of common size.
+GROUP_METADATA_BYTES_MAX: Final = 128 * MIB
+# Texts that clients commit with offsets (Kafka's offset metadata), of all groups: a million of common length.
+OFFSET_TEXT_BYTES_MAX: Final = 64 * MIB
+# Topics of a group that are remembered, about 100 bytes each, and names of topics that are read to find them. Beyond
+# that the group counts as one that may read every topic.
+GROUP_TOPICS_MAX: Final = 20_000
+GROUP_TOPIC_NAMES_READ_MAX: Final = 1_000_000
 
 # --- records -------------------------------------------------------------------------------------------------------
 # The limit of a client's batch decompressed to look at its records. A batch of max.message.bytes
@@ -87,6 +159,9 @@ DECOMPRESSED_BYTES_MAX: Final = 64 * MIB
 STORED_DECOMPRESSED_BYTES_MAX: Final = 256 * MIB
 # Records that one answer to Produce calls bad by name. Kafka names all; tens of thousands would hold up other clients.
 RECORD_ERRORS_MAX: Final = 1_000
+# Idempotent producers that one log remembers, about 700 bytes each. Kafka has no limit but a day; a client that uses a
+# new id for every batch would take gigabytes in a minute.
+PRODUCERS_PER_LOG_MAX: Final = 50_000
 # Batches that wait until their records have been looked at. Above it clients are asked to try again.
 UNCHECKED_BYTES_MAX: Final = 128 * MIB
 

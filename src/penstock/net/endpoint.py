@@ -20,12 +20,16 @@ NOWHERE: Final = Endpoint("", 0)
 
 
 class Peer(NamedTuple):
-    """The other side of a connection. `local` is the address at which the client reached us."""
+    """The other side of a connection. `local` is the address at which the client reached us.
+
+    `certificate` is what the client showed in a TLS handshake, in DER; None if it showed none.
+    """
 
     connection_id: int
     host: str
     port: int
     local: Endpoint
+    certificate: bytes | None = None
 
 
 def is_every_address(host: str) -> bool:

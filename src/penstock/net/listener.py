@@ -7,20 +7,24 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from penstock.model.limits import FRAME_STALL_MS_MAX
-from penstock.net.connection import Connection
+from penstock.model.limits import FRAME_SPARE_MS_MAX
+from penstock.net.admission.door import Door
+from penstock.net.admission.ticket import Refusal, Ticket
+from penstock.net.connection.connection import Connection
+from penstock.net.connection.scratch import SCRATCH_BYTES
+from penstock.net.connection.shared import ConnectionLimits, Shared
 from penstock.net.flow_control import FlowControl
 from penstock.net.interface import NetworkServer, ServerOptions
 from penstock.net.networks import TCP, load_network
 from penstock.net.outbox import Outbox
-from penstock.net.scratch import SCRATCH_BYTES
 from penstock.net.service import Service
-from penstock.net.shared import ConnectionLimits, Shared
+from penstock.net.tls.server import Contexts, TlsServer
 from penstock.observability.metrics import BrokerMetrics
 
 logger = logging.getLogger(__name__)
 
 IDLE_SWEEP_SECONDS = 10.0
+CROWDED_SWEEP_SECONDS = 1.0  # while frames wait for the room of others, of which some may be too slow
 UNREAD_GRACE_SECONDS = 1.0  # for clients to take their last answers when the node stops
 
 
@@ -31,14 +35,17 @@ class ListenerOptions:
     backlog: int
     receive_buffer_bytes: int  # 0: the system's default
     send_buffer_bytes: int
-    connections_max: int
-    connections_per_address_max: int
     idle_ms_max: int
     connection: ConnectionLimits
     network: str = TCP
+    certificates: Contexts | None = None  # None: without TLS
+    handshake_ms_max: int = 10_000
 
 
-def bind(options: ListenerOptions) -> NetworkServer:
+Bound = NetworkServer | TlsServer
+
+
+def bind(options: ListenerOptions) -> Bound:
     """Bind the address; clients are refused until `Listener.start`. OSError if it is not available."""
     server_options = ServerOptions(
         host=options.host,
@@ -47,7 +54,9 @@ def bind(options: ListenerOptions) -> NetworkServer:
         receive_buffer_bytes=options.receive_buffer_bytes,
         send_buffer_bytes=options.send_buffer_bytes,
     )
-    return load_network(options.network).server(server_options)
+    if options.certificates is None:
+        return load_network(options.network).server(server_options)
+    return TlsServer(server_options, options.certificates, handshake_seconds=options.handshake_ms_max / 1000)
 
 
 class Listener:
@@ -59,25 +68,29 @@ class Listener:
         service: Service,
         flow: FlowControl,
         metrics: BrokerMetrics,
+        door: Door,
         outbox: Outbox | None = None,
     ) -> None:
         self._options = options
         self._counts = metrics.connections
         self._connections: set[Connection] = set()
-        self._by_address: dict[str, int] = {}
-        self._server: NetworkServer | None = None
+        self._door = door
+        self._closing: set[Connection] = set()  # those that were at the last sweep
+        self._server: Bound | None = None
         self._sweep: asyncio.TimerHandle | None = None
         self._sweep_seconds = min(IDLE_SWEEP_SECONDS, options.idle_ms_max / 2000)
         self._shared = Shared(
             service=service,
             flow=flow,
             limits=options.connection,
+            door=door,
             clock=asyncio.get_running_loop().time,
             on_open=self._opened,
             on_close=self._closed,
             on_broken=metrics.connections.broken,
             scratch=memoryview(bytearray(SCRATCH_BYTES)),
             outbox=outbox or Outbox(asyncio.get_running_loop().call_soon),
+            encrypted=options.certificates is not None,
         )
 
     @property
@@ -94,15 +107,20 @@ class Listener:
     def muted_count(self) -> int:
         return self._shared.muted
 
-    def hand_over(self, is_other: Callable[[memoryview], bool | None], make: Callable[[], asyncio.Protocol]) -> None:
+    def hand_over(
+        self, is_other: Callable[[memoryview], bool | None], make: Callable[[Ticket], asyncio.Protocol]
+    ) -> None:
         """Hand connections over to the one other door by their first bytes; None asks for more bytes."""
         self._shared.hand_over(is_other, make)
 
-    async def start(self, bound: NetworkServer) -> None:
+    async def start(self, bound: Bound) -> None:
         """Accept connections at the bound address. OSError if it cannot be used after all."""
         loop = asyncio.get_running_loop()
         self._shared.endpoint = bound.endpoint
-        await bound.serve(self._make)
+        if isinstance(bound, TlsServer):
+            await bound.serve(self._door, self._make)
+        else:
+            await bound.serve(self._make)
         self._server = bound
         self._sweep = loop.call_later(self._sweep_seconds, self._close_idle)
 
@@ -130,46 +148,40 @@ class Listener:
         while self._connections and loop.time() < deadline + 1.0:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
-    def _make(self) -> Connection:
-        return Connection(self._shared)
+    def _make(self, ticket: Ticket | None = None) -> Connection:
+        return Connection(self._shared, ticket)
 
-    def _opened(self, connection: Connection) -> bool:
-        address = connection.peer.host
+    def _opened(self, connection: Connection) -> None:
         self._connections.add(connection)
-        of_address = self._by_address[address] = self._by_address.get(address, 0) + 1
         self._counts.opened()
-        if len(self._connections) > self._options.connections_max:
-            self._counts.refused("total")
-            logger.warning("refused %s: %d connections are open, the limit", address, self._options.connections_max)
-            return False
-        if of_address > self._options.connections_per_address_max:
-            self._counts.refused("address")
-            logger.warning("refused %s: too many connections from this address", address)
-            return False
-        delay_seconds = self._shared.service.refusal_delay(address)
+        delay_seconds = self._shared.service.refusal_delay(connection.peer.host)
         if delay_seconds:
-            self._counts.refused("rate")
+            self._door.refused[Refusal.RATE] += 1
             connection.refuse(delay_seconds)
-        return True
 
     def _closed(self, connection: Connection) -> None:
-        if connection not in self._connections:
-            return
-        self._connections.discard(connection)
-        address = connection.peer.host
-        others = self._by_address.pop(address) - 1
-        if others:
-            self._by_address[address] = others
-        self._counts.closed()
+        if connection in self._connections:
+            self._connections.discard(connection)
+            self._counts.closed()
 
     def _close_idle(self) -> None:
         loop = asyncio.get_running_loop()
-        oldest = loop.time() - self._options.idle_ms_max / 1000
-        stalled = loop.time() - min(self._options.idle_ms_max, FRAME_STALL_MS_MAX) / 1000
+        now = loop.time()
+        oldest = now - self._options.idle_ms_max / 1000
+        closing: set[Connection] = set()
+        spare_seconds = min(self._options.idle_ms_max, FRAME_SPARE_MS_MAX) / 1000
         for connection in tuple(self._connections):
-            if connection.stalled_since(stalled):
-                connection.close("a request whose bytes stopped coming")
-            elif connection.last_active < oldest and connection.answered and not connection.muted:
+            if connection.is_closing:
+                closing.add(connection)
+                if connection in self._closing:
+                    connection.abort()  # it does not read its last answers
+            elif connection.sends_too_slowly(now, spare_seconds):
+                connection.close("a request whose bytes stopped coming, or come too slowly")
+                connection.abort()
+            elif connection.last_active < oldest and connection.is_idle:
                 self._counts.broken("idle")
                 connection.close()
-        self._sweep = loop.call_later(self._sweep_seconds, self._close_idle)
+        self._closing = closing
+        is_crowded = self._shared.flow.is_crowded
+        next_seconds = min(self._sweep_seconds, CROWDED_SWEEP_SECONDS) if is_crowded else self._sweep_seconds
+        self._sweep = loop.call_later(next_seconds, self._close_idle)

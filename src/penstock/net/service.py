@@ -17,9 +17,26 @@ class Stream(Protocol):
         """Take no further request for a while."""
         ...
 
+    def frame_decoded(self) -> None:
+        """Give the memory of the request that is being served back; its frame is not looked at again."""
+        ...
+
+    def authenticated(self) -> None:
+        """Accept frames of the full size, because the client has logged in."""
+        ...
+
+    def finish(self) -> None:
+        """Send the answers that are due, take no further request, and close."""
+        ...
+
 
 class Channel(Protocol):
     """One connection's requests."""
+
+    @property
+    def is_authenticated(self) -> bool:
+        """Whether the client need not log in, or has. Until then its frames are short, and its time is limited."""
+        ...
 
     def serve(self, frame: memoryview) -> Reply:
         """Serve one request. Raises MalformedRequest: the connection is closed.

@@ -1,4 +1,5 @@
-"""The network `unix`: sockets in the file system, for clients on the same machine. Access is by file permissions.
+"""The network `unix`: sockets in the file system, for clients on the same machine. The file has mode 0600:
+only the user that runs the broker can connect, and root.
 
 An address is `unix:/path`. A file that a killed process left behind is replaced, but not one with a listener.
 """
@@ -15,6 +16,7 @@ from pathlib import Path
 from penstock.net.endpoint import Endpoint
 from penstock.net.interface import ServerOptions
 from penstock.net.tcp import set_buffer_sizes
+from penstock.runtime.private_files import FILE_MODE
 
 SCHEME = "unix:"
 
@@ -37,6 +39,7 @@ class UnixServer:
         try:
             set_buffer_sizes(self._socket, options)
             _clear(self._path)
+            os.fchmod(self._socket.fileno(), FILE_MODE)  # before bind, which gives the file the mode of the socket
             self._socket.bind(str(self._path))
             self._socket.setblocking(False)
         except BaseException:

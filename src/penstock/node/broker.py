@@ -39,7 +39,7 @@ def build_broker(
     """The broker with its topics, configs and quotas loaded; `closing` ends its parts. Nothing is served yet."""
     engine, store, limits = storage.engine, storage.metadata, settings.limits
     topics = TopicTable()
-    controller = Controller(store=store, engine=engine, topics=topics, settings=settings)
+    controller = Controller(store=store, engine=engine, topics=topics, settings=settings, authorizer=access.authorizer)
     closing.push_async_callback(controller.close)
     controller.load()
     partitions = PartitionTable(engine=engine, topics=topics, visibility=visibility_of(settings.storage.flush))

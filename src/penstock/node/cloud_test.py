@@ -26,6 +26,7 @@ from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.role import Role
 from penstock.model.topic_partition import TopicPartition
 from penstock.net.endpoint import is_every_address
+from penstock.node.admission import with_descriptors
 from penstock.node.node import Node
 from penstock.node.registry_server import RegistryOptions, open_registry
 from penstock.node.signals import asked_to_stop
@@ -60,7 +61,7 @@ async def _serve(options: RegistryOptions, advertised_url: str | None) -> int:
 
             return [Mount(PREFIX, registry_app(service, node.access))]
 
-        node = Node(root_settings(options, advertised_url), parts=[routes])
+        node = Node(with_descriptors(root_settings(options, advertised_url)), parts=[routes])
         node.metrics.add_probe(RegistryProbe(service))
         await node.start()
         stack.push_async_callback(node.stop)
@@ -76,7 +77,7 @@ def root_settings(options: RegistryOptions, advertised_url: str | None) -> Setti
         node=NodeSettings(name=NODE_ID, data_dir=options.data_dir / "root"),
         kafka=KafkaSettings(port=0),
         push=PushSettings(enabled=False),
-        http=HttpSettings(host=options.host, port=options.port),
+        http=HttpSettings(host=options.host, port=options.port, allowed_hosts=options.allowed_hosts),
         registry=RegistrySettings(url=own_url(options), role=Role.ROOT, advertised_url=advertised_url),
     )
 

@@ -14,6 +14,9 @@ from penstock.edge.application import Application
 from penstock.edge.handlers import find_handler
 from penstock.edge.settings import EdgeSettings
 from penstock.edge.store import Store
+from penstock.net.http.allowed_hosts import AllowedHosts
+from penstock.net.http.port import HttpPort
+from penstock.node.admission import lone_http_door
 from penstock.node.errors import StartError
 from penstock.node.signals import asked_to_stop
 from penstock.node.web_server import WebServer, bind
@@ -56,7 +59,9 @@ async def _serve(settings: EdgeSettings) -> int:
 
             return edge_app(store, application, Access())
 
-        server = WebServer(listening, build)
+        hosts = AllowedHosts.of(settings.host, *settings.allowed_hosts, setting="--allowed-host")
+        port = HttpPort(listening=listening, admission=await lone_http_door(stack), hosts=hosts)
+        server = WebServer(port, build)
         stack.push_async_callback(server.stop)
         await application.start()
         await server.start()

@@ -4,4 +4,11 @@ from __future__ import annotations
 
 
 class StartError(Exception):
-    """The message says what is wrong and what to do; the command line prints it on one line and exits with 1."""
+    """The message says what is wrong and what to do.
+
+    The command line prints it and exits with 1, or with 2 for a SettingsError.
+    """
+
+
+class SettingsError(StartError):
+    """Settings that do not fit together, or that would leave the node open to strangers."""

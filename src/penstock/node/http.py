@@ -8,14 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import asdict
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from penstock.config.settings import Settings
+from penstock.config.settings.security import named_addresses
 from penstock.model.errors import KafkaError
-from penstock.net.http.session_gate import SessionGate, denied, session_of
+from penstock.net.admission.door import Door
+from penstock.net.http.allowed_hosts import AllowedHosts, host_of
+from penstock.net.http.bounded import Bounded
+from penstock.net.http.login.request_login import RequestLogin
+from penstock.net.http.port import HttpPort
+from penstock.net.http.session_gate import SessionGate, denied, is_stranger, session_of
+from penstock.net.http.stall_watch import HttpTimes
+from penstock.net.tls.server import Listening
 from penstock.node.web_server import WebServer
 from penstock.observability.exposition import CONTENT_TYPE, ClientSample, LagSample, LogSample, pages
 from penstock.observability.health import Health
@@ -31,6 +39,7 @@ if TYPE_CHECKING:
 
 HttpPart = Callable[[], "Iterable[BaseRoute]"]
 PIECE_BYTES_MIN = 32 * 1024
+SCRAPES_MAX = 8
 
 
 class HttpServer:
@@ -42,7 +51,7 @@ class HttpServer:
 
     def __init__(
         self,
-        listening: socket.socket,
+        port: HttpPort,
         *,
         access: Access,
         metrics: BrokerMetrics,
@@ -53,13 +62,14 @@ class HttpServer:
         parts: Iterable[HttpPart] = (),
     ) -> None:
         self._access = access
+        self._login = port.login
         self._metrics = metrics
         self._health = health
         self._logs = logs
         self._lags = lags
         self._clients = clients
         self._parts = tuple(parts)
-        self._server = WebServer(listening, self._application)
+        self._server = WebServer(port, self._application)
         self.port = self._server.port
 
     async def start(self) -> None:
@@ -72,26 +82,27 @@ class HttpServer:
     def _application(self) -> Starlette:
         from starlette.applications import Starlette
         from starlette.exceptions import HTTPException
-        from starlette.routing import Route
+        from starlette.routing import Route, request_response
 
         routes = [
             Route("/health/live", self._live),
             Route("/health/ready", self._ready),
-            Route("/metrics", self._page),
+            Route("/metrics", Bounded(request_response(self._page), SCRAPES_MAX, "scrapes"), methods=["GET"]),
             *(route for part in self._parts for route in part()),
         ]
         app = Starlette(routes=routes, exception_handlers={HTTPException: _problem, KafkaError: denied})
-        app.add_middleware(SessionGate, access=self._access)
+        app.add_middleware(SessionGate, access=self._access, login=self._login)
         return app
 
     async def _live(self, _: Request) -> Response:
         return _json(HTTPStatus.OK, {"status": "live"})
 
     async def _ready(self, request: Request) -> Response:
-        """The status for every session, the details for those that may describe the cluster."""
+        """The status for everybody, the details for sessions that may describe the cluster."""
         report = self._health.report()
         status = HTTPStatus.OK if report.ready else HTTPStatus.SERVICE_UNAVAILABLE
-        details = asdict(report) if self._access.allows_cluster(session_of(request), Operation.DESCRIBE) else {}
+        shows = not is_stranger(request) and self._access.shows_cluster(session_of(request), Operation.DESCRIBE)
+        details = asdict(report) if shows else {}
         return _json(status, {"status": "ready" if report.ready else "not ready", **details})
 
     async def _page(self, request: Request) -> Response:
@@ -110,6 +121,32 @@ class HttpServer:
                 gathered.clear()
             await asyncio.sleep(0)
         yield bytes(gathered)
+
+
+def http_port(settings: Settings, listening: Listening, admission: Door, login: RequestLogin | None = None) -> HttpPort:
+    http = settings.http
+    return HttpPort(
+        listening=listening,
+        admission=admission,
+        hosts=AllowedHosts.of(*http.allowed_hosts, *_own_names(settings)),
+        times=HttpTimes(
+            header_s=http.header_timeout_ms / 1000,
+            idle_s=http.idle_timeout_ms / 1000,
+            stall_s=http.stall_timeout_ms / 1000,
+        ),
+        login=login,
+    )
+
+
+def _own_names(settings: Settings) -> Iterator[str | None]:
+    """The names at which the node listens, and those that it gives to clients."""
+    yield settings.http.host
+    yield host_of(settings.registry.advertised_url)
+    if settings.kafka.advertised_address is not None:
+        yield settings.kafka.advertised_address[0]
+    for addresses in (settings.listeners.addresses, settings.listeners.advertised):
+        if addresses is not None:
+            yield from (named.host for named in named_addresses(addresses))
 
 
 def _json(status: HTTPStatus, body: dict[str, Any], media_type: str = "application/json") -> Response:

@@ -3,46 +3,123 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
+from typing import NamedTuple
 
 from penstock.broker.broker import Broker
 from penstock.broker.dispatcher import Dispatcher
 from penstock.broker.gate import Gate
 from penstock.broker.produce.timeouts import SWEEP_INTERVAL_MS as PRODUCE_SWEEP_INTERVAL_MS
 from penstock.broker.telemetry.telemetry import SWEEP_INTERVAL_MS as TELEMETRY_SWEEP_INTERVAL_MS
-from penstock.config.settings import KafkaSettings, Settings
-from penstock.net.interface import NetworkServer
-from penstock.net.listener import Listener, ListenerOptions, bind
-from penstock.net.networks import TCP, network_name
+from penstock.config.settings import Settings
+from penstock.net.admission.door import Door
+from penstock.net.admission.ticket import Ticket
+from penstock.net.connection.shared import ConnectionLimits
+from penstock.net.listener import Bound, Listener, ListenerOptions, bind
+from penstock.net.login.logins import Logins
 from penstock.net.outbox import Outbox
-from penstock.net.shared import ConnectionLimits
 from penstock.node.errors import StartError
 from penstock.node.probes import connect_listener_probe
+from penstock.node.security.door_plans import DoorPlan
 from penstock.runtime.periodic import Periodic
 from penstock.runtime.plugins import UnknownImplementation
+from penstock.security.listener import ListenerSecurity
+from penstock.security.tls.certificates import Certificates
 
-UNIX = "unix:"
+logger = logging.getLogger(__name__)
 
 
-def take_kafka_port(settings: Settings) -> NetworkServer:
-    """StartError if the address cannot be used; its message says what to do."""
+class TakenPort(NamedTuple):
+    """A listener whose address is bound."""
+
+    plan: DoorPlan
+    options: ListenerOptions
+    server: Bound
+
+
+class KafkaDoor:
+    """The listeners of Kafka clients; the first is the one that the node itself is known by."""
+
+    def __init__(self, ports: Sequence[TakenPort], listeners: Sequence[Listener]) -> None:
+        self._ports = tuple(ports)
+        self._listeners = tuple(listeners)
+
+    @property
+    def port(self) -> int:
+        return self._listeners[0].port
+
+    @property
+    def muted_count(self) -> int:
+        return sum(listener.muted_count for listener in self._listeners)
+
+    def hand_over(
+        self,
+        is_other: Callable[[memoryview], bool | None],
+        make: Callable[[ListenerSecurity, Ticket], asyncio.Protocol],
+    ) -> None:
+        """Hand connections over to another door by their first bytes.
+
+        They keep the security of their listener: else it would be a way around the login.
+        """
+        for port, listener in zip(self._ports, self._listeners, strict=True):
+            listener.hand_over(is_other, partial(make, port.plan.security))
+
+    async def start(self) -> None:
+        for (plan, _, server), listener in zip(self._ports, self._listeners, strict=True):
+            try:
+                await listener.start(server)
+            except OSError as error:
+                raise _no_port(plan, error) from error
+            logger.info("listening", extra={"host": plan.host, "port": listener.port, "listener": plan.security.name})
+
+    def stop_accepting(self) -> None:
+        for listener in self._listeners:
+            listener.stop_accepting()
+
+    async def drain(self, timeout_seconds: float) -> None:
+        await asyncio.gather(*(listener.drain(timeout_seconds) for listener in self._listeners))
+
+
+def take_kafka_port(settings: Settings, plan: DoorPlan, certificates: Certificates | None) -> TakenPort:
+    """Bind the address of a listener. StartError if it cannot be used; its message says what to do."""
+    options = listener_options(settings, plan, certificates)
     try:
-        return bind(listener_options(settings))
+        return TakenPort(plan, options, bind(options))
     except OSError as error:
-        raise _no_port(settings.kafka, error) from error
+        raise _no_port(plan, error) from error
     except (UnknownImplementation, ValueError) as error:
         raise StartError(str(error)) from error
 
 
-async def open_kafka_door(broker: Broker, server: NetworkServer, outbox: Outbox, closing: AsyncExitStack) -> Listener:
-    """Serve Kafka clients. `closing` goes the other way round: no new requests, waiting ones answered, answers sent."""
+async def open_kafka_door(
+    broker: Broker,
+    ports: Sequence[TakenPort],
+    outbox: Outbox,
+    admission: Door,
+    closing: AsyncExitStack,
+    logins: Logins | None = None,
+) -> KafkaDoor:
+    """Serve Kafka clients. `closing` goes the other way round: no new requests, waiting ones answered, answers sent.
+
+    Listeners with SASL need `logins`.
+    """
     settings = broker.settings
-    gate = Gate(Dispatcher(broker), broker.quotas, broker.access, broker.metrics)
-    listener = Listener(listener_options(settings), gate, broker.flow, broker.metrics, outbox)
-    connect_listener_probe(listener, broker.metrics)
+    dispatcher = Dispatcher(broker)
+    listeners = []
+    for plan, options, _ in ports:
+        own_logins = logins if plan.security.protocol.has_sasl else None
+        gate = Gate(
+            dispatcher, broker.quotas, broker.access, broker.metrics, plan.security, own_logins, plan.advertised
+        )
+        listeners.append(Listener(options, gate, broker.flow, broker.metrics, admission, outbox))
+    door = KafkaDoor(ports, listeners)
+    connect_listener_probe(door, broker.metrics)
     closing.callback(asyncio.ensure_future(broker.quotas.resolve_names()).cancel)
-    closing.push_async_callback(listener.drain, settings.kafka.shutdown_timeout_ms / 1000)
+    closing.push_async_callback(door.drain, settings.kafka.shutdown_timeout_ms / 1000)
     for sweep in (
         Periodic("telemetry", TELEMETRY_SWEEP_INTERVAL_MS, broker.telemetry.sweep),
         Periodic("produce timeouts", PRODUCE_SWEEP_INTERVAL_MS, broker.produce_timeouts.sweep),
@@ -53,51 +130,35 @@ async def open_kafka_door(broker: Broker, server: NetworkServer, outbox: Outbox,
     closing.push_async_callback(broker.groups.stop)
     await broker.transactions.start()
     closing.push_async_callback(broker.transactions.stop)
-    try:
-        await listener.start(server)
-    except OSError as error:
-        raise _no_port(settings.kafka, error) from error
-    closing.callback(_stop_taking_requests, listener, broker)
-    return listener
+    await door.start()
+    closing.callback(_stop_taking_requests, door, broker)
+    return door
 
 
-def _stop_taking_requests(listener: Listener, broker: Broker) -> None:
-    listener.stop_accepting()
+def _stop_taking_requests(door: KafkaDoor, broker: Broker) -> None:
+    door.stop_accepting()
     for answer_now in tuple(broker.parked):
         answer_now()
 
 
-def _no_port(kafka: KafkaSettings, error: OSError) -> StartError:
+def _no_port(plan: DoorPlan, error: OSError) -> StartError:
     if isinstance(error, socket.gaierror):
-        return StartError(f"{kafka.host} is not an address of this machine ({error.strerror}); change --host")
+        return StartError(f"{plan.host} is not an address of this machine ({error.strerror}); change --host")
     return StartError(
-        f"cannot listen on {kafka.host}:{kafka.port} ({error.strerror}); stop what uses the port, or choose another"
+        f"cannot listen on {plan.host}:{plan.port} ({error.strerror}); stop what uses the port, or choose another"
         " with --kafka-port and --host"
     )
 
 
-def listener_address(settings: Settings) -> tuple[str, str]:
-    """The network and its address. An address that names its network wins over the default."""
-    host, network = settings.kafka.host, settings.network.type
-    if network == TCP:
-        return network_name(host, 0) if host.startswith(UNIX) else TCP, host
-    if network == "unix" and not host.startswith(UNIX):
-        host = f"{UNIX}{settings.node.data_dir.absolute()}.sock"  # not in it: the directory is not ours yet
-    return network, host
-
-
-def listener_options(settings: Settings) -> ListenerOptions:
+def listener_options(settings: Settings, plan: DoorPlan, certificates: Certificates | None = None) -> ListenerOptions:
     kafka, limits = settings.kafka, settings.limits
-    network, host = listener_address(settings)
     return ListenerOptions(
-        network=network,
-        host=host,
-        port=kafka.port,
+        network=plan.network,
+        host=plan.host,
+        port=plan.port,
         backlog=kafka.backlog,
         receive_buffer_bytes=kafka.receive_buffer_bytes,
         send_buffer_bytes=kafka.send_buffer_bytes,
-        connections_max=limits.connections_max,
-        connections_per_address_max=limits.connections_per_address_max,
         idle_ms_max=kafka.idle_timeout_ms,
         connection=ConnectionLimits(
             frame_bytes_max=limits.frame_bytes_max,
@@ -105,4 +166,6 @@ def listener_options(settings: Settings) -> ListenerOptions:
             queued_bytes_max=limits.queued_bytes_per_connection_max,
             unread_bytes_max=limits.unread_bytes_per_connection_max,
         ),
+        certificates=certificates,
+        handshake_ms_max=plan.handshake_ms_max,
     )

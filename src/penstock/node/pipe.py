@@ -43,6 +43,7 @@ def build_pipe(broker: Broker, topology: TopologySource | None, on_reset: Sequen
         topics=topics,
         partitions=partitions,
         access=broker.access,
+        flow=broker.flow,
         epoch=broker.controller.commands.epoch,
     )
     backend = MirrorBackend(settings, topics, partitions, broker.controller.mirrors, broker.clock)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from functools import partial
+from typing import Protocol
 
 from penstock.broker.fetch.sessions import FetchSessions
+from penstock.broker.groups.memory import GroupMemory
 from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.telemetry.telemetry import ClientTelemetry
 from penstock.broker.transactions.coordinator import TransactionCoordinator
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
-from penstock.net.listener import Listener
+from penstock.net.flow_control import FlowControl
 from penstock.observability.exposition import LogSample
 from penstock.observability.health import Health
 from penstock.observability.metrics import BrokerMetrics
@@ -20,16 +22,21 @@ from penstock.storage.interface import LogEngine
 STORAGE_PROBLEMS_SHOWN = 10
 
 
+class Muting(Protocol):
+    @property
+    def muted_count(self) -> int: ...
+
+
 def log_samples(partitions: PartitionTable) -> Iterator[LogSample]:
     """One entry per open log."""
     return (LogSample(*summary) for summary in partitions.summaries())
 
 
-def connect_listener_probe(listener: Listener, metrics: BrokerMetrics) -> None:
+def connect_listener_probe(door: Muting, metrics: BrokerMetrics) -> None:
     metrics.add_gauge(
         "penstock_muted_connections",
         "Connections that are not read because of quotas",
-        lambda: listener.muted_count,
+        lambda: door.muted_count,
     )
 
 
@@ -75,6 +82,18 @@ def connect_request_probes(
     metrics.add_gauge("penstock_fetch_sessions", "Fetch sessions", lambda: len(sessions))
     metrics.add_gauge("penstock_waiting_fetches", "Fetches that wait for data", lambda: len(parked))
     metrics.add_gauge("penstock_quota_entities", "Users, client ids and addresses with quotas", lambda: len(quotas))
+
+
+def connect_memory_probes(flow: FlowControl, groups: GroupMemory, metrics: BrokerMetrics) -> None:
+    metrics.add_gauge(
+        "penstock_held_bytes",
+        "Memory held for clients: requests that arrive or wait, and answers that were not read",
+        lambda: flow.held_bytes,
+    )
+    metrics.add_gauge(
+        "penstock_waiting_requests", "Requests under way that wait for memory", lambda: flow.waiting_count
+    )
+    metrics.add_gauge("penstock_group_bytes", "Memory that groups keep for their members", lambda: groups.held_bytes)
 
 
 def connect_telemetry_probes(telemetry: ClientTelemetry, metrics: BrokerMetrics) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from collections.abc import Iterable, Iterator
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -24,14 +23,19 @@ from penstock.broker.push.requests import Requests
 from penstock.broker.push.server import PushDoor
 from penstock.config.settings import Settings
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.net.admission.door import Door
 from penstock.net.http.session_gate import session_of
+from penstock.net.interface import ServerOptions
 from penstock.net.outbox import Outbox
 from penstock.net.tcp import bound_socket
+from penstock.net.tls.server import Listening, TlsServer
 from penstock.node.errors import StartError
+from penstock.node.security.door_plans import DoorPlan
 from penstock.observability.metrics import BrokerMetrics
 from penstock.observability.timings import histogram
 from penstock.security.access import Access
 from penstock.security.resources import Operation
+from penstock.security.tls.certificates import Certificates
 from penstock.storage.metadata.store import MetadataStore
 
 if TYPE_CHECKING:
@@ -47,11 +51,14 @@ _STATUS = {
 }
 
 
-def take_push_port(settings: Settings) -> socket.socket:
+def take_push_port(settings: Settings, plan: DoorPlan, certificates: Certificates | None) -> Listening:
     """StartError if the port is taken; its message says what to do."""
-    host, port = settings.push.host or settings.kafka.host, settings.push.port
+    host, port = plan.host, plan.port
     try:
-        return bound_socket(host, port)
+        if certificates is None:
+            return bound_socket(host, port)
+        options = ServerOptions(host=host, port=port, backlog=settings.kafka.backlog)
+        return TlsServer(options, certificates, handshake_seconds=plan.handshake_ms_max / 1000)
     except OSError as error:
         raise StartError(
             f"cannot listen on {host}:{port} for push clients ({error.strerror}); stop what uses the port, choose"
@@ -59,7 +66,7 @@ def take_push_port(settings: Settings) -> socket.socket:
         ) from error
 
 
-def build_push_door(broker: Broker, store: MetadataStore, outbox: Outbox) -> PushDoor:
+def build_push_door(broker: Broker, store: MetadataStore, outbox: Outbox, admission: Door) -> PushDoor:
     """The push door, with its parts. Needs a running event loop."""
     settings, clock, access = broker.settings, broker.clock, broker.access
     topics, partitions = broker.topics, broker.partitions
@@ -94,12 +101,12 @@ def build_push_door(broker: Broker, store: MetadataStore, outbox: Outbox) -> Pus
     return PushDoor(
         settings,
         subscriptions=subscriptions,
-        producers=PushProducers(store.push_producers, broker.producer_ids, clock),
+        producers=PushProducers(store.push_producers, broker.producer_ids, clock, settings.push.producers_max),
         publisher=publisher,
         requests=requests,
         access=access,
         flow=broker.flow,
-        outbox=outbox,
+        admission=admission,
     )
 
 
@@ -176,10 +183,10 @@ class PushHttp:
 
     async def _list(self, request: Request) -> Response:
         session, access = session_of(request), self._access
-        may_see_all = access.allows_cluster(session, Operation.DESCRIBE)
+        may_see_all = access.shows_cluster(session, Operation.DESCRIBE)
         rows = []
         for row in self._subscriptions.all():
-            if not may_see_all and not access.allows_group(session, Operation.DESCRIBE, row.name):
+            if not may_see_all and not access.shows_group(session, Operation.DESCRIBE, row.name):
                 continue
             live = self._subscriptions.live(row.name)
             rows.append(

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 import uvloop
 
+from penstock.net.http.allowed_hosts import AllowedHosts
+from penstock.net.http.port import HttpPort
+from penstock.node.admission import lone_http_door
 from penstock.node.errors import StartError
 from penstock.node.signals import asked_to_stop
 from penstock.node.web_server import WebServer, bind
@@ -32,6 +35,7 @@ class RegistryOptions:
     port: int
     missed_polls: int
     nodes_max: int
+    allowed_hosts: tuple[str, ...] = ()
 
 
 def serve_registry(options: RegistryOptions) -> int:
@@ -51,7 +55,9 @@ async def _serve(options: RegistryOptions) -> int:
 
             return registry_site(service, Access())
 
-        server = WebServer(listening, application)
+        hosts = AllowedHosts.of(options.host, *options.allowed_hosts, setting="--allowed-host")
+        port = HttpPort(listening=listening, admission=await lone_http_door(stack), hosts=hosts)
+        server = WebServer(port, application)
         stack.push_async_callback(server.stop)
         await server.start()
         logger.info("ready", extra={"registry": server.port, "nodes": len(service.hierarchy.members)})

@@ -11,11 +11,18 @@ import contextlib
 import logging
 import socket
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
+from penstock.net.admission.ticket import Ticket
+from penstock.net.http.port import HttpPort
+from penstock.net.http.wrong_protocol import replace_warnings
+from penstock.net.interface import ServerOptions
 from penstock.net.tcp import bound_socket
+from penstock.net.tls.server import TlsServer
 from penstock.node.errors import StartError
-from penstock.node.wrong_protocol import replace_warnings
+from penstock.node.security.door_plans import DoorPlan
+from penstock.security.tls.certificates import Certificates
 
 if TYPE_CHECKING:
     import uvicorn
@@ -31,12 +38,12 @@ STOP_TIMEOUT_S = 2
 class WebServer:
     """Server of the application that `build` returns, from `start` to `stop`."""
 
-    def __init__(self, listening: socket.socket, build: Callable[[], ASGIApp]) -> None:
-        self._listening = listening
+    def __init__(self, port: HttpPort, build: Callable[[], ASGIApp]) -> None:
+        self._port = port
         self._build_application = build
         self._server: uvicorn.Server | None = None
         self._serving: asyncio.Task[None] | None = None
-        self.port: int = listening.getsockname()[1]
+        self.port = port.number
 
     async def start(self) -> None:
         """Load the web stack, then serve. A second call does nothing."""
@@ -44,12 +51,16 @@ class WebServer:
             return
         replace_warnings(logger)
         self._server = await asyncio.to_thread(self._build)
-        self._serving = asyncio.create_task(self._server.serve([self._listening]), name="http")
-        logger.info("listening", extra={"host": self._listening.getsockname()[0], "port": self.port})
+        listening = self._port.listening
+        sockets = None if isinstance(listening, TlsServer) else [listening]
+        self._serving = asyncio.create_task(self._server.serve(sockets), name="http")
+        logger.info("listening", extra={"host": self._port.address.host, "port": self.port})
 
     async def stop(self) -> None:
         if self._server is None or self._serving is None:
             return
+        if isinstance(self._port.listening, TlsServer):
+            self._port.listening.close()
         self._server.should_exit = True
         await self._serving
         self._server = self._serving = None
@@ -59,15 +70,36 @@ class WebServer:
         import starlette.responses  # noqa: F401
         import uvicorn
 
+        from penstock.net.http.browser_guard import BrowserGuard
+        from penstock.net.http.connection import HEADER_BYTES_MAX, HttpConnection
+
         class Server(uvicorn.Server):
-            """Signals belong to the node, not to its web server."""
+            """Signals belong to the node, not to its web server; encrypted connections come from a server of ours."""
 
             @contextlib.contextmanager
             def capture_signals(self) -> Iterator[None]:
                 yield
 
+            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+                if not isinstance(port.listening, TlsServer):
+                    await super().startup(sockets)
+                    return
+                await self.lifespan.startup()
+                await port.listening.serve(port.admission, self._encrypted)
+                self.servers = []
+                self.started = True
+
+            def _encrypted(self, ticket: Ticket) -> asyncio.BaseProtocol:
+                state = self.lifespan.state
+                return make(config=self.config, server_state=self.server_state, app_state=state, ticket=ticket)
+
+        port = self._port
+        make = partial(HttpConnection, door=port.admission, times=port.times)
         config = uvicorn.Config(
-            self._build_application(),
+            BrowserGuard(self._build_application(), port.hosts),
+            http=cast("type[asyncio.Protocol]", make),
+            h11_max_incomplete_event_size=HEADER_BYTES_MAX,
+            timeout_keep_alive=cast(int, port.times.idle_s),  # in fractions, too: it is the delay of a timer
             log_config=None,
             access_log=False,
             lifespan="off",
@@ -84,8 +116,21 @@ def bind(host: str, port: int, flag: str = "--http-port", host_setting: str = "h
 
     `flag` and `host_setting` are what the user has to change: they are not the same for every command.
     """
-    try:
+    with _told_to_users(host, port, flag, host_setting):
         return bound_socket(host, port, BACKLOG)
+
+
+def bind_encrypted(plan: DoorPlan, certificates: Certificates) -> TlsServer:
+    """The same for a door with TLS."""
+    with _told_to_users(plan.host, plan.port, "--http-port", "http.host"):
+        options = ServerOptions(host=plan.host, port=plan.port, backlog=BACKLOG)
+        return TlsServer(options, certificates, handshake_seconds=plan.handshake_ms_max / 1000)
+
+
+@contextlib.contextmanager
+def _told_to_users(host: str, port: int, flag: str, host_setting: str) -> Iterator[None]:
+    try:
+        yield
     except socket.gaierror as error:
         raise StartError(f"HTTP address {host} cannot be used ({error.strerror}); change {host_setting}") from error
     except OSError as error:

@@ -4,7 +4,8 @@
 
 Code logs with the standard library: `logger.info("listening", extra={"host": host, "port": port})`. What is in
 `extra` becomes key=value (or members of a JSON object with `logging.format: json`). A traceback stays on the line,
-with its line breaks escaped: a line is an event, whatever is in it.
+with its line breaks escaped: a line is an event, whatever is in it. Control characters in a text line are escaped, too;
+JSON is pure ASCII.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
 
+from penstock.model.text.printable import printable
+
 PACKAGE = "penstock"
+AUDIT = "penstock.audit"
+"""The logger of `security.audit`, which is no module."""
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName", "color_message"}
-_PLAIN = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\x1b"})
 
 
 class TextLines(logging.Formatter):
@@ -31,7 +35,7 @@ class TextLines(logging.Formatter):
         parts += [f"{key}={_value(value)}" for key, value in _fields(record).items()]
         if record.exc_info:
             parts.append(f"exception={json.dumps(self.formatException(record.exc_info))}")
-        return " ".join(parts).translate(_PLAIN)
+        return printable(" ".join(parts))
 
 
 class JsonLines(logging.Formatter):
@@ -59,13 +63,26 @@ def configure_logs(
     # The web server's own lines say nothing that ours do not.
     for library in ("uvicorn.error", "asyncio"):
         logging.getLogger(library).setLevel(logging.WARNING)
+    _configure_audit(handler.stream)
     for name, module_level in names.items():
         logging.getLogger(name).setLevel(module_level)
+
+
+def _configure_audit(stream: TextIO) -> None:
+    """Audit lines are for programs, so that they are JSON in a text log, too; `logging.level` does not hide them."""
+    audit = logging.getLogger(AUDIT)
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonLines())
+    audit.handlers = [handler]
+    audit.propagate = False
+    audit.setLevel(logging.INFO)
 
 
 def logger_name(module: str) -> str:
     """'storage' is penstock.storage; a library is named by its own name."""
     module = module.removeprefix(PACKAGE + ".")
+    if f"{PACKAGE}.{module}" == AUDIT:
+        return AUDIT
     if not module:
         raise ValueError("a log level is given to a module without a name; name one, such as storage")
     parts = module.split(".")

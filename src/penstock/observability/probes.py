@@ -91,7 +91,6 @@ class ConnectionProbe:
     def __init__(self) -> None:
         self.open = 0
         self.opened_total = 0
-        self._refused: Counter[str] = Counter()
         self._broken: Counter[str] = Counter()
 
     def opened(self) -> None:
@@ -101,19 +100,13 @@ class ConnectionProbe:
     def closed(self) -> None:
         self.open -= 1
 
-    def refused(self, reason: str) -> None:
-        """Count a connection that was refused: 'total limit', 'address limit', 'stopping'."""
-        self._refused[reason] += 1
-
     def broken(self, reason: str) -> None:
-        """Closed by us because of what it sent ('bad request') or because it sent nothing for long ('idle')."""
+        """Closed by us: 'bad request', 'idle' for long, or 'silent', without a complete request so far."""
         self._broken[reason] += 1
 
     def families(self) -> Iterator[Metric]:
         yield gauge("penstock_connections", "Open connections", self.open)
         yield counter("penstock_connections_opened", "Connections accepted", self.opened_total)
-        refused = (([reason], n) for reason, n in self._refused.items())
-        yield labelled_counter("penstock_connections_refused", "Connections turned away", ["reason"], refused)
         broken = (([reason], n) for reason, n in self._broken.items())
         yield labelled_counter("penstock_connections_broken", "Connections closed by us", ["reason"], broken)
 

@@ -6,8 +6,46 @@ Many systems start a process with a soft limit of 1,024 under a hard one that is
 from __future__ import annotations
 
 import resource
+from pathlib import Path
+from typing import Final, NamedTuple
 
-SPARE = 100  # databases, the web server, the worker's pipes, standard streams
+SPARE: Final = 100  # databases, the worker's pipes, connections to others, standard streams
+SHARE_MIN: Final = 16
+"""No use of descriptors gets fewer than this; with so few in all, the process will fail in other ways."""
+_OPEN: Final = Path("/proc/self/fd")
+
+
+class Shares(NamedTuple):
+    """The descriptors for connections and for files; `limit` is the system's."""
+
+    limit: int
+    connections: int
+    files: int
+
+
+def share_descriptors(connections: int, files: int) -> Shares:
+    """Raise the limit as far as needed and allowed, and divide it: where it is too low, files have up to a half.
+
+    Connections never take what storage needs: it would fail to open segments, and clients would be told so.
+    """
+    return divided(raise_limit(connections + files + SPARE), connections, files)
+
+
+def divided(limit: int, connections: int, files: int) -> Shares:
+    free = limit - SPARE
+    if connections + files <= free:
+        return Shares(limit, connections, files)
+    of_files = max(SHARE_MIN, min(files, max(free // 2, free - connections)))
+    return Shares(limit, max(SHARE_MIN, min(connections, free - of_files)), of_files)
+
+
+def left() -> int | None:
+    """Descriptors that can still be opened; None where the system does not tell (Linux before 6.2)."""
+    try:
+        used = _OPEN.stat().st_size
+    except OSError:
+        return None
+    return max(0, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - used) if used else None
 
 
 def raise_limit(wanted: int) -> int:

@@ -27,11 +27,13 @@ class FilePart:
         self._left -= sent
         return sent
 
-    def read(self) -> bytes:
-        """Read everything that was not sent yet. OSError if the file has become shorter."""
-        content = os.pread(self._fd, self._left, self._position)
-        if len(content) < self._left:
+    def read(self, size: int) -> bytes:
+        """Take the next bytes, at most so many. OSError if the file has become shorter."""
+        content = os.pread(self._fd, min(size, self._left), self._position)
+        if not content:
             raise OSError("the file has become shorter")
+        self._position += len(content)
+        self._left -= len(content)
         return content
 
     def __del__(self) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from penstock.runtime.page_cache import is_cached
+from penstock.runtime.private_files import DIRECTORY_MODE, FILE_MODE
 
 Buffer = bytes | bytearray | memoryview
 
@@ -198,14 +199,14 @@ class RealFiles:
 
     def open(self, path: Path, *, create: bool = False, write: bool = True) -> File:
         flags = os.O_CLOEXEC | (os.O_RDWR if write else os.O_RDONLY) | (os.O_CREAT if create else 0)
-        return RealFile(os.open(path, flags, 0o644))
+        return RealFile(os.open(path, flags, FILE_MODE))
 
     def read_bytes(self, path: Path) -> bytes:
         return path.read_bytes()
 
     def write_durably(self, path: Path, data: Buffer) -> None:
         temporary = path.with_name(path.name + ".tmp")
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, FILE_MODE)
         try:
             try:
                 RealFile(fd).pwrite([data], 0)
@@ -238,7 +239,7 @@ class RealFiles:
             missing.append(current)
             current = current.parent
         for path in reversed(missing):
-            path.mkdir(exist_ok=True)
+            path.mkdir(DIRECTORY_MODE, exist_ok=True)
             if sync:
                 self.sync_directory(path.parent)
 
@@ -262,7 +263,7 @@ class RealFiles:
         return RealFile(os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
 
     def allocate(self, path: Path, size: int) -> None:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         try:
             os.posix_fallocate(fd, 0, size)
         except OSError:

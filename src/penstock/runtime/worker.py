@@ -7,7 +7,8 @@
 
 Started on first use, one task at a time, in order. It ends with its parent even if that is killed (the kernel sends it
 SIGKILL), and is started again after a task that killed it. It is a plain `python -c` and not `multiprocessing`, which
-would import the parent's main module again. Tasks are functions that can be imported, with arguments that can be
+would import the parent's main module again; with -P, or modules in the working directory would take the place of the
+standard library's and of Penstock's. Tasks are functions that can be imported, with arguments that can be
 pickled; they do not share the parent's memory. A memoryview or bytearray, in arguments or results, arrives as a
 bytearray and is not copied on its way to the pipe.
 """
@@ -120,7 +121,7 @@ class ProcessWorker:
         if self._process is None or self._process.poll() is not None:
             program = _PROGRAM.format(niceness=self._niceness)
             self._process = subprocess.Popen(
-                [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                [sys.executable, "-P", "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
             )
             for stream in (self._process.stdin, self._process.stdout):
                 with suppress(OSError):  # the system may allow less

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from penstock.security.resources import Operation, ResourceType
@@ -14,6 +15,10 @@ class Authorizer(Protocol):
     @property
     def version(self) -> int:
         """A number that changes with the rules. Whatever remembers a decision remembers it, too, and asks again."""
+        ...
+
+    def subscribe(self, listener: Callable[[], None]) -> None:
+        """Call the listener after each change of the rules, for parts that act without being asked."""
         ...
 
     def allows(self, session: Session, operation: Operation, kind: ResourceType, name: str) -> bool: ...
@@ -30,6 +35,9 @@ class AllowAll:
     """The authorizer of a node without rules."""
 
     version = 0
+
+    def subscribe(self, listener: Callable[[], None]) -> None:
+        """The rules never change."""
 
     def allows(self, session: Session, operation: Operation, kind: ResourceType, name: str) -> bool:
         return True

@@ -7,8 +7,11 @@ from typing import Final
 
 
 class Operation(enum.IntEnum):
-    """AclOperation."""
+    """AclOperation. ANY is for filters, ALL for rules, UNKNOWN for numbers that are none."""
 
+    UNKNOWN = 0
+    ANY = 1
+    ALL = 2
     READ = 3
     WRITE = 4
     CREATE = 5
@@ -23,16 +26,22 @@ class Operation(enum.IntEnum):
     DESCRIBE_TOKENS = 14
     TWO_PHASE_COMMIT = 15
 
+    __hash__ = int.__hash__  # an enum's own is slow, and decisions are looked up by it
+
 
 class ResourceType(enum.IntEnum):
-    """The kinds of things that a rule can be about."""
+    """The kinds of things that a rule can be about. ANY is for filters, UNKNOWN for numbers that are none."""
 
+    UNKNOWN = 0
+    ANY = 1
     TOPIC = 2
     GROUP = 3
     CLUSTER = 4
     TRANSACTIONAL_ID = 5
     DELEGATION_TOKEN = 6
     USER = 7
+
+    __hash__ = int.__hash__
 
 
 CLUSTER_NAME: Final = "kafka-cluster"

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from penstock.model.ids import PartitionId, TopicId
 from penstock.runtime.files import Files
+from penstock.runtime.private_files import warn_if_shared
 
 FORMAT_VERSION = 1
 # Left behind by file systems, tools and a start that was cut short; a directory with only these counts as empty.
@@ -102,6 +103,7 @@ class DataDirectory:
             else:
                 document = json.dumps({"penstock": FORMAT_VERSION, "batches": "kafka record batch v2"})
                 self.files.write_durably(self._format, document.encode() + b"\n")
+            warn_if_shared(self.root)
             self.files.make_directories(self.topics)
             self.files.make_directories(self.trash)
         except OSError as error:

@@ -11,6 +11,7 @@ import fcntl
 import os
 from pathlib import Path
 
+from penstock.runtime.private_files import FILE_MODE
 from penstock.storage.data_directory import DirectoryLocked, DirectoryNotWritable
 
 
@@ -19,7 +20,7 @@ class DirectoryLock:
 
     def __init__(self, path: Path) -> None:
         try:
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         except OSError as error:
             raise DirectoryNotWritable(
                 f"{path} cannot be opened for writing ({error.strerror}); change the owner or mode of"

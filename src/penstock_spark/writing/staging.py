@@ -11,7 +11,8 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 
-from penstock.client.cluster import Cluster, check
+from penstock.client.answer_error import check
+from penstock.client.cluster import Cluster
 from penstock.client.fetches import fetch_everything
 from penstock.client.idempotent import IdempotentProducer
 from penstock.client.topics import ensure_topic

@@ -177,7 +177,7 @@ def test_its_variables() -> None:
         ("metrics_port: soon", "metrics_port: http.port is 'soon'"),
         ("log_level: loud", "log_level: logging.level is 'LOUD'"),
         ("enable_consumer_groups: perhaps", "enable_consumer_groups is 'perhaps', but should be true or false"),
-        ("enable_tls: perhaps", "enable_tls is 'perhaps', but should be true or false"),
+        ("enable_tls: perhaps", "enable_tls: security.protocol is 'PERHAPS', but should be"),
     ],
 )
 @pytest.mark.feature("Q-08", "P-25", "F-11")
@@ -221,14 +221,74 @@ def test_who_asks_for_what_is_the_case_anyway_is_not_warned(tmp_path: Path) -> N
 
 
 @pytest.mark.feature("F-11")
-def test_a_server_that_is_to_be_protected_does_not_start() -> None:
-    with pytest.raises(ConfigError) as caught:
-        load(SERVER, {})
-    told = [problem.split(": ")[0] for problem in caught.value.problems]
-    refused = ("enable_tls", "tls_cert", "tls_key", "enable_acl", "acl_config")
-    assert told == [f"{SERVER}, {name}" for name in refused]
-    assert "does not start in plain text" in caught.value.problems[0]
-    assert "does not start open to all" in caught.value.problems[3]
+def test_a_server_that_is_to_be_protected_is() -> None:
+    settings = load(SERVER, {}).settings
+    assert settings.security.protocol == "SSL"
+    assert (settings.tls.certificate_file, settings.tls.key_file) == (Path("cert.pem"), Path("key.pem"))
+    assert (settings.acl.enabled, settings.acl.policy_file) == (True, Path("acl.json"))
+
+
+@pytest.mark.feature("F-11")
+def test_rules_of_a_server_are_those_of_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "server.yml"
+    path.write_text("enable_acl: true\nacl_config: acl.json\n")
+    acl = load(path, {}).settings.acl
+    assert (acl.enabled, acl.policy_file) == (True, Path("acl.json"))
+    (problem,) = problems_of(path, "acl_config: acl.json\n")
+    assert problem == "acl.policy_file has no effect while acl.enabled is false; set acl.enabled: true"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        """authorizer.class.name: org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users: User:admin;User:CN=ops,O=Shop
+allow.everyone.if.no.acl.found: true
+""",
+        """authorizer.class.name = org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users = User:admin; User:CN=ops,O=Shop;
+allow.everyone.if.no.acl.found = true
+""",
+        """acl:
+  enabled: true
+  super_users: [User:admin, "User:CN=ops,O=Shop"]
+  allow_everyone_if_no_acl_found: true
+""",
+    ],
+)
+def test_kafkas_names_for_rules(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text(text)
+    acl = load(path, {}).settings.acl
+    assert (acl.enabled, acl.allow_everyone_if_no_acl_found) == (True, True)
+    assert acl.super_users == ("User:admin", "User:CN=ops,O=Shop")
+
+
+def test_kafkas_names_for_logins(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text(
+        "sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512,PLAIN\n"
+        "connection.failed.authentication.delay.ms=250\n"
+        "connections.max.reauth.ms=3600000\n"
+    )
+    sasl = load(path, {}).settings.sasl
+    assert sasl.enabled_mechanisms == ("PLAIN", "SCRAM-SHA-512")
+    assert (sasl.failed_authentication_delay_ms, sasl.reauthentication_ms_max) == (250, 3_600_000)
+    (problem,) = problems_of(path, "sasl.enabled.mechanisms: GSSAPI\n")
+    assert "GSSAPI" in problem
+    assert "SCRAM-SHA-256" in problem
+    (problem,) = problems_of(path, "sasl:\n  scram_iterations: 4095\n")
+    assert "4096" in problem
+
+
+def test_an_authorizer_that_is_not_there_is_no_reason_to_start_without(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    (problem,) = problems_of(path, "authorizer.class.name: com.example.Authorizer\n")
+    assert "authorizer.class.name: acl.enabled is 'com.example.Authorizer', but should be a valid boolean" in problem
+    path.write_text("authorizer.class.name: ''\n")
+    assert not load(path, {}).settings.acl.enabled
+    (problem,) = problems_of(path, "super.users: admin\n")
+    assert "'admin' is no principal; write it with its type, such as User:admin" in problem
 
 
 @pytest.mark.feature("F-11")
@@ -244,11 +304,51 @@ def test_a_server_that_is_not_to_be_protected_does(tmp_path: Path) -> None:
     assert explained_names(loaded, path) == set(names_in(path))
 
 
-@pytest.mark.parametrize("name", ["tls_cert", "tls_key", "acl_config"])
-@pytest.mark.feature("F-11")
-def test_a_file_for_protection_is_refused_whatever_its_name(tmp_path: Path, name: str) -> None:
-    (problem,) = problems_of(tmp_path / "server.yml", f"{name}: 'off'\n")
-    assert f"{name}: there " in problem
+KAFKA_LISTENERS = """listeners=INTERNAL://127.0.0.1:9092,EXTERNAL://:9094,HTTP://127.0.0.1:8080
+advertised.listeners=EXTERNAL://broker.example:9094
+listener.security.protocol.map=INTERNAL:PLAINTEXT,EXTERNAL:SASL_SSL
+listener.name.external.ssl.client.auth=required
+ssl.keystore.type=PEM
+ssl.keystore.location=/etc/penstock/server.pem
+ssl.truststore.location=/etc/penstock/ca.pem
+ssl.enabled.protocols=TLSv1.3,TLSv1.2
+ssl.principal.mapping.rules=DEFAULT
+"""
+
+
+def test_kafkas_names_for_listeners(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text(KAFKA_LISTENERS)
+    loaded = load(path, {})
+    assert loaded.warnings == ()
+    listeners, tls = loaded.settings.listeners, loaded.settings.tls
+    assert listeners.addresses == "INTERNAL://127.0.0.1:9092,EXTERNAL://:9094,HTTP://127.0.0.1:8080"
+    assert listeners.advertised == "EXTERNAL://broker.example:9094"
+    assert listeners.protocols == "INTERNAL:PLAINTEXT,EXTERNAL:SASL_SSL"
+    assert listeners.overrides == {"external.ssl.client.auth": "required"}
+    assert (tls.certificate_file, tls.client_ca_file) == (
+        Path("/etc/penstock/server.pem"),
+        Path("/etc/penstock/ca.pem"),
+    )
+    assert tls.oldest_version == "1.2"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("listeners: PLAINTEXT", "expected NAME://host:port"),
+        ("listeners: 'A://:1,A://:2'", "each listener has a name of its own, but A is there twice"),
+        ("listeners: 'A://:1,B://:1'", "each listener has a port of its own, but 1 is there twice"),
+        ("listeners: 'A://::1:9092'", "write an IPv6 address in brackets: A://[::1]:9092"),
+        ("listener.security.protocol.map: 'A:TLS'", "expected NAME:PROTOCOL with one of PLAINTEXT, SSL"),
+        ("ssl.keystore.type: JKS", "ssl.keystore.type is 'JKS', but should be PEM"),
+        ("ssl.enabled.protocols: TLSv1.1,TLSv1.2", "tls.oldest_version is '1.1', but should be '1.2' or '1.3'"),
+        ("ssl.client.auth: maybe", "tls.client_auth is 'maybe', but should be 'none', 'requested' or 'required'"),
+    ],
+)
+def test_mistakes_in_listeners(tmp_path: Path, text: str, told: str) -> None:
+    (problem,) = problems_of(tmp_path / "server.yml", f"{text}\n")
+    assert told in problem
 
 
 @pytest.mark.feature("F-11", "P-25")

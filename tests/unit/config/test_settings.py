@@ -23,6 +23,17 @@ def test_every_setting_is_explained() -> None:
     assert set(keys()) > MAPPINGS
 
 
+@pytest.mark.parametrize("test", ["data", "data/topics", ".", "to-data", "to-data/topics", "data/../data"])
+def test_files_for_tests_are_not_those_of_the_node(tmp_path: Path, test: str) -> None:
+    (tmp_path / "data" / "topics").mkdir(parents=True)
+    (tmp_path / "to-data").symlink_to(tmp_path / "data")
+    given = {"node": {"data_dir": tmp_path / "data"}, "http": {"test_data_dir": tmp_path / test}}
+    with pytest.raises(ValidationError, match=r"node\.data_dir must not be in one another.*a directory of their own"):
+        Settings.model_validate(given)
+    Settings.model_validate(given | {"http": {"test_data_dir": tmp_path / "data-for-tests"}})
+    Settings.model_validate(given | {"storage": {"engine": "memory"}})
+
+
 def test_settings_cannot_be_changed() -> None:
     with pytest.raises(ValidationError):
         Settings().kafka.port = 1

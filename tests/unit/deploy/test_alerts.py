@@ -7,15 +7,18 @@ import promql_parser
 import pytest
 import yaml
 
-from penstock.config.settings import HttpSettings
+from penstock.config.settings import HttpSettings, Settings
+from penstock.node.admission import build_doors, connect_admission_probes
 from penstock.observability.exposition import LAG_FAMILIES, LOG_FAMILIES, pages
+from penstock.observability.health import Health
 from penstock.observability.metrics import BrokerMetrics
 from tests.unit.deploy.rule_file import problems
 
 DEPLOY = Path(__file__).parents[3] / "deploy" / "prometheus"
 # Gauges that the node adds to the metrics.
 NODE = Path(__file__).parents[3] / "src" / "penstock" / "node"
-NODE_PROBES = "".join((NODE / name).read_text() for name in ("probes.py", "push_door.py"))
+PROBES = ("probes.py", "push_door.py", "security/access.py", "security/certificates.py")
+NODE_PROBES = "".join((NODE / name).read_text() for name in PROBES)
 
 
 def expressions() -> dict[str, str]:
@@ -26,7 +29,9 @@ def expressions() -> dict[str, str]:
 def existing_metrics() -> set[str]:
     metrics = BrokerMetrics({0: "Produce"}, DEPLOY)
     metrics.requests.observe(0, 0.1)
-    metrics.connections.refused("total")
+    doors = build_doors(Settings())
+    doors.kafka.refused["total"] += 1
+    connect_admission_probes(doors.admission, metrics, Health())
     text = b"".join(pages(metrics.registry, [], [])).decode()
     names = set(re.findall(r"^(\w+)(?:\{| )", text, re.MULTILINE))
     names |= {name for name, _ in (*LOG_FAMILIES, *LAG_FAMILIES)}

@@ -15,9 +15,12 @@ ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "operations.md"
 ALERTS = ROOT / "deploy" / "prometheus" / "alerts.yml"
 # Gauges that the node adds to the metrics.
-NODE_PROBES = [ROOT / "src" / "penstock" / "node" / name for name in ("probes.py", "push_door.py")]
+NODE_PROBES = [
+    ROOT / "src" / "penstock" / "node" / name for name in ("probes.py", "push_door.py", "security/access.py")
+]
 # Families of parts that a node may have or not; their counters are written without _total.
 PART_PROBES = [
+    ROOT / "src" / "penstock" / "node" / "admission.py",
     ROOT / "src" / "penstock" / "node" / "topology.py",
     ROOT / "src" / "penstock" / "topology" / "registry" / "probe.py",
     ROOT / "src" / "penstock" / "topology" / "pipe" / "status.py",

@@ -46,7 +46,7 @@ ASKED = {
     "security/": "may this session do it: yes or no",
     "observability/": "counts",
     "runtime/": "clock, system calls",
-    "net/file_sender.py": "is the answer in memory",
+    "net/connection/file_sender.py": "is the answer in memory",
     "broker/request.py": "the request as a value",
     "broker/produce/repeat_path.py": "made for the next request, or not the same request",
     "broker/records/checks.py": "must records be looked into",
@@ -104,12 +104,12 @@ def test_every_walk_is_drawn_with_the_files_of_its_steps(name: str) -> None:
 
 
 def test_a_wrong_step_is_found() -> None:
-    walk = "1. `net/connection.py`: `buffer_updated`,\n   `no_such_function`. Text with `serve`."
+    walk = "1. `net/connection/connection.py`: `buffer_updated`,\n   `no_such_function`. Text with `serve`."
     assert named_functions(walk) == [
-        ("net/connection.py", "buffer_updated"),
-        ("net/connection.py", "no_such_function"),
+        ("net/connection/connection.py", "buffer_updated"),
+        ("net/connection/connection.py", "no_such_function"),
     ]
-    assert "no_such_function" not in defined_names("net/connection.py")
+    assert "no_such_function" not in defined_names("net/connection/connection.py")
 
 
 # --- requests ---------------------------------------------------------------------------------------------------------

@@ -7,13 +7,15 @@ from typing import Any, cast
 import pytest
 
 from penstock.config.settings import Settings
+from penstock.net.connection.scratch import SCRATCH_BYTES
 from penstock.net.flow_control import FlowControl
 from penstock.net.listener import Listener, bind
 from penstock.net.reply import Reply
-from penstock.net.scratch import SCRATCH_BYTES
 from penstock.net.service import Stream
 from penstock.node.kafka_door import listener_options
+from penstock.node.security.door_plans import plan_doors
 from penstock.observability.metrics import BrokerMetrics
+from tests.support.admission import open_door
 from tests.unit.net.test_connection import Client, Service, run, served
 
 
@@ -82,8 +84,8 @@ def test_sockets_are_tuned_as_the_settings_say(send: int, receive: int) -> None:
         settings = Settings.model_validate(
             {"kafka": {"host": "127.0.0.1", "port": 0, "send_buffer_bytes": send, "receive_buffer_bytes": receive}}
         )
-        options, service = listener_options(settings), Looking()
-        listener = Listener(options, service, FlowControl(1 << 20), BrokerMetrics())
+        options, service = listener_options(settings, plan_doors(settings).kafka[0]), Looking()
+        listener = Listener(options, service, FlowControl(1 << 20), BrokerMetrics(), open_door())
         await listener.start(bind(options))
         client = Client(*await asyncio.open_connection("127.0.0.1", listener.port))
         await asked(client, b"now")

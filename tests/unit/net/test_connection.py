@@ -6,34 +6,49 @@ import asyncio
 import dataclasses
 import gc
 import socket
+import ssl
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import pytest
 import uvloop
 
-from penstock.net.connection import Connection
+from penstock.net.admission.ticket import Ticket
+from penstock.net.connection.connection import Connection
+from penstock.net.connection.shared import ConnectionLimits
 from penstock.net.flow_control import FlowControl
 from penstock.net.listener import Listener, ListenerOptions, bind
 from penstock.net.reply import Buffers, Reply
 from penstock.net.service import Stream
-from penstock.net.shared import ConnectionLimits
 from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.primitives import MalformedRequest
 from penstock.protocol.push.messages import Subscribe, encode
 from penstock.protocol.recognition import is_push
+from penstock.security.tls.certificates import Certificates
+from tests.support.admission import open_door
 
 LIMITS = ConnectionLimits(
     frame_bytes_max=4 << 20, in_flight_max=8, queued_bytes_max=1 << 20, unread_bytes_max=256 << 10
 )
 
 
-class Service:
-    """Answers a request by its first word: now, later (pending), slow (coroutine), none, bad, bug.
+HANDSHAKE_MS_MAX = 10_000
 
-    "mute 0.2" is answered now, and mutes its connection for so long.
+
+class Tls(NamedTuple):
+    """The two sides of an encrypted listener."""
+
+    certificates: Certificates
+    client: ssl.SSLContext
+
+
+class Service:
+    """Answers a request by its first word: now, later (pending), slow (coroutine), decoded (a coroutine that does not
+    need the frame), none, bad, bug.
+
+    "mute 0.2" is answered now, and mutes its connection for so long; "login" logs in, if clients have to.
     """
 
     def __init__(self) -> None:
@@ -43,6 +58,7 @@ class Service:
         self.abandoned = 0
         self.delays: dict[str, float] = {}
         self.closed = 0
+        self.needs_no_login = True
 
     def connected(self, stream: Stream) -> ServiceChannel:
         return ServiceChannel(self, stream)
@@ -56,7 +72,9 @@ class Service:
             reply.on_abandon = self._abandon
             self.later.append((reply, text))
             return reply
-        if word == b"slow":
+        if word == b"decoded":
+            stream.frame_decoded()
+        if word in (b"slow", b"decoded"):
             return Reply.when(self._slow(text))
         if word == b"none":
             return Reply.none()
@@ -64,6 +82,8 @@ class Service:
             raise MalformedRequest("bad on purpose")
         if word == b"bug":
             raise RuntimeError("bug on purpose")
+        if word == b"login":
+            stream.authenticated()
         if word == b"mute":
             stream.mute(float(text.split(b" ")[1]))
         if word == b"big":
@@ -90,6 +110,7 @@ class ServiceChannel:
     def __init__(self, service: Service, stream: Stream) -> None:
         self._service = service
         self._stream = stream
+        self.is_authenticated = service.needs_no_login
 
     def serve(self, frame: memoryview) -> Reply:
         return self._service.serve(frame, self._stream)
@@ -122,6 +143,7 @@ async def served(
     socket_buffer_bytes: int = 0,
     idle_ms_max: int = 60_000,
     service: Service | None = None,
+    tls: Tls | None = None,
 ) -> AsyncIterator[tuple[Service, Listener, Connect]]:
     service = service or Service()
     options = ListenerOptions(
@@ -130,12 +152,14 @@ async def served(
         backlog=16,
         receive_buffer_bytes=socket_buffer_bytes,
         send_buffer_bytes=socket_buffer_bytes,
-        connections_max=connections_max,
-        connections_per_address_max=100,
         idle_ms_max=idle_ms_max,
         connection=limits,
+        certificates=None if tls is None else tls.certificates,
+        handshake_ms_max=HANDSHAKE_MS_MAX,
     )
-    listener = Listener(options, service, FlowControl(held_bytes_max), BrokerMetrics())
+    listener = Listener(
+        options, service, FlowControl(held_bytes_max), BrokerMetrics(), open_door(connections_max=connections_max)
+    )
     await listener.start(bind(options))
     clients: list[Client] = []
 
@@ -143,7 +167,12 @@ async def served(
         sock = socket.create_connection(("127.0.0.1", listener.port))
         if socket_buffer_bytes:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, socket_buffer_bytes)
-        client = Client(*await asyncio.open_connection(sock=sock, limit=1024))
+        if tls is None:
+            client = Client(*await asyncio.open_connection(sock=sock, limit=1024))
+        else:
+            name = "127.0.0.1"
+            opened = await asyncio.open_connection(sock=sock, limit=1024, ssl=tls.client, server_hostname=name)
+            client = Client(*opened)
         clients.append(client)
         return client
 
@@ -277,22 +306,22 @@ def test_requests_above_the_limit_in_flight_wait_and_are_all_answered() -> None:
 
 @pytest.mark.feature("F-06")
 def test_large_frames_take_turns_and_all_arrive() -> None:
-    """Eight frames of 3 MB with room for two: the others wait in their clients, and come in when there is room."""
+    """Eight frames of 3 MB with room for three: the others wait with what was read, and go on when there is room."""
 
     async def scenario() -> None:
-        async with served(held_bytes_max=6 << 20) as (_, listener, connect):
-            flow = listener._shared.flow
+        async with served(held_bytes_max=20_000_000) as (_, listener, connect):
+            room = listener._shared.flow.large_frames
             clients = [await connect() for _ in range(8)]
             text = b"now " + bytes(3_000_000)
             for client in clients:
                 client.writer.write(struct.pack(">i", len(text)) + text[:-1])
-            await until(lambda: flow.held_bytes == 2 * len(text))
-            assert len(flow._frames_waiting) == 6
+            await until(lambda: room.waiting_count > 0)
+            assert room.held_bytes <= room.bytes_max
             for client in clients:
                 client.writer.write(text[-1:])
             for client in clients:
                 assert await client.receive() == text
-            assert flow.held_bytes == 0
+            assert listener._shared.flow.held_bytes == 0
 
     run(scenario())
 
@@ -302,16 +331,16 @@ def test_a_frame_that_never_ends_holds_up_neither_others_nor_the_stop() -> None:
     async def scenario() -> None:
         async with served(held_bytes_max=1 << 20) as (_, listener, connect):
             stuck, other, waiting = await connect(), await connect(), await connect()
-            stuck.writer.write(struct.pack(">i", 3_000_000) + bytes(2_000_000))
+            stuck.writer.write(struct.pack(">i", 3_000_000) + bytes(2_500_000))
             flow = listener._shared.flow
             await until(lambda: flow.held_bytes == 3_000_000)
             waiting.writer.write(struct.pack(">i", 2_000_000) + bytes(1_500_000))
-            await until(lambda: len(flow._frames_waiting) == 1)
+            await until(lambda: flow.large_frames.waiting_count == 1)
             other.send(b"now")
             assert await other.receive() == b"now"
             stuck.writer.close()
             await until(lambda: flow.held_bytes == 2_000_000)
-            assert not flow._frames_waiting
+            assert not flow.large_frames.waiting_count
             started = asyncio.get_running_loop().time()
             listener.stop_accepting()
             await listener.drain(10)
@@ -567,7 +596,7 @@ def test_a_first_frame_of_16_mib_is_not_taken_for_another_protocol(piece_bytes: 
         async with served(limits) as (service, listener, connect):
             others: list[Echo] = []
 
-            def make() -> Echo:
+            def make(_: Ticket) -> Echo:
                 others.append(Echo())
                 return others[-1]
 

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from penstock.net.file_sender import can_send_files
+from penstock.net.connection.file_sender import raw_socket
 from penstock.net.reply import Buffers, Reply
 from penstock.net.service import Stream
 from penstock.runtime.file_part import FilePart
-from tests.unit.net.test_connection import Service, run, served
+from penstock.security.tls.certificates import Certificates
+from tests.support.certificates import Authority
+from tests.unit.net.test_connection import Service, Tls, run, served
 
 CONTENT = random.Random(5).randbytes(6 << 20)
 
@@ -44,20 +46,29 @@ def service(tmp_path: Path) -> FileService:
     return FileService(os.open(tmp_path / "records", os.O_RDWR))
 
 
+@pytest.fixture
+def tls(tmp_path: Path) -> Tls:
+    authority = Authority(tmp_path / "tls")
+    return Tls(Certificates(authority.options(authority.issue("server"))), authority.client_context())
+
+
 def _expected(position: int, size: int) -> bytes:
     return b"begin" + CONTENT[position : position + size] + b"end"
 
 
 def _open_files() -> int:
+    """All but /dev/null, which uvloop opens when it first aborts a connection under TLS."""
     gc.collect()
-    return len(os.listdir("/proc/self/fd"))
+    return sum(Path(f"/proc/self/fd/{name}").resolve() != Path("/dev/null") for name in os.listdir("/proc/self/fd"))
 
 
 @pytest.mark.feature("F-12")
+@pytest.mark.parametrize("encrypted", [False, True])
 @pytest.mark.parametrize("buffer_bytes", [0, 32_768])
-def test_bytes_and_order_are_right(service: FileService, buffer_bytes: int) -> None:
+def test_bytes_and_order_are_right(service: FileService, tls: Tls, buffer_bytes: int, encrypted: bool) -> None:
     async def scenario() -> None:
-        async with served(service=service, socket_buffer_bytes=buffer_bytes) as (_, _, connect):
+        both = tls if encrypted else None
+        async with served(service=service, socket_buffer_bytes=buffer_bytes, tls=both) as (_, _, connect):
             client = await connect()
             client.send(b"a", b"file 10 3000000", b"b", b"file 5000 20 later", b"file 0 1000000 later", b"c", b"d")
             await asyncio.sleep(0.05)  # the client is slow
@@ -72,9 +83,11 @@ def test_bytes_and_order_are_right(service: FileService, buffer_bytes: int) -> N
     run(scenario())
 
 
-def test_a_client_that_does_not_read_is_not_read_from(service: FileService) -> None:
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_a_client_that_does_not_read_is_not_read_from(service: FileService, tls: Tls, encrypted: bool) -> None:
     async def scenario() -> None:
-        async with served(service=service, socket_buffer_bytes=32_768) as (_, _, connect):
+        both = tls if encrypted else None
+        async with served(service=service, socket_buffer_bytes=32_768, tls=both) as (_, _, connect):
             client, other = await connect(), await connect()
             client.send(b"file 0 3000000", *[b"file 0 100000"] * 30)
             await asyncio.sleep(0.1)
@@ -93,7 +106,7 @@ def test_a_transport_that_changes_bytes_gets_all_of_them(service: FileService, m
     def never(self: FilePart, socket_fd: int) -> int:
         raise AssertionError("a file was sent to the socket past the transport")
 
-    monkeypatch.setattr("penstock.net.answer_line.can_send_files", lambda transport: False)
+    monkeypatch.setattr("penstock.net.connection.file_sender.raw_socket", lambda transport: None)
     monkeypatch.setattr(FilePart, "send", never)
 
     async def scenario() -> None:
@@ -107,20 +120,28 @@ def test_a_transport_that_changes_bytes_gets_all_of_them(service: FileService, m
     run(scenario())
 
 
+class Plain:
+    def fileno(self) -> int:
+        return 3
+
+
 @pytest.mark.parametrize(
-    ("found", "can_send"), [({"socket": 1}, True), ({"socket": 1, "sslcontext": 1}, False), ({}, False)]
+    ("found", "can_send"),
+    [({"socket": Plain()}, True), ({"socket": Plain(), "sslcontext": 1}, False), ({}, False)],
 )
 def test_only_a_plain_socket_takes_files(found: dict[str, Any], can_send: bool) -> None:
     class Transport(asyncio.Transport):
         def get_extra_info(self, name: str, default: Any = None) -> Any:
             return found.get(name, default)
 
-    assert can_send_files(Transport()) is can_send
+    assert (raw_socket(Transport()) is not None) is can_send
 
 
-def test_a_client_that_leaves_leaves_nothing_open(service: FileService) -> None:
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_a_client_that_leaves_leaves_nothing_open(service: FileService, tls: Tls, encrypted: bool) -> None:
     async def scenario() -> None:
-        async with served(service=service, socket_buffer_bytes=32_768) as (_, _, connect):
+        both = tls if encrypted else None
+        async with served(service=service, socket_buffer_bytes=32_768, tls=both) as (_, _, connect):
             before = _open_files()
             for _ in range(20):
                 client = await connect()
@@ -136,9 +157,10 @@ def test_a_client_that_leaves_leaves_nothing_open(service: FileService) -> None:
     run(scenario())
 
 
-def test_a_file_that_became_shorter_ends_the_connection(service: FileService) -> None:
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_a_file_that_became_shorter_ends_the_connection(service: FileService, tls: Tls, encrypted: bool) -> None:
     async def scenario() -> None:
-        async with served(service=service) as (_, _, connect):
+        async with served(service=service, tls=tls if encrypted else None) as (_, _, connect):
             client, other = await connect(), await connect()
             os.ftruncate(service.fd, 100_000)
             client.send(b"file 0 3000000")

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 import uvloop
 
-from penstock.net import connection
+from penstock.net.connection import connection
 from tests.unit.net.test_connection import served
 
 

@@ -16,6 +16,7 @@ from penstock.observability.exposition import LagSample, LogSample
 from penstock.observability.health import Health, Phase
 from penstock.observability.metrics import BrokerMetrics
 from penstock.security.access import Access
+from tests.support.admission import http_port
 
 Result = TypeVar("Result")
 
@@ -32,8 +33,7 @@ def fetch(port: int, path: str, method: str = "GET") -> tuple[int, str, bytes]:
 
 def serving(health: Health, visit: Callable[[int], Awaitable[Result]], **sources: Any) -> Result:
     async def run() -> Result:
-        listening = bind("127.0.0.1", 0)
-        server = HttpServer(listening, access=Access(), metrics=BrokerMetrics({}), health=health, **sources)
+        server = HttpServer(http_port(), access=Access(), metrics=BrokerMetrics({}), health=health, **sources)
         await server.start()
         try:
             return await visit(server.port)

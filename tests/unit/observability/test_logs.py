@@ -42,6 +42,22 @@ def test_modules_have_levels_of_their_own() -> None:
     assert lines == [("DEBUG", "storage.log.log"), ("WARNING", "storage.log.log"), ("WARNING", "broker")]
 
 
+def test_control_characters_of_strangers_do_not_reach_a_terminal() -> None:
+    hostile = "\x00\x1b[2J\x7f\x85\x9b31m\u2028\u2029\u202e\ud800\r\n"
+    for as_json in (False, True):
+        stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
+        configure_logs("INFO", {}, as_json=as_json, stream=stream)
+        logging.getLogger("penstock.net").warning("group %s", hostile, extra={"client": hostile})
+        stream.flush()
+        assert isinstance(stream.buffer, io.BytesIO)
+        line = stream.buffer.getvalue().decode()
+        assert line.endswith("\n")
+        assert line[:-1].isprintable()
+        assert len(line.splitlines()) == 1
+        if as_json:
+            assert json.loads(line)["client"] == hostile
+
+
 def test_an_event_is_one_line_even_with_a_traceback() -> None:
     for as_json in (False, True):
         stream = io.StringIO()

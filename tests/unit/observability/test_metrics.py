@@ -54,7 +54,6 @@ def test_traffic_connections_and_storage_are_counted(tmp_path: Path) -> None:
     metrics.connections.opened()
     metrics.connections.opened()
     metrics.connections.closed()
-    metrics.connections.refused("total limit")
     metrics.read(0.001, 500)
     metrics.flush_round(0.002, logs=3, files=4)
     metrics.rolled(0.003)
@@ -69,7 +68,6 @@ def test_traffic_connections_and_storage_are_counted(tmp_path: Path) -> None:
         "penstock_bytes_out_total": 500,
         "penstock_connections": 1,
         "penstock_connections_opened_total": 2,
-        "penstock_connections_refused_total": 1,
         "penstock_log_append_seconds_count": 1,
         "penstock_log_read_seconds_count": 1,
         "penstock_flush_seconds_count": 1,

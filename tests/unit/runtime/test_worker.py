@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 
 import pytest
 
+import penstock.runtime.worker as worker_module
 from penstock.runtime.worker import ProcessWorker, WorkerDied
 
 
@@ -97,6 +99,36 @@ def test_it_dies_with_its_parent() -> None:
     while _is_running(pid):
         assert time.monotonic() < deadline, "the worker outlived its parent"
         time.sleep(0.01)
+
+
+def test_modules_in_the_working_directory_are_not_loaded(tmp_path: Path) -> None:
+    loaded = tmp_path / "loaded"
+    for name in ("pickle.py", "struct.py", "penstock/__init__.py", "sitecustomize.py", "usercustomize.py"):
+        module = tmp_path / name
+        module.parent.mkdir(exist_ok=True)
+        module.write_text(f"open({str(loaded)!r}, 'a').write({name!r})\n")
+    program = (
+        "import os, threading; from penstock.runtime.worker import ProcessWorker; w = ProcessWorker();"
+        "e = threading.Event(); w.submit(lambda where, error: (print(where, error), e.set()), os.getcwd); e.wait()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.split() == [str(tmp_path), "None"]
+    assert not loaded.exists(), loaded.read_text()
+
+
+def test_every_python_that_penstock_starts_ignores_the_working_directory() -> None:
+    """All but the worker of a pipeline, whose directory is the project that it runs."""
+    source = Path(worker_module.__file__).parents[1]
+    starts = [
+        (path.name, line.strip())
+        for path in sorted(source.rglob("*.py"))
+        for line in path.read_text().splitlines()
+        if re.search(r"\[sys\.executable,", line) and path.name != "update.py"
+    ]
+    assert {name for name, _ in starts} == {"worker.py", "subprocess_broker.py"}
+    assert all('[sys.executable, "-P", ' in line for _, line in starts), starts
 
 
 def _is_running(pid: int) -> bool:

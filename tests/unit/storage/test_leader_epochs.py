@@ -12,6 +12,7 @@ from penstock.model.ids import NO_EPOCH, PartitionId
 from penstock.storage.metadata.schema import SCHEMA_VERSION
 from penstock.storage.metadata.store import MetadataStore
 from penstock.storage.metadata.topics import TopicRow
+from tests.support.old_metadata import take_back_to
 
 ORDERS, PRICES, COPY = uuid.UUID(int=1), uuid.UUID(int=2), uuid.UUID(int=3)
 
@@ -84,15 +85,13 @@ def test_one_partition_may_be_led_anew(path: Path) -> None:
 
 def to_version_5(path: Path, boot: int, first_boots: dict[uuid.UUID, int]) -> None:
     """The file as a program of schema 5 left it: epoch = boot - first_boot."""
+    take_back_to(path, 5)
     database = sqlite3.connect(path)
-    database.execute("DROP TABLE leader_epochs")
-    database.execute("ALTER TABLE topics ADD COLUMN first_boot INTEGER NOT NULL DEFAULT 0")
     database.executemany(
         "UPDATE topics SET first_boot = ? WHERE topic_id = ?",
         [(first_boot, topic_id.bytes) for topic_id, first_boot in first_boots.items()],
     )
     database.execute("UPDATE identity SET value = ? WHERE name = 'boot'", (str(boot),))
-    database.execute("PRAGMA user_version = 5")
     database.commit()
     database.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import threading
 import uuid
@@ -14,6 +15,8 @@ from penstock.model.ids import PartitionId
 from penstock.storage.metadata.schema import SCHEMA_VERSION, MetadataError
 from penstock.storage.metadata.store import MetadataStore
 from penstock.storage.metadata.topics import TopicRow, UnknownTopic
+from penstock.storage.metadata.users import StoredCredential
+from tests.support.old_metadata import take_back_to
 
 
 def row(name: str, *, partitions: int = 3, internal: bool = False) -> TopicRow:
@@ -123,6 +126,17 @@ def test_producer_id_blocks_are_never_given_twice(path: Path) -> None:
     store.close()
 
 
+def test_acls_are_durable_and_removable(path: Path) -> None:
+    store = MetadataStore(path)
+    rows = [(2, name, 3, "User:a", "*", 3, permission) for name in ("t", "u") for permission in (2, 3)]
+    store.acls.change(added=rows)
+    store.acls.change(added=rows[:1], removed=[*rows[1:3], (2, "unknown", 3, "User:a", "*", 3, 3)])
+    store.close()
+    store = MetadataStore(path)
+    assert store.acls.all() == [rows[0], rows[3]]
+    store.close()
+
+
 def test_quotas_are_durable_and_removable(path: Path) -> None:
     store = MetadataStore(path)
     store.quotas.change([("a", "rate", "5.0"), ("a", "share", "nan"), ("b", "rate", "7.0")])
@@ -178,3 +192,38 @@ def test_a_damaged_file_is_refused(path: Path, position: int) -> None:
     path.write_bytes(data)
     with pytest.raises(MetadataError, match=r"meta\.db"):
         MetadataStore(path)
+
+
+def test_users_survive_reopening_and_the_schema_before_them(path: Path) -> None:
+    """A file of version 6 has no table of users; it gets one, and keeps its cluster."""
+    store = MetadataStore(path)
+    cluster_id = store.cluster_id
+    store.close()
+    take_back_to(path, 6)
+    store = MetadataStore(path)
+    alice, bob = (StoredCredential(name, 1, 4096, b"salt", b"stored", b"server") for name in ("alice", "bob"))
+    secret = store.users.secret()
+    store.users.change([], [bob, alice, alice._replace(mechanism=2)])
+    store.users.change([("bob", 1), ("nobody", 1)], [alice._replace(iterations=8192)])
+    store.close()
+    store = MetadataStore(path)
+    assert store.users.all() == [alice._replace(iterations=8192), alice._replace(mechanism=2)]
+    assert (store.cluster_id, store.users.secret()) == (cluster_id, secret)
+    assert "stored" not in repr(store.users.all())
+    store.close()
+
+
+def test_push_producers_of_the_schema_before_are_of_the_anonymous_principal(path: Path) -> None:
+    MetadataStore(path).close()
+    take_back_to(path, 8)
+    with contextlib.closing(sqlite3.connect(path)) as old:
+        old.executemany(
+            "INSERT INTO push_producers VALUES (?, ?, ?, ?)", [("a", 3, 1000, 5), ("b" * 30_000, 1, 1001, 6)]
+        )
+        old.commit()
+    store = MetadataStore(path)
+    assert store.push_producers.get("User:ANONYMOUS", "a") == ("User:ANONYMOUS", "a", 3, 1000, 5)
+    assert store.push_producers.get("User:alice", "a") is None
+    assert store.push_producers.count() == 2
+    assert store.push_producers.forget(6) == 1
+    store.close()

@@ -134,9 +134,9 @@ def test_markers_that_are_not_flushed_cover_each_other() -> None:
     assert transactions.stable_end(43) == 43
     assert transactions.stable_end(42) == 30, "asking changes nothing"
     transactions.forget_ended(42)
-    assert (transactions.stable_end(42), transactions.is_idle) == (30, False)
+    assert (transactions.stable_end(42), transactions.ending) == (30, [(42, 30)])
     transactions.forget_ended(43)
-    assert transactions.is_idle
+    assert (dict(transactions.open), transactions.ending) == ({}, [])
 
 
 def test_a_beginning_that_was_deleted_decides_nothing(world: World) -> None:

@@ -13,9 +13,10 @@ import pytest
 from penstock.config.settings import StorageSettings
 from penstock.model.ids import PartitionId
 from penstock.storage.engine.disk_engine import DiskEngine
-from penstock.storage.metadata.schema import SCHEMA_VERSION, MetadataError
+from penstock.storage.metadata.schema import MetadataError
 from penstock.storage.metadata.store import MetadataStore
 from tests.support.engine_bench import TOPIC, EngineBench
+from tests.support.old_metadata import take_back_to
 
 PARTITION = PartitionId(TOPIC, 0)
 
@@ -133,15 +134,7 @@ def test_a_record_of_deletion_stays_until_the_directory_is_gone(tmp_path: Path) 
 
 def test_metadata_of_the_first_schema_is_migrated(tmp_path: Path) -> None:
     written(tmp_path).engine.close()
-    database = sqlite3.connect(tmp_path / "meta.db")
-    for table in ("deleted_topics", "quotas", "subscriptions", "push_producers"):
-        database.execute(f"DROP TABLE {table}")
-    database.execute("DROP TABLE leader_epochs")
-    database.execute("ALTER TABLE topics ADD COLUMN first_boot INTEGER NOT NULL DEFAULT 0")
-    for column in ("mirror", "diverged"):
-        database.execute(f"ALTER TABLE topics DROP COLUMN {column}")
-    database.execute("PRAGMA user_version = 1")
-    database.close()
+    take_back_to(tmp_path / "meta.db", 1)
     looked_at = MetadataStore(tmp_path / "meta.db", read_only=True)
     assert [row.mirror for row in looked_at.topics.all()] == [False]
     looked_at.close()
@@ -150,5 +143,5 @@ def test_metadata_of_the_first_schema_is_migrated(tmp_path: Path) -> None:
     bench.engine.metadata.topics.delete(TOPIC)
     assert bench.engine.metadata.topics.deleted() == {TOPIC: "prices"}
     assert bench.engine.metadata.quotas.all() == []
+    assert bench.engine.metadata.acls.all() == []
     bench.engine.close()
-    assert SCHEMA_VERSION == 6

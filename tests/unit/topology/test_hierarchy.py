@@ -3,7 +3,15 @@
 import pytest
 
 from penstock.model.role import Role
-from penstock.topology.registry.errors import Cycle, Full, IdInUse, NotAParent, Refusal, UnknownNode
+from penstock.topology.registry.errors import (
+    Cycle,
+    Full,
+    IdInUse,
+    InstanceWanted,
+    NotAParent,
+    Refusal,
+    UnknownNode,
+)
 from penstock.topology.registry.hierarchy import Hierarchy
 from penstock.topology.registry.member import Member, Registration, role_by_name
 from tests.unit.topology.registry_world import World
@@ -223,6 +231,40 @@ def test_two_nodes_of_one_id() -> None:
         world.hierarchy.poll("local-1", "instance of local-1", world.now_ms)
 
 
+def test_a_request_without_the_instance_of_a_node_is_no_way_round() -> None:
+    world = small_world()
+    nameless = Registration(node_id="local-1", url="http://elsewhere", role=Role.ROOT, poll_interval_ms=1_000)
+    for _ in range(2):  # while it is live, and when it has gone silent
+        with pytest.raises(InstanceWanted, match=r"instanceId.*penstock registry remove local-1"):
+            world.hierarchy.register(nameless, world.now_ms)
+        with pytest.raises(InstanceWanted):
+            world.hierarchy.poll("local-1", None, world.now_ms)
+        assert world.hierarchy.members["local-1"].url == "http://local-1"
+        world.up.pop("local-1", None)
+        world.run(5)
+    assert not world.hierarchy.members["local-1"].live
+
+
+def test_polls_of_another_instance_do_not_keep_a_silent_node_live() -> None:
+    """The URL that children are given would be that of the silent one."""
+    world = small_world()
+    del world.up["l2-a"]
+    world.run(5)
+    with pytest.raises(UnknownNode):
+        world.hierarchy.poll("l2-a", "another", world.now_ms)
+    assert not world.hierarchy.members["l2-a"].live
+
+
+def test_a_node_that_never_had_an_instance_may_be_given_one() -> None:
+    world = small_world()
+    old = Registration(node_id="local-9", url="http://local-9", poll_interval_ms=1_000)
+    world.hierarchy.register(old, world.now_ms)
+    world.hierarchy.poll("local-9", None, world.now_ms)
+    world.join("local-9")
+    with pytest.raises(InstanceWanted):
+        world.hierarchy.register(old, world.now_ms)
+
+
 def test_a_removed_node_loses_its_children_and_may_come_again() -> None:
     world = small_world()
     world.hierarchy.set_parent("local-2", "l2-a")
@@ -299,7 +341,7 @@ def test_a_registry_that_starts_again_gives_everybody_time() -> None:
     again.advance(1_000_000)
     again.advance(1_000_900)
     assert [member.node_id for member in stored if not member.live] == ["l2-b"]
-    assert again.poll("local-1", None, 1_000_950) == world.answers["local-1"]
+    assert again.poll("local-1", "instance of local-1", 1_000_950) == world.answers["local-1"]
     assert again.changes() is None
 
 

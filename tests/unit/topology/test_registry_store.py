@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.node.web_server import WebServer, bind
+from penstock.node.web_server import WebServer
 from penstock.security.access import Access
 from penstock.storage.data_directory import DataDirectoryError, DirectoryLocked
 from penstock.testing.clock import ManualClock
@@ -16,6 +16,7 @@ from penstock.topology.registry.member import Registration
 from penstock.topology.registry.service import NotStored, RegistryService
 from penstock.topology.registry.site import registry_site
 from penstock.topology.registry.store import RegistryStore
+from tests.support.admission import http_port
 from tests.support.http_client import ask
 from tests.unit.topology.registry_world import World
 
@@ -73,7 +74,7 @@ def test_a_damaged_file_and_one_of_the_future_are_refused(tmp_path: Path) -> Non
 
 
 async def ready_status(service: RegistryService) -> int:
-    server = WebServer(bind("127.0.0.1", 0), lambda: registry_site(service, Access()))
+    server = WebServer(http_port(), lambda: registry_site(service, Access()))
     await server.start()
     url = f"http://127.0.0.1:{server.port}/health"
     assert (await asyncio.to_thread(ask, f"{url}/live")).status == 200

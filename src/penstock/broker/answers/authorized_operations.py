@@ -41,18 +41,18 @@ _GROUP: Final = (
 
 
 def topic_operations(access: Access, session: Session, name: str) -> int:
-    return _bits(_TOPIC, lambda operation: access.allows_topic(session, operation, name))
+    return _bits(_TOPIC, lambda operation: access.shows_topic(session, operation, name))
 
 
 def group_operations(access: Access, session: Session, name: str) -> int:
-    return _bits(_GROUP, lambda operation: access.allows_group(session, operation, name))
+    return _bits(_GROUP, lambda operation: access.shows_group(session, operation, name))
 
 
 def cluster_operations(access: Access, session: Session) -> int:
     """Return the operations on the cluster as bits; none for a session that may not describe it."""
-    if not access.allows_cluster(session, Operation.DESCRIBE):
+    if not access.shows_cluster(session, Operation.DESCRIBE):
         return 0
-    return _bits(_CLUSTER, lambda operation: access.allows_cluster(session, operation))
+    return _bits(_CLUSTER, lambda operation: access.shows_cluster(session, operation))
 
 
 def _bits(operations: Iterable[Operation], allows: Callable[[Operation], bool]) -> int:

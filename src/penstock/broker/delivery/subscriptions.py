@@ -55,6 +55,8 @@ class Subscriptions:
         )
         self._starts = StartPositions(groups, partitions, context.worker, self._commits)
         self._refreshes = RefreshService(self._definitions, partitions, self._commits, self._locks)
+        self.outbox = outbox
+        """Sends the frames of a turn together; connections put themselves into it."""
         self._scheduler = Scheduler(asyncio.get_running_loop().call_soon, outbox.send)
         self.end_round = self._scheduler.end_round
         """Push the messages that a flush round has committed, and send all answers that are ready."""

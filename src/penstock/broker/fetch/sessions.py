@@ -1,24 +1,28 @@
 """Fetch sessions (KIP-227): a consumer lists its partitions once, then sends and receives only changes.
 
-A session is a dictionary of partitions with the last answer about each. Sessions live in a cache of
-bounded size. When it is full, one that has not been used for two minutes makes room, and its client starts another
-after FETCH_SESSION_ID_NOT_FOUND; if all are in use, a new client gets no session, as in Kafka: taking turns would cost
-every client its session at every request.
+A session is a dictionary of partitions with the last answer about each. Sessions live in a cache of bounded size: so
+many of them, and so many partitions in all, which need not exist. When it is full, sessions that have not been used for
+two minutes make room, and their clients start others after FETCH_SESSION_ID_NOT_FOUND; if all are in use, a new client
+gets no session, as in Kafka: taking turns would cost every client its session at every request. A session that grows
+when there is no room is dropped, too.
 """
 
 from __future__ import annotations
 
 import random
 from collections import OrderedDict
+from typing import Final
 
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.limits import FETCH_SESSION_UNUSED_MS, FETCH_SESSIONS_MAX
+from penstock.model.limits import FETCH_SESSION_PARTITIONS_MAX, FETCH_SESSION_UNUSED_MS, FETCH_SESSIONS_MAX
 from penstock.protocol.kafka.fetch import FetchedPartition, FetchPartition, FetchRequest
 from penstock.protocol.kafka.topic_key import TopicKey
 
 FINAL_EPOCH = -1
 INITIAL_EPOCH = 0
+
+COMMON_NAME_LENGTH: Final = 400
 
 PartitionKey = tuple[TopicKey, int]
 
@@ -63,28 +67,37 @@ class SessionPartition:
 class FetchSession:
     """One client's standing request."""
 
-    __slots__ = ("by_id", "epoch", "id", "names", "partitions", "used_ms")
+    __slots__ = ("by_id", "epoch", "id", "names", "partitions", "rules_version", "used_ms", "weight")
 
     def __init__(self, session_id: int, by_id: bool, now_ms: int) -> None:
         self.id = session_id
         self.used_ms = now_ms
         self.by_id = by_id  # whether topics are named by id, which may not change within a session
         self.epoch = 1  # of the next request
+        self.weight = 0
+        """Number of partitions; those with a long name, which cannot exist, count several times."""
         self.partitions: dict[PartitionKey, SessionPartition] = {}
         self.names: dict[TopicKey, str] = {}
         """Names of the topics that are named by id, when they were last seen."""
+        self.rules_version = -1
+        """Version of the authorizer's rules by which all partitions were last looked at."""
 
-    def update(self, request: FetchRequest) -> None:
+    def update(self, request: FetchRequest) -> int:
+        """Take over what the client wants and no longer wants. Returns by how much the weight has grown."""
+        before = self.weight
         for item in request.partitions:
             key = (item.topic, item.partition)
             known = self.partitions.get(key)
             if known is None:
                 self.partitions[key] = SessionPartition(item)
+                self.weight += _weight(item.topic)
             else:
                 known.request, known.partition = item, None
         for key in request.forgotten:
-            self.partitions.pop(key, None)
+            if self.partitions.pop(key, None) is not None:
+                self.weight -= _weight(key[0])
             self.names.pop(key[0], None)
+        return self.weight - before
 
     def next_epoch(self) -> None:
         self.epoch = 1 if self.epoch == 0x7FFFFFFF else self.epoch + 1
@@ -122,12 +135,21 @@ class FetchSession:
         return changed
 
 
+def _weight(topic: TopicKey) -> int:
+    return 1 + len(topic) // COMMON_NAME_LENGTH if isinstance(topic, str) else 1
+
+
 class FetchSessions:
     """The cache of sessions."""
 
-    def __init__(self, sessions_max: int = FETCH_SESSIONS_MAX) -> None:
+    def __init__(
+        self, sessions_max: int = FETCH_SESSIONS_MAX, partitions_max: int = FETCH_SESSION_PARTITIONS_MAX
+    ) -> None:
         self._sessions: OrderedDict[int, FetchSession] = OrderedDict()
         self._sessions_max = sessions_max
+        self._partitions_max = partitions_max
+        self.weight = 0
+        """That of all sessions together."""
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -135,29 +157,35 @@ class FetchSessions:
     def open(self, request: FetchRequest, by_id: bool, now_ms: int) -> FetchSession | None:
         """The session of a request, made, found or ended as its id and epoch say; None for a request without one."""
         if request.session_epoch == FINAL_EPOCH:
-            self._sessions.pop(request.session_id, None)
+            self._drop(request.session_id)
             return None
         if request.session_epoch == INITIAL_EPOCH:
-            self._sessions.pop(request.session_id, None)
-            return self._make(request, by_id, now_ms) if self._has_room(now_ms) else None
-        session = self._resume(request, by_id)
+            self._drop(request.session_id)
+            has_room = self._has_room(len(request.partitions), now_ms)
+            return self._make(request, by_id, now_ms) if has_room else None
+        session = self._resume(request, by_id, now_ms)
         session.used_ms = now_ms
         if not session.partitions:  # the client forgot all of them
-            del self._sessions[session.id]
+            self._drop(session.id)
             return None
         return session
 
     def forget(self, session: FetchSession) -> None:
         """Drop a session without notice to its client."""
-        self._sessions.pop(session.id, None)
+        self._drop(session.id)
 
-    def _has_room(self, now_ms: int) -> bool:
-        if len(self._sessions) < self._sessions_max:
-            return True
-        oldest = next(iter(self._sessions.values()))
-        if now_ms - oldest.used_ms < FETCH_SESSION_UNUSED_MS:
-            return False
-        del self._sessions[oldest.id]
+    def _drop(self, session_id: int) -> None:
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            self.weight -= session.weight
+
+    def _has_room(self, partitions: int, now_ms: int) -> bool:
+        """Whether there is room for one more session with so many partitions, if need be in place of unused ones."""
+        while len(self._sessions) >= self._sessions_max or self.weight + partitions > self._partitions_max:
+            oldest = next(iter(self._sessions.values()), None)
+            if oldest is None or now_ms - oldest.used_ms < FETCH_SESSION_UNUSED_MS:
+                return False
+            self._drop(oldest.id)
         return True
 
     def _make(self, request: FetchRequest, by_id: bool, now_ms: int) -> FetchSession:
@@ -165,11 +193,11 @@ class FetchSessions:
         while session_id == 0 or session_id in self._sessions:
             session_id = random.randint(1, 0x7FFFFFFF)
         session = FetchSession(session_id, by_id, now_ms)
-        session.update(request)
+        self.weight += session.update(request)
         self._sessions[session_id] = session
         return session
 
-    def _resume(self, request: FetchRequest, by_id: bool) -> FetchSession:
+    def _resume(self, request: FetchRequest, by_id: bool, now_ms: int) -> FetchSession:
         session = self._sessions.get(request.session_id)
         if session is None:
             raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
@@ -177,7 +205,22 @@ class FetchSessions:
             raise KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         if session.by_id != by_id:
             raise KafkaError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
-        session.update(request)
+        growth = session.update(request)
         session.next_epoch()
         self._sessions.move_to_end(session.id)
+        if growth:
+            self.weight += growth
+            if self.weight > self._partitions_max and not self._has_grown(session, now_ms):
+                raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         return session
+
+    def _has_grown(self, session: FetchSession, now_ms: int) -> bool:
+        """Make room for a session that has grown; if there is none, drop it: its client begins again without one."""
+        session.used_ms = now_ms
+        while self.weight > self._partitions_max:
+            oldest = next(iter(self._sessions.values()))
+            if now_ms - oldest.used_ms < FETCH_SESSION_UNUSED_MS:
+                self._drop(session.id)
+                return False
+            self._drop(oldest.id)
+        return True

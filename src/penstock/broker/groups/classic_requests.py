@@ -17,6 +17,7 @@ from penstock.broker.groups.log.shards import Shards
 from penstock.broker.groups.record_kind import KEY_STRING_BYTES_MAX
 from penstock.config.settings import GroupSettings
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import GROUP_MEMBER_BYTES_MAX
 
 NAME_BYTES_MAX = KEY_STRING_BYTES_MAX - 64  # a member id is a name and a UUID
 
@@ -49,12 +50,14 @@ class ClassicRequests:
         if is_new and not effects.records:
             group.store_new(effects)
         shard.apply(group, effects)
+        del request, effects  # the wait may be long
         return await ticket
 
     async def sync(self, group_id: str, request: SyncRequest) -> SyncAnswer:
         shard, group = self._find(group_id)
         ticket: asyncio.Future[SyncAnswer] = asyncio.get_running_loop().create_future()
         shard.apply(group, group.sync(request, ticket, self._shards.now()))
+        del request  # the wait may be long
         return await ticket
 
     def heartbeat(self, group_id: str, who: Identity, generation: int) -> ErrorCode:
@@ -84,3 +87,5 @@ def _check_lengths(request: JoinRequest) -> None:
     names += [name for name, _ in request.protocols]
     if any(len(name.encode()) > NAME_BYTES_MAX for name in names):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"a name has more than {NAME_BYTES_MAX} bytes")
+    if sum(len(metadata) + len(name) for name, metadata in request.protocols) > GROUP_MEMBER_BYTES_MAX:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"metadata has more than {GROUP_MEMBER_BYTES_MAX} bytes")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from sys import getsizeof
 
 from penstock.broker.groups.claim import CommitClaim
 from penstock.broker.groups.classic_requests import ClassicRequests
@@ -19,8 +20,10 @@ from penstock.broker.groups.lag import all_lags, group_lag
 from penstock.broker.groups.log.expiry import IsExempt
 from penstock.broker.groups.log.shard import Shard, offset_write_error
 from penstock.broker.groups.log.shards import Shards
+from penstock.broker.groups.memory import GroupMemory
 from penstock.broker.groups.offsets.group_offsets import Table
 from penstock.broker.groups.offsets.records import OffsetChange
+from penstock.broker.groups.offsets.texts import CommittedTexts
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.cluster.controller.controller import Controller
 from penstock.cluster.partitions import PartitionTable
@@ -48,10 +51,17 @@ class GroupCoordinator:
         clock: Clock,
     ) -> None:
         self._partitions = partitions
+        self.memory = GroupMemory(settings.limits.group_metadata_bytes_max)
         self.shards = Shards(
-            settings=settings.groups, partitions=partitions, topics=topics, controller=controller, clock=clock
+            settings=settings.groups,
+            memory=self.memory,
+            partitions=partitions,
+            topics=topics,
+            controller=controller,
+            clock=clock,
         )
         self.classic = ClassicRequests(self.shards, settings.groups)
+        self._texts = CommittedTexts(self._text_bytes, clock.monotonic_ms)
 
     async def start(self) -> None:
         """Begin to serve. Loading goes on in the background; `loaded` waits for it."""
@@ -111,8 +121,11 @@ class GroupCoordinator:
         if group is not None:
             group.check_commit(claim, self.shards.now())
 
-    async def commit(self, group_id: str, claim: CommitClaim, changes: list[OffsetChange]) -> None:
-        """Store offsets, for a member of the group or for a client that only keeps offsets here."""
+    async def commit(self, group_id: str, claim: CommitClaim, changes: list[OffsetChange], text_bytes: int = 0) -> None:
+        """Store offsets, for a member of the group or for a client that only keeps offsets here.
+
+        `text_bytes` is the memory of the texts that come with them.
+        """
         shard = await self.shards.to_write(group_id)
         group = shard.groups.get(group_id)
         if group is not None:
@@ -120,12 +133,19 @@ class GroupCoordinator:
         elif claim.generation >= 0:
             raise KafkaError(claim.unknown_group)
         if changes:
+            if text_bytes:
+                self._take_texts(group_id, text_bytes)
             if group is None:
                 self.shards.create(shard, group_id)
             await self._written(shard, group_id, changes)
 
     async def commit_in_transaction(
-        self, group_id: str, claim: CommitClaim, changes: list[OffsetChange], producer: ProducerIdentity
+        self,
+        group_id: str,
+        claim: CommitClaim,
+        changes: list[OffsetChange],
+        producer: ProducerIdentity,
+        text_bytes: int = 0,
     ) -> None:
         """Store offsets that count when the producer's transaction commits."""
         shard = await self.shards.to_write(group_id)
@@ -134,11 +154,26 @@ class GroupCoordinator:
             group.check_commit(claim, self.shards.now())
         elif claim.generation >= 0:
             raise KafkaError(claim.unknown_group)
-        else:
+        if text_bytes:
+            self._take_texts(group_id, text_bytes)
+        if group is None:
             self.shards.create(shard, group_id)
         outcome = _Outcome()
         shard.add_pending(group_id, changes, producer, outcome.came)
         await outcome.wait()
+
+    def _take_texts(self, group_id: str, text_bytes: int) -> None:
+        if not self._texts.take(group_id, text_bytes):
+            raise KafkaError(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+
+    def _text_bytes(self, group_id: str) -> int:
+        """The memory of the texts that a group has committed."""
+        try:
+            shard = self.shards.shard(group_id)
+        except KafkaError:
+            return 0  # its log has failed, and nothing of it is in memory
+        stored = () if shard is None else shard.offsets.stored(group_id)
+        return sum(getsizeof(each.committed.metadata) for each in stored if each.committed.metadata)
 
     async def place_of(self, group_id: str) -> TopicPartition:
         """The partition that a transaction must include to commit offsets of this group."""

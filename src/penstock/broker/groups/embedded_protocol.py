@@ -13,21 +13,29 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.broker.coordination.record_primitives import MalformedRecord, Reader
+from penstock.model.limits import GROUP_TOPIC_NAMES_READ_MAX, GROUP_TOPICS_MAX
 
 CONSUMER = "consumer"
 
 
 def subscribed_topics(protocol_type: str | None, metadata: Iterable[bytes]) -> frozenset[str] | None:
-    """The topics that any member reads, None if they cannot be known."""
+    """The topics that any member reads, None if they cannot be known or are too many to be remembered."""
     if protocol_type != CONSUMER:
         return None
     topics: set[str] = set()
+    names_read = 0
     try:
         for subscription in metadata:
             reader = Reader(subscription)
             if reader.int16() < 0:
                 return None
-            topics.update(reader.string() for _ in range(reader.count()))
+            count = reader.count()
+            names_read += count
+            if names_read > GROUP_TOPIC_NAMES_READ_MAX:
+                return None
+            topics.update(reader.string() for _ in range(count))
+            if len(topics) > GROUP_TOPICS_MAX:
+                return None
     except MalformedRecord:
         return None
     return frozenset(topics)

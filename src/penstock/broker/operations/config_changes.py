@@ -23,7 +23,7 @@ from penstock.config.config_layers import MIN_INSYNC
 from penstock.config.group_configs import group_config
 from penstock.config.topic_configs import TOPIC_NAMES, topic_config
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.limits import CLIENT_METRICS_SUBSCRIPTIONS_MAX
+from penstock.model.limits import CLIENT_METRICS_SUBSCRIPTIONS_MAX, CONFIGURED_GROUPS_MAX
 from penstock.security.access import Access
 from penstock.security.resources import Operation
 from penstock.security.session import Session
@@ -78,6 +78,7 @@ class ConfigChanges:
             await configs.alter(BROKER, name, change, validate_only=validate_only)
         elif kind is ConfigResourceType.GROUP:
             _not_default(name, "group")
+            self._check_group(name)
             change = functools.partial(_apply, update, group_config, {})
             await configs.alter(GROUP, name, change, validate_only=validate_only)
         elif kind is ConfigResourceType.CLIENT_METRICS:
@@ -95,6 +96,12 @@ class ConfigChanges:
         known = self._frontend.configured(CLIENT_METRICS)
         if name not in known and len(known) >= CLIENT_METRICS_SUBSCRIPTIONS_MAX:
             message = f"There are {CLIENT_METRICS_SUBSCRIPTIONS_MAX} client-metrics subscriptions; delete some first"
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, message)
+
+    def _check_group(self, name: str) -> None:
+        known = self._frontend.configured_count(GROUP)
+        if known >= CONFIGURED_GROUPS_MAX and not self._frontend.explicit(GROUP, name):
+            message = f"There are {CONFIGURED_GROUPS_MAX} groups with configs; delete the configs of some first"
             raise KafkaError(ErrorCode.POLICY_VIOLATION, message)
 
     def _check_broker(self, name: str) -> None:

@@ -21,9 +21,9 @@ class GroupOperations:
     def visible(self, session: Session) -> Iterator[CoordinatedGroup]:
         """All groups for a session that may describe the cluster, else those that it may describe."""
         groups = self._coordinator.all_groups()
-        if self._access.allows_cluster(session, Operation.DESCRIBE):
+        if self._access.shows_cluster(session, Operation.DESCRIBE):
             return groups
-        allows = self._access.allows_group
+        allows = self._access.shows_group
         return (group for group in groups if allows(session, Operation.DESCRIBE, group.group_id))
 
     def find(self, session: Session, group_id: str) -> CoordinatedGroup | None:

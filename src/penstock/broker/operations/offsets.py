@@ -30,7 +30,7 @@ class OffsetOperations:
 
     def describable(self, session: Session, topic: str) -> bool:
         """Whether the session may see offsets of the topic."""
-        return self._access.allows_topic(session, Operation.DESCRIBE, topic)
+        return self._access.shows_topic(session, Operation.DESCRIBE, topic)
 
     def committed(self, session: Session, group_id: str) -> Table:
         """The committed offsets of the group in all topics; the door leaves out topics that are not `describable`."""

@@ -25,9 +25,9 @@ class TopicOperations:
 
     def visible(self, session: Session, topics: Iterable[Topic] | None = None) -> list[Topic]:
         """Return those of the topics, or of all, that the session may describe: lists leave the others out."""
-        allows, describe = self._access.allows_topic, Operation.DESCRIBE
+        shows, describe = self._access.shows_topic, Operation.DESCRIBE
         found = self._table.all() if topics is None else topics
-        return [topic for topic in found if allows(session, describe, topic.name)]
+        return [topic for topic in found if shows(session, describe, topic.name)]
 
     def find(self, session: Session, name: str, operation: Operation = Operation.DESCRIBE) -> Topic | None:
         """The topic, None if there is none. Without the right the error does not reveal whether it exists."""
@@ -36,7 +36,7 @@ class TopicOperations:
 
     def may_create(self, session: Session, name: str) -> bool:
         access, create = self._access, Operation.CREATE
-        return access.allows_cluster(session, create) or access.allows_topic(session, create, name)
+        return access.shows_cluster(session, create) or access.allows_topic(session, create, name)
 
     async def create(
         self, session: Session, wanted: Sequence[NewTopic], *, validate_only: bool = False, admit: Admit | None = None

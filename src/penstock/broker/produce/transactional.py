@@ -7,16 +7,18 @@ answered when both are on disk, and a batch that a power cut leaves without its 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from penstock.broker.coordination.coordinator_log import Outcome
 from penstock.broker.transactions.coordinator import TransactionCoordinator
 from penstock.broker.transactions.transaction import SECOND_GENERATION, ProducerIdentity
 from penstock.cluster.partition import Partition
-from penstock.model.batch import BatchHeader
+from penstock.model.batch import TRANSACTIONAL_BIT, BatchHeader
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
 
+_ATTRIBUTES_LOW = 22
+"""Position of the lower byte of a batch's attributes."""
 ABORTABLE_VERSION = 11
 ADDING_VERSION = 12
 
@@ -33,6 +35,14 @@ _TRY_AGAIN = (
 
 class RefusedByCoordinator(KafkaError):
     """A batch that the log has not looked at: the answer has nothing of the log in it."""
+
+
+def has_transactional_batch(batches: Iterable[memoryview | None]) -> bool:
+    """Whether any of the bytes are a batch of a transaction, by its header; nothing else about them is checked."""
+    return any(
+        records is not None and len(records) > _ATTRIBUTES_LOW and records[_ATTRIBUTES_LOW] & TRANSACTIONAL_BIT
+        for records in batches
+    )
 
 
 def join_transaction(

@@ -19,16 +19,20 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from penstock.broker.delivery.core.member import Member
 from penstock.broker.delivery.live_subscription import LiveSubscription
+from penstock.broker.push.login import LoginRefused, PushLogin
 from penstock.broker.push.requests import SERVED
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.limits import TURN_NS
+from penstock.model.limits import FRAME_BYTES_BEFORE_LOGIN_MAX, TURN_NS
+from penstock.net.admission.ticket import Refusal, Ticket
 from penstock.protocol.push.data import AckData
 from penstock.protocol.push.frames import NO_ID, Frame, FrameSplitter, FrameType, MalformedFrame
 from penstock.protocol.push.messages import NO_SEQUENCE, Disconnect, Error, Heartbeat, Publish, decode, encode
-from penstock.protocol.push.states import Side, State, step
+from penstock.protocol.push.states import Side, State, logged_in, step
 from penstock.security.authenticator import AuthenticationFailed
+from penstock.security.listener import ListenerSecurity, SecurityProtocol
 from penstock.security.resources import Operation
 from penstock.security.session import Session
+from penstock.security.tls.certified import certified
 
 if TYPE_CHECKING:
     from penstock.broker.push.server import PushDoor
@@ -49,20 +53,31 @@ class PushConnection(asyncio.Protocol):
     """The protocol object that asyncio drives. `memberships` are the subscriptions it is in, by name."""
 
     __slots__ = (
-        "_busy", "_door", "_frame_since", "_full_since", "_is_resting", "_outgoing", "_outgoing_bytes", "_queue",
-        "_reading_paused", "_splitter", "_task", "_transport", "_unanswered", "connection_id", "is_full",
-        "last_received", "last_sent", "memberships", "session", "state",
+        "_busy", "_door", "_frame_since", "_full_since", "_is_fresh", "_is_resting", "_outgoing", "_outgoing_bytes",
+        "_producers", "_queue", "_reading_paused", "_security", "_splitter", "_task", "_ticket", "_transport",
+        "_unanswered", "connection_id", "is_full", "last_received", "last_sent", "login", "memberships", "session",
+        "state",
     )  # fmt: skip
 
-    def __init__(self, door: PushDoor, connection_id: int) -> None:
+    def __init__(
+        self, door: PushDoor, connection_id: int, security: ListenerSecurity, ticket: Ticket | None = None
+    ) -> None:
+        """`ticket` is that of a connection which was admitted before it was made."""
         self._door = door
+        self._security = security
+        self._ticket = ticket
+        self._is_fresh = True  # no complete frame was received, or the client has not logged in
         self.connection_id = connection_id
         self.session = Session(listener=LISTENER, host="")
+        self._producers = door.producers.of(self.session.principal)
+        self.login: PushLogin | None = None
         self.state = State.OPEN
         self.memberships: dict[str, tuple[LiveSubscription, Member]] = {}
         self.last_received = self.last_sent = 0.0
         self._transport = cast(asyncio.Transport, None)
-        self._splitter = FrameSplitter(door.settings.frame_bytes_max)
+        self._splitter = FrameSplitter(
+            min(door.settings.frame_bytes_max, FRAME_BYTES_BEFORE_LOGIN_MAX), "before the client has logged in"
+        )
         self._queue: deque[Frame] = deque()
         self._busy = False  # a request is being served, and the frames behind it wait
         self._is_resting = False
@@ -84,14 +99,52 @@ class PushConnection(asyncio.Protocol):
             self.session = Session(listener=LISTENER, host=str(peer[0]), port=int(peer[1]))
         self._transport.set_write_buffer_limits(UNSENT_BYTES_MAX)
         self.last_received = self.last_sent = self._door.now()
-        reason = self._door.opened(self)
-        if reason is not None:
-            self.fail(reason, ErrorCode.POLICY_VIOLATION)
+        refusal = self._admit()
+        if refusal is not None:
+            self.fail(refusal.text, ErrorCode.POLICY_VIOLATION)
             return
+        self._door.opened(self)
         try:
-            self.session = self._door.access.authenticate(self.session)
+            self._authenticate()
         except AuthenticationFailed as failure:
             self.fail(str(failure), ErrorCode.SASL_AUTHENTICATION_FAILED)
+
+    def _authenticate(self) -> None:
+        """Take what is known of the client: its certificate, or nothing. Where it has to log in, it is unknown yet."""
+        protocol = self._security.protocol
+        if protocol.has_sasl:
+            self.login = self._door.new_login(self, self._security)
+            self.state = State.UNAUTHENTICATED
+        elif protocol is SecurityProtocol.SSL:
+            certificate = self._transport.get_extra_info("ssl_object").getpeercert(True)
+            self.identify(certified(self.session, certificate, self._security.principal_rules))
+        else:
+            self.identify(self._door.access.authenticate(self.session))
+
+    def identify(self, session: Session) -> None:
+        """Take the session of a client that has shown who it is: what it publishes is its principal's."""
+        self.session = session
+        self._producers = self._door.producers.of(session.principal)
+        if session.authenticated:
+            self._splitter.frame_bytes_max = self._door.settings.frame_bytes_max
+            self._splitter.limit_name = "push.frame_bytes_max"
+
+    def logged_in(self, session: Session) -> None:
+        """Take the session of a client that has logged in, or has done so again."""
+        self.identify(session)
+        self.state = logged_in(self.state)
+        self._confirm()
+
+    def _admit(self) -> Refusal | None:
+        door = self._door.admission
+        if self._ticket is not None:
+            self._ticket.move(door, self.abort)
+            return None
+        admitted = door.admit(self.session.host, self.abort)
+        if isinstance(admitted, Refusal):
+            return admitted
+        self._ticket = admitted
+        return None
 
     def data_received(self, data: bytes) -> None:
         if self.state is State.CLOSING:
@@ -104,6 +157,8 @@ class PushConnection(asyncio.Protocol):
             self._door.hold(-before)
             self.fail(str(problem))
             return
+        if self._is_fresh and self._queue and self.session.authenticated:
+            self._confirm()
         if not self._splitter.held_bytes:
             self._frame_since = None
         elif self._frame_since is None or self._queue:
@@ -117,15 +172,24 @@ class PushConnection(asyncio.Protocol):
                 return
         self._work()
 
+    def _confirm(self) -> None:
+        self._is_fresh = False
+        assert self._ticket is not None
+        self._ticket.confirm()
+
     def eof_received(self) -> bool:
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.state = State.CLOSING
+        if self._ticket is not None:
+            self._ticket.release()
         self._queue.clear()
         self._door.hold(-self._splitter.held_bytes)
         if self._task is not None:
             self._task.cancel()
+        if self.login is not None:
+            self.login.close()
         for live, member in self.memberships.values():
             self._door.subscriptions.leave(live, member)
         self.memberships.clear()
@@ -192,19 +256,18 @@ class PushConnection(asyncio.Protocol):
         if self._reading_paused:
             self._adjust_reading()
 
-    def fail(self, reason: str, code: ErrorCode = ErrorCode.INVALID_REQUEST) -> None:
+    def fail(self, reason: str, code: ErrorCode = ErrorCode.INVALID_REQUEST, message_id: int = NO_ID) -> None:
         """Send the reason as an ERROR frame, and close: nothing is read or sent after it."""
         if self.state is State.CLOSING:
             return
-        logger.info("push client %s: %s", self.session.host, reason)
-        self._door.broken()
-        self._end(encode(Error(code, reason), NO_ID))
+        self._door.broken(self.session.host, reason)
+        self._end(encode(Error(code, reason), message_id))
 
     def evict(self, reason: str) -> None:
         self.fail(reason, ErrorCode.REBALANCE_IN_PROGRESS)
 
     def disconnect(self, reason: str) -> None:
-        """Close the connection because the node stops."""
+        """Close the connection for a reason that is not the client's: the node stops, or the session has ended."""
         self._end(encode(Disconnect(reason), NO_ID))
 
     def _end(self, last_frame: bytes) -> None:
@@ -249,7 +312,7 @@ class PushConnection(asyncio.Protocol):
                 if following is State.CLOSING:
                     decode(frame)  # before the state changes: `fail` sends nothing once the state is CLOSING
                 self.state = following
-                if not self.session.authenticated:
+                if not self.session.authenticated and self.login is None:  # for a login, the table says what may come
                     self._door.access.admit(self.session, frame.type.name)
                 if frame.type is FrameType.PUBLISH:
                     self._publish(frame, publishes)
@@ -261,7 +324,8 @@ class PushConnection(asyncio.Protocol):
                     break
         except MalformedFrame as problem:
             self._append(publishes)
-            self.fail(str(problem))
+            is_early = self.state is State.UNAUTHENTICATED
+            self.fail(str(problem), ErrorCode.ILLEGAL_SASL_STATE if is_early else ErrorCode.INVALID_REQUEST)
             return
         except AuthenticationFailed as failure:
             self._append(publishes)
@@ -295,7 +359,7 @@ class PushConnection(asyncio.Protocol):
                         ErrorCode.INVALID_REQUEST,
                         "a PUBLISH without a partition has the sequence -1; choose one of both",
                     )
-                producer_id = self._door.producers.find(message.client_id, message.epoch)
+                producer_id = self._producers.find(message.client_id, message.epoch)
             if producer_id is None:
                 self._begin(self._publish_first(frame.message_id, message), frame.message_id)
             else:
@@ -305,7 +369,8 @@ class PushConnection(asyncio.Protocol):
 
     async def _publish_first(self, message_id: int, message: Publish) -> None:
         """Serve a client's first PUBLISH with a sequence: it needs a producer id, which is made durable first."""
-        producer_id = await self._door.producers.ensure(message.client_id, message.epoch)
+        self._door.publisher.check(self.session, message)  # a refused message leaves no row behind
+        producer_id = await self._producers.ensure(message.client_id, message.epoch)
         self._door.publisher.publish([(message_id, message, producer_id)], self.session, self)
 
     def _serve(self, frame: Frame) -> None:
@@ -348,6 +413,8 @@ class PushConnection(asyncio.Protocol):
     async def _finish(self, work: Coroutine[Any, Any, None], message_id: int) -> None:
         try:
             await work
+        except LoginRefused as refused:
+            self.fail(refused.message or refused.code.name, refused.code, message_id)
         except KafkaError as error:
             self.refuse(message_id, error)
         except Exception:

@@ -1,68 +1,143 @@
-"""The producers that push clients publish as: a durable pair of client id and epoch, and its producer id.
+"""The producers that push clients publish as: a durable row for each client, with its epoch and producer id.
 
 With a producer id, the log's own producer state recognises messages that are sent again, even after a crash. A larger
 epoch is a new incarnation of the client and gets another id, so that its sequences start again; a smaller one is
-refused.
+refused. A client is a principal and a client id, so that nobody can end the epoch of another principal's client.
+
+A row is made by merely publishing, so there are bounds: on the length of a client id, on the number of rows
+(`push.producers_max`), and on the time for which an unused one is kept.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import OrderedDict
 from typing import Final
+from weakref import WeakValueDictionary
 
 from penstock.broker.transactions.producer_ids import ProducerIds
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import CLIENT_ID_BYTES_MAX
+from penstock.observability.repeats import Repeats
 from penstock.runtime.clock import Clock
+from penstock.security.principal import Principal
 from penstock.storage.metadata.push_producers import PushProducerRow, StoredPushProducers
+
+logger = logging.getLogger(__name__)
 
 CACHED_MAX: Final = 20_000
 UNUSED_MS: Final = 7 * 24 * 3600 * 1000
 TOUCH_MS: Final = 24 * 3600 * 1000
+FORGET_INTERVAL_MS: Final = 3600 * 1000
+
+
+class PrincipalProducers:
+    """The producers of one principal that are in memory, by client id. `PushProducers` owns them."""
+
+    __slots__ = ("__weakref__", "_all", "principal", "rows")
+
+    def __init__(self, principal: str, producers: PushProducers) -> None:
+        self.principal = principal
+        self.rows: dict[str, PushProducerRow] = {}
+        self._all = producers
+
+    def find(self, client_id: str, epoch: int) -> int | None:
+        """The producer id, or None if it must be made with `ensure`. KafkaError for an epoch that is over."""
+        row = self.rows.get(client_id)
+        if row is None or self._all.clock.now_ms() - row.used_ms > TOUCH_MS:
+            return None
+        return check_epoch(row, epoch)
+
+    async def ensure(self, client_id: str, epoch: int) -> int:
+        """Make a producer id; it is durable when this returns."""
+        return await self._all.ensure(self, client_id, epoch)
 
 
 class PushProducers:
     """The producers of all push clients. Those in use are in memory; the rest are in meta.db."""
 
-    def __init__(self, store: StoredPushProducers, producer_ids: ProducerIds, clock: Clock) -> None:
+    def __init__(self, store: StoredPushProducers, producer_ids: ProducerIds, clock: Clock, count_max: int) -> None:
+        self.clock = clock
         self._store = store
         self._producer_ids = producer_ids
-        self._clock = clock
-        self._known: OrderedDict[str, PushProducerRow] = OrderedDict()
+        self._count_max = count_max
+        self._count: int | None = None  # of rows in the store, once it was asked for
+        self._principals: WeakValueDictionary[str, PrincipalProducers] = WeakValueDictionary()
+        self._recent: OrderedDict[tuple[str, str], PrincipalProducers] = OrderedDict()  # rows in memory, oldest first
         self._lock = asyncio.Lock()
+        self._repeats = Repeats(logger)
 
-    def find(self, client_id: str, epoch: int) -> int | None:
-        """The producer id, or None if it must be made with `ensure`. KafkaError for an epoch that is over."""
-        row = self._known.get(client_id)
-        if row is None or self._clock.now_ms() - row.used_ms > TOUCH_MS:
-            return None
-        return self._check(row, epoch)
+    def of(self, principal: Principal) -> PrincipalProducers:
+        """The producers of a principal, which its connections share."""
+        name = str(principal)
+        found = self._principals.get(name)
+        if found is None:
+            found = self._principals[name] = PrincipalProducers(name, self)
+        return found
 
-    def _check(self, row: PushProducerRow, epoch: int) -> int | None:
-        if epoch < row.epoch:
-            raise KafkaError(
-                ErrorCode.INVALID_PRODUCER_EPOCH,
-                f"client {row.client_id!r} has published with epoch {row.epoch}, this is {epoch}; "
-                "another client with the same id is newer",
-            )
-        return row.producer_id if epoch == row.epoch else None
-
-    async def ensure(self, client_id: str, epoch: int) -> int:
-        """Make a producer id; it is durable when this returns."""
+    async def ensure(self, own: PrincipalProducers, client_id: str, epoch: int) -> int:
+        """Make the producer id of a principal's client; it is durable when this returns."""
         if not client_id:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "a PUBLISH with a sequence needs a client id")
         async with self._lock:
-            row = self._known.get(client_id) or await asyncio.to_thread(self._store.get, client_id)
-            known = None if row is None else self._check(row, epoch)
+            row = own.rows.get(client_id) or await asyncio.to_thread(self._store.get, own.principal, client_id)
+            if row is None:
+                await self._check_new(client_id)
+            known = None if row is None else check_epoch(row, epoch)
             producer_id = await self._producer_ids.next() if known is None else known
-            changed = PushProducerRow(client_id, epoch, producer_id, self._clock.now_ms())
+            changed = PushProducerRow(own.principal, client_id, epoch, producer_id, self.clock.now_ms())
             await asyncio.to_thread(self._store.put, changed)
-            self._known[client_id] = changed
-            self._known.move_to_end(client_id)
-            if len(self._known) > CACHED_MAX:
-                self._known.popitem(last=False)
+            if row is None and self._count is not None:
+                self._count += 1
+            self._remember(own, changed)
             return producer_id
+
+    async def _check_new(self, client_id: str) -> None:
+        if len(client_id.encode()) > CLIENT_ID_BYTES_MAX:
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST,
+                f"a client id of more than {CLIENT_ID_BYTES_MAX} bytes cannot publish with a sequence;"
+                " choose a shorter one",
+            )
+        if self._count is None:
+            self._count = await asyncio.to_thread(self._store.count)
+        if self._count >= self._count_max:
+            text = (
+                f"{self._count} push clients that publish with sequences are the most; use fewer client ids, wait until"
+                " unused ones are forgotten after 7 days, or raise push.producers_max"
+            )
+            self._repeats.warning("full", "a push client was refused: %s", text)
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, text)
+
+    def _remember(self, own: PrincipalProducers, row: PushProducerRow) -> None:
+        own.rows[row.client_id] = row
+        key = (own.principal, row.client_id)
+        self._recent[key] = own
+        self._recent.move_to_end(key)
+        if len(self._recent) > CACHED_MAX:
+            self._drop(next(iter(self._recent)))
+
+    def _drop(self, key: tuple[str, str]) -> None:
+        self._recent.pop(key).rows.pop(key[1], None)
 
     async def forget_unused(self) -> int:
         """Forget clients that have not published for a long time. Returns how many."""
-        return await asyncio.to_thread(self._store.forget, self._clock.now_ms() - UNUSED_MS)
+        async with self._lock:
+            before_ms = self.clock.now_ms() - UNUSED_MS
+            for key in [key for key, own in self._recent.items() if own.rows[key[1]].used_ms < before_ms]:
+                self._drop(key)
+            forgotten = await asyncio.to_thread(self._store.forget, before_ms)
+            self._count = None
+            return forgotten
+
+
+def check_epoch(row: PushProducerRow, epoch: int) -> int | None:
+    """The producer id of an epoch; None if the epoch is new. KafkaError if it is over."""
+    if epoch < row.epoch:
+        raise KafkaError(
+            ErrorCode.INVALID_PRODUCER_EPOCH,
+            f"client {row.client_id!r} has published with epoch {row.epoch}, this is {epoch}; "
+            "another client with the same id is newer",
+        )
+    return row.producer_id if epoch == row.epoch else None

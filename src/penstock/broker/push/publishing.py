@@ -86,6 +86,10 @@ class Publisher:
         for run in runs.values():
             run.append()
 
+    def check(self, session: Session, message: Publish) -> None:
+        """KafkaError unless the session may publish the message, and its partition can take it."""
+        self._writable(session, message.topic, message.partition)
+
     def _writable(self, session: Session, topic: str, index: int) -> Partition:
         self._access.check_topic(session, WRITE, topic)
         if topic not in self._topics:

@@ -1,4 +1,4 @@
-"""Requests of push clients for topics and subscriptions: a method per type of frame, answered when it is durable."""
+"""Requests of push clients for topics, subscriptions and logins: a method per type of frame, answered when done."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ class Requests:
         self._settings = settings
 
     async def serve(self, connection: PushConnection, frame: Frame, request: m.Payload) -> None:
-        """Serve the request in a frame of `SERVED`. KafkaError refuses it, and nothing has changed."""
+        """Serve the request in a frame of `SERVED`. KafkaError refuses it, and nothing has changed.
+
+        LoginRefused ends the connection, too.
+        """
         answer = await _HANDLERS[frame.type](self, connection, request)
         if answer is not None:
             connection.send(m.encode(answer, frame.message_id))
@@ -57,6 +60,14 @@ class Requests:
 
     def _topic_of(self, subscription: str) -> str:
         return self._subscriptions.find(subscription).topic
+
+    async def _authenticate(self, connection: PushConnection, request: m.Authenticate) -> m.AuthenticateAck:
+        if connection.login is None:
+            raise KafkaError(
+                ErrorCode.ILLEGAL_SASL_STATE,
+                "this listener asks for no login; set security.protocol to PLAINTEXT, or to SSL if it has TLS",
+            )
+        return await connection.login.take(request)
 
     async def _create_topic(self, connection: PushConnection, request: m.CreateTopic) -> m.CreateTopicAck:
         """Create a topic; with 0 partitions, only look up an existing one."""
@@ -130,6 +141,11 @@ class Requests:
             is_blocked=connection.is_full,
         )
         live = await self._subscriptions.join(name, member, connection)
+        try:
+            self._check_read(connection, name, live.topic)  # again: it may have waited for a while
+        except KafkaError:
+            self._subscriptions.leave(live, member)
+            raise
         if connection.is_closing:  # the client left while it waited
             self._subscriptions.leave(live, member)
             return None
@@ -183,6 +199,7 @@ class Requests:
 
 _Handler = Callable[[Requests, "PushConnection", Any], Awaitable[m.Payload | None]]
 _HANDLERS: Final[Mapping[FrameType, _Handler]] = {
+    FrameType.AUTHENTICATE: Requests._authenticate,
     FrameType.CREATE_TOPIC: Requests._create_topic,
     FrameType.CREATE_SUBSCRIPTION: Requests._create_subscription,
     FrameType.DELETE_SUBSCRIPTION: Requests._delete_subscription,
@@ -193,7 +210,7 @@ _HANDLERS: Final[Mapping[FrameType, _Handler]] = {
     FrameType.READY: Requests._ready,
 }
 SERVED: Final = frozenset(_HANDLERS)
-"""The frames that are requests for topics and subscriptions."""
+"""The frames that are served one at a time: requests for topics and subscriptions, and the steps of a login."""
 
 
 def _cannot_be_created(request: m.CreateTopic) -> KafkaError:

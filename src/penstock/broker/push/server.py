@@ -8,21 +8,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from collections.abc import Callable
 from typing import Final
 
+from penstock.broker.delivery.live_subscription import LiveSubscription
 from penstock.broker.delivery.subscriptions import Subscriptions
-from penstock.broker.push.connection import PushConnection
-from penstock.broker.push.producers import PushProducers
+from penstock.broker.login.exchange import Exchange
+from penstock.broker.push.connection import LISTENER, PushConnection
+from penstock.broker.push.login import PushLogin
+from penstock.broker.push.producers import FORGET_INTERVAL_MS, PushProducers
 from penstock.broker.push.publishing import Publisher
 from penstock.broker.push.requests import Requests
 from penstock.config.settings import Settings
 from penstock.model.errors import ErrorCode
 from penstock.model.limits import FRAME_STALL_MS_MAX
+from penstock.net.admission.door import Door
+from penstock.net.admission.ticket import Ticket
 from penstock.net.flow_control import FlowControl
-from penstock.net.outbox import Outbox
+from penstock.net.login.logins import Logins
+from penstock.net.tls.server import Listening, TlsServer, address_of
+from penstock.observability.line_limit import LineLimit
+from penstock.runtime.periodic import Periodic
 from penstock.security.access import Access
+from penstock.security.listener import ListenerSecurity
+from penstock.security.resources import Operation, ResourceType
+from penstock.security.session import Session
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +54,7 @@ class PushDoor:
         requests: Requests,
         access: Access,
         flow: FlowControl,
-        outbox: Outbox,
+        admission: Door,
     ) -> None:
         self.settings = settings.push
         self.subscriptions = subscriptions
@@ -52,36 +62,51 @@ class PushDoor:
         self.publisher = publisher
         self.requests = requests
         self.access = access
-        self.outbox = outbox
+        self.admission = admission
+        self.outbox = subscriptions.outbox
         self.now: Callable[[], float] = asyncio.get_running_loop().time
         self.linger_seconds = 5.0
         """How long a client may take to read the reason why its connection is closed."""
         self._flow = flow
         self._backlog = settings.kafka.backlog
-        self._connections_max = settings.limits.connections_max
         self._connections: set[PushConnection] = set()
         self._next_id = 0
-        self._server: asyncio.Server | None = None
+        self._server: asyncio.Server | TlsServer | None = None
+        self._security = ListenerSecurity(LISTENER)
+        self._logins: Logins | None = None
+        self._port = 0
         self._sweeping: asyncio.Task[None] | None = None
+        self._forgetting = Periodic("push: forgetting producers", FORGET_INTERVAL_MS, producers.forget_unused)
         self.opened_total = 0
         self.broken_total = 0
+        self._broken_lines = LineLimit(logger.info)
         self.refusals: dict[str, int] = {}
 
     @property
     def port(self) -> int:
-        assert self._server is not None
-        return int(self._server.sockets[0].getsockname()[1])
+        return self._port
 
     @property
     def connection_count(self) -> int:
         return len(self._connections)
 
-    async def start(self, bound: socket.socket) -> None:
-        """Accept connections at a bound address."""
+    async def start(self, bound: Listening, security: ListenerSecurity, logins: Logins | None = None) -> None:
+        """Accept connections at a bound address. `logins` are needed where a listener has SASL."""
+        assert logins is not None or not security.protocol.has_sasl
+        self._security = security
+        self._logins = logins
         self.subscriptions.load()
-        self._server = await asyncio.get_running_loop().create_server(self.make, sock=bound, backlog=self._backlog)
+        self.access.authorizer.subscribe(self._rules_changed)
+        host, self._port = address_of(bound)
+        if isinstance(bound, TlsServer):
+            await bound.serve(self.admission, self._make)
+            self._server = bound
+        else:
+            loop = asyncio.get_running_loop()
+            self._server = await loop.create_server(self._make, sock=bound, backlog=self._backlog)
         self._sweeping = asyncio.create_task(self._sweep_connections(), name="push: heartbeats")
-        logger.info("listening", extra={"host": bound.getsockname()[0], "port": self.port})
+        self._forgetting.start()
+        logger.info("listening", extra={"host": host, "port": self.port})
 
     async def stop(self) -> None:
         """Disconnect all clients with a reason, and store the positions of subscriptions."""
@@ -89,6 +114,7 @@ class PushDoor:
             self._server.close()
         if self._sweeping is not None:
             self._sweeping.cancel()
+        await self._forgetting.stop()
         for connection in tuple(self._connections):
             connection.disconnect("the broker stops; come back later")
         deadline = self.now() + 1.0
@@ -98,20 +124,27 @@ class PushDoor:
             connection.abort()
         self.subscriptions.stop()
 
-    def make(self) -> PushConnection:
+    def take_over(self, security: ListenerSecurity, ticket: Ticket) -> PushConnection:
+        """A connection of a Kafka listener, whose security it keeps."""
+        return self._new(security, ticket)
+
+    def new_login(self, connection: PushConnection, security: ListenerSecurity) -> PushLogin:
+        assert self._logins is not None, "a door with SASL has logins"
+        return PushLogin(connection, Exchange(self._logins, security))
+
+    def _make(self, ticket: Ticket | None = None) -> PushConnection:
+        """A connection of this door's own port; under TLS it is admitted already."""
+        return self._new(self._security, ticket)
+
+    def _new(self, security: ListenerSecurity, ticket: Ticket | None) -> PushConnection:
         self._next_id += 1
-        return PushConnection(self, self._next_id)
+        return PushConnection(self, self._next_id, security, ticket)
 
     # --- callbacks of connections ------------------------------------------------------------------------------------
 
-    def opened(self, connection: PushConnection) -> str | None:
-        """Register a connection. Returns the reason if it is refused."""
+    def opened(self, connection: PushConnection) -> None:
         self._connections.add(connection)
         self.opened_total += 1
-        most = self._connections_max
-        if len(self._connections) > most:
-            return f"{most} connections are open, which is the most (limits.connections_max)"
-        return None
 
     def closed(self, connection: PushConnection) -> None:
         self._connections.discard(connection)
@@ -119,8 +152,9 @@ class PushDoor:
     def refused(self, code: ErrorCode) -> None:
         self.refusals[code.name] = self.refusals.get(code.name, 0) + 1
 
-    def broken(self) -> None:
+    def broken(self, host: str, reason: str) -> None:
         self.broken_total += 1
+        self._broken_lines.write("push client %s: %s", host, reason)
 
     def hold(self, delta: int) -> None:
         """Account for bytes of incomplete frames, over all doors."""
@@ -130,6 +164,25 @@ class PushDoor:
     @property
     def is_exhausted(self) -> bool:
         return self._flow.exhausted
+
+    # --- rights ------------------------------------------------------------------------------------------------------
+
+    def _rules_changed(self) -> None:
+        """Disconnect members that may not read their subscriptions any more: they are sent messages unasked."""
+        for connection in tuple(self._connections):
+            for live, _ in tuple(connection.memberships.values()):
+                error = self._lost_right(connection.session, live)
+                if error is not None:
+                    self.access.audit.denied(connection.session, Operation.READ, *error[1:])
+                    connection.fail(f"the right to read subscription {live.name!r} was taken away", error[0])
+                    break
+
+    def _lost_right(self, session: Session, live: LiveSubscription) -> tuple[ErrorCode, ResourceType, str] | None:
+        if not self.access.shows_group(session, Operation.READ, live.name):
+            return ErrorCode.GROUP_AUTHORIZATION_FAILED, ResourceType.GROUP, live.name
+        if not self.access.shows_topic(session, Operation.READ, live.topic):
+            return ErrorCode.TOPIC_AUTHORIZATION_FAILED, ResourceType.TOPIC, live.topic
+        return None
 
     # --- heartbeats --------------------------------------------------------------------------------------------------
 
@@ -162,7 +215,7 @@ class PushDoor:
         silent = connection.silent_seconds(now)
         if silent > DEAD_AFTER_INTERVALS * interval - margin:
             connection.fail(f"nothing was heard for {silent:.1f} s; send a HEARTBEAT every {interval:g} s")
-        elif connection.is_stalled(now - FRAME_STALL_MS_MAX / 1000):
+        elif connection.is_stalled(now - min(FRAME_STALL_MS_MAX / 1000, DEAD_AFTER_INTERVALS * interval)):
             connection.fail("a frame whose bytes stopped coming")
         elif now - connection.last_sent > interval - margin:
             connection.beat()

@@ -35,8 +35,10 @@ from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
 from penstock.config.settings import TransactionSettings
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import TRANSACTIONAL_ID_BYTES_MAX
 from penstock.model.topic_name import TRANSACTION_STATE
 from penstock.model.topic_partition import TopicPartition
+from penstock.observability.repeats import Repeats
 from penstock.runtime.clock import Clock
 from penstock.runtime.pauses import pause_at
 
@@ -61,6 +63,7 @@ class TransactionCoordinator:
         self._partitions = partitions
         self._clock = clock
         self._producer_ids = producer_ids
+        self._repeats = Repeats(logger)
         self.markers = MarkerWriter(partitions, clock, on_offsets_ended)
         self.completions = Completions(self.markers, clock)
         self._shards = CoordinatorShards(TRANSACTION_STATE, partitions, topics, controller, TransactionShard)
@@ -180,10 +183,25 @@ class TransactionCoordinator:
                 break
             if new_id != NO_PRODUCER_ID:
                 break
+            if value is None:
+                self._check_new(transactional_id)
             new_id = await self._new_producer_id()
         if value is None:
             value = Transaction(transactional_id=transactional_id, producer_id=new_id)
         return value.initialised(timeout_ms, offered, self._clock.now_ms(), new_id)
+
+    def _check_new(self, transactional_id: str) -> None:
+        """Bound what clients can make the node keep by naming ids: each is a record and lives in memory."""
+        if len(transactional_id.encode()) > TRANSACTIONAL_ID_BYTES_MAX:
+            raise KafkaError(ErrorCode.INVALID_REQUEST)
+        if self.id_count >= self._settings.ids_max:
+            self._repeats.warning(
+                "full",
+                "a new transactional id was refused: %d are the most; they expire when they are not used"
+                " (transactions.id_expiration_ms), or raise transactions.ids_max",
+                self._settings.ids_max,
+            )
+            raise KafkaError(ErrorCode.POLICY_VIOLATION)
 
     async def _new_producer_id(self) -> int:
         try:

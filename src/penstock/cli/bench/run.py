@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,7 @@ def run(
     """Run the workers; return the totals of all groups and the time of the start. Ctrl-C ends the workers."""
     import multiprocessing
 
+    os.environ["PYTHONSAFEPATH"] = "1"  # spawned with `python -c`: no modules from the working directory
     context = multiprocessing.get_context("spawn")
     signals = Signals(
         reports=context.Queue(), go=context.Event(), stop=context.Event(), began=context.Value("d", 0.0, lock=False)

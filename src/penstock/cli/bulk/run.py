@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penstock.bulk.errors import BulkError, Damaged, Missing, Unfit
-from penstock.cli.kafka.client import connect
+from penstock.cli.kafka.client import client_security, connect
 from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.output import Output, note
 from penstock.model.errors import ErrorCode, KafkaError
@@ -51,7 +51,7 @@ def open_cluster(bootstrap: str) -> Cluster:
     connect(bootstrap)
     # Rows are created by the ten thousand and never form cycles; the collector took a third of the time.
     gc.set_threshold(100_000, 50, 100)
-    return Cluster(parse_addresses(bootstrap), client_id=CLIENT_ID)
+    return Cluster(parse_addresses(bootstrap), client_id=CLIENT_ID, security=client_security())
 
 
 @contextmanager

@@ -10,17 +10,21 @@ import contextlib
 import logging
 import socket
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from penstock.cli.kafka.command_config import named_properties
 from penstock.cli.terminal.errors import CommandError, ExitCode, not_found
+from penstock.model.text.http_url import check_no_credentials
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Producer
     from confluent_kafka.admin import AdminClient, ClusterMetadata
+
+    from penstock.client.security.properties import ClientSecurity
 
 CONNECT_TIMEOUT_S = 5.0
 REQUEST_TIMEOUT_S = 15.0
@@ -109,18 +113,79 @@ class KafkaClients:
 
 
 def connect(bootstrap: str, properties: Sequence[str] | None = None) -> KafkaClients:
-    """Check that something listens at one of the addresses."""
+    """Check that something listens at one of the addresses, and lets us in where it asks for that."""
     problems = []
+    try:
+        check_no_credentials(bootstrap)
+    except ValueError as error:
+        raise CommandError(f"--bootstrap-server: {error}", ExitCode.USAGE) from None
+    found = client_properties(properties)
     for address in bootstrap.split(","):
-        problem = _probe(address.strip())
+        problem = _probe(address.strip()) or _try_login(address.strip(), found)
         if problem is None:
-            return KafkaClients(bootstrap, parse_pairs(properties, "--property"))
+            return KafkaClients(bootstrap, found)
         problems.append(problem)
     raise CommandError(
         "; ".join(problems),
         ExitCode.UNREACHABLE,
         hint="start one with `penstock serve`, or name the right address with --bootstrap-server",
     )
+
+
+def client_properties(given: Sequence[str] | None = None) -> dict[str, str]:
+    """The properties of --command-config and --property, of which the latter win, under librdkafka's names."""
+    from penstock.client.security.properties import NAMES, ClientSecurity, SecurityProblem
+
+    properties = {**parse_pairs(named_properties(), "--command-config"), **parse_pairs(given, "--property")}
+    if not _is_for_us(properties):
+        return properties
+    others = {name: value for name, value in properties.items() if name not in NAMES}
+    try:
+        return {**others, **ClientSecurity.of(properties).for_librdkafka()}
+    except SecurityProblem as problem:
+        raise CommandError(str(problem), ExitCode.USAGE, hint="see --command-config and --property") from None
+
+
+def _is_for_us(properties: Mapping[str, str]) -> bool:
+    """Whether these are properties of security that our own client knows, too: librdkafka has more of them."""
+    from penstock.client.security.properties import MECHANISMS, NAMES
+
+    mechanism = properties.get("sasl.mechanism") or properties.get("sasl.mechanisms") or MECHANISMS[0]
+    is_archive = "ssl.keystore.location" in properties and "ssl.keystore.type" not in properties  # PKCS#12
+    return bool(properties.keys() & NAMES) and mechanism in MECHANISMS and not is_archive
+
+
+def client_security(properties: Mapping[str, str] | None = None) -> ClientSecurity:
+    """The same for connections of our own client."""
+    from penstock.client.security.properties import ClientSecurity, SecurityProblem
+
+    found = client_properties() if properties is None else properties
+    try:
+        return ClientSecurity.of(found)
+    except SecurityProblem as problem:
+        raise CommandError(f"this command cannot use these properties: {problem}", ExitCode.USAGE) from None
+
+
+def _try_login(address: str, properties: Mapping[str, str]) -> str | None:
+    """Connect as the library will, because it does not tell why a broker refuses it; the reason if it does not answer.
+
+    CommandError if the broker does not let us in, or is not trusted.
+    """
+    if not _is_for_us(properties):
+        return None
+    from penstock.client.address import parse_addresses
+    from penstock.client.connection import BrokerUnavailable, Connection
+    from penstock.model.errors import KafkaError
+
+    (where,) = parse_addresses(address)
+    try:
+        security = client_security(properties)
+        Connection(where, client_id="penstock-cli", timeout_s=REQUEST_TIMEOUT_S, security=security).close()
+    except BrokerUnavailable as error:
+        return str(error)
+    except KafkaError as error:
+        raise CommandError(str(error), hint="see --command-config and --property") from error
+    return None
 
 
 def _probe(address: str) -> str | None:

@@ -30,7 +30,7 @@ from penstock.cli.kafka.client_settings import consumer_properties
 from penstock.cli.kafka.message_text import to_json_line, to_text
 from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.moment import parse_moment
-from penstock.cli.terminal.output import note
+from penstock.cli.terminal.output import note, write_text
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
@@ -264,7 +264,7 @@ def _print(
     """Print messages; with `live` each line is flushed before the next message is read."""
     for printed, message in enumerate(messages, start=1):
         with interruption:
-            sys.stdout.write(line(message) + "\n")
+            write_text(line(message))
             if live:
                 sys.stdout.flush()
             if commit:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from penstock.cli.kafka.client import REQUEST_TIMEOUT_S
+from penstock.cli.kafka.client import REQUEST_TIMEOUT_S, client_security
 from penstock.cli.terminal.errors import CommandError, ExitCode
 
 if TYPE_CHECKING:
@@ -61,11 +61,16 @@ def open_connection(bootstrap: str) -> KafkaConnection:
     """Connect to an address at which `client.connect` has found a listener."""
     from penstock.client.address import parse_addresses
     from penstock.client.connection import BrokerUnavailable, Connection
+    from penstock.model.errors import KafkaError
 
     problems = []
     for address in parse_addresses(bootstrap):
         try:
-            return KafkaConnection(Connection(address, client_id=_CLIENT_ID, timeout_s=REQUEST_TIMEOUT_S))
+            return KafkaConnection(
+                Connection(address, client_id=_CLIENT_ID, timeout_s=REQUEST_TIMEOUT_S, security=client_security())
+            )
         except BrokerUnavailable as error:
             problems.append(str(error))
+        except KafkaError as error:  # it does not let us in, or we do not trust it
+            raise CommandError(str(error)) from error
     raise CommandError("; ".join(problems), ExitCode.UNREACHABLE)

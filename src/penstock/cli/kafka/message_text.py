@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.cli.terminal.output import json_text
+
 Headers = list[tuple[str, bytes | None]]
 INT32_MAX, INT64_MAX = (1 << 31) - 1, (1 << 63) - 1
 _KNOWN = {"key", "key_base64", "value", "value_base64", "headers", "partition", "timestamp", "topic", "offset"}
@@ -117,7 +119,7 @@ def to_json(message: Any) -> dict[str, Any]:
 
 
 def to_json_line(message: Any) -> str:
-    return json.dumps(to_json(message), ensure_ascii=False)
+    return json_text(to_json(message))
 
 
 def text_fields(name: str, value: bytes | None) -> dict[str, str | None]:

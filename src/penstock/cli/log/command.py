@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import sys
 import time
 from itertools import chain
@@ -16,7 +15,7 @@ from penstock.cli.kafka.topic import OutputOption
 from penstock.cli.log import segment_dump
 from penstock.cli.log.targets import Target, data_root, exclusive, find_targets, identify, is_in_use
 from penstock.cli.terminal.errors import CommandError, ExitCode
-from penstock.cli.terminal.output import Output, note, print_json, print_table
+from penstock.cli.terminal.output import Output, json_text, note, print_json, print_table
 from penstock.model.counted import counted
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ class _Segment(NamedTuple):
         topic = self.target.topic if self.target else None
         partition = self.target.partition if self.target else None
         fields = segment_dump.json_fields(entry)
-        return json.dumps({"kind": entry.kind, "topic": topic, "partition": partition, **fields}, ensure_ascii=False)
+        return json_text({"kind": entry.kind, "topic": topic, "partition": partition, **fields})
 
 
 def _segments(path: Path, topic: str | None, partition: int | None) -> list[_Segment]:

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.cli.terminal.errors import CommandError, ExitCode
+from penstock.runtime.private_files import DIRECTORY_MODE
 
 SPEC_NAMES = ("spark-pipeline.yml", "spark-pipeline.yaml")
 BOOTSTRAP = "penstock.bootstrap.servers"
@@ -67,7 +68,7 @@ class Project:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the lock of the project: two runs at a time would write the same checkpoints."""
-        self.state.mkdir(exist_ok=True)
+        self.state.mkdir(DIRECTORY_MODE, exist_ok=True)  # logs and records of runs
         with (self.state / "lock").open("a+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -93,7 +94,8 @@ class Project:
     def new_log(self, label: str) -> Path:
         """Name a new log file and delete the oldest ones."""
         logs = self.state / "logs"
-        logs.mkdir(parents=True, exist_ok=True)
+        self.state.mkdir(DIRECTORY_MODE, exist_ok=True)
+        logs.mkdir(DIRECTORY_MODE, exist_ok=True)
         for old in sorted(logs.glob("*.log"))[: -LOGS_KEPT + 1]:
             old.unlink()
         return logs / f"{label}.log"

@@ -24,6 +24,7 @@ _PACKAGES = ("pyspark", "pyarrow", "numba", "pandas", "grpc", "penstock_spark")
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 # They would replace the session that was asked for.
 _NOT_PASSED_ON = ("SPARK_REMOTE", "SPARK_API_MODE", "SPARK_CONNECT_MODE", "SPARK_CONNECT_MODE_ENABLED", "MASTER")
+_SAFE_PATH = {"PYTHONSAFEPATH": "1"}  # no modules from the working directory; Python before 3.11 ignores it
 _PROBE = "import sys, pyspark, pyspark_penstock; print(*sys.version_info[:2], pyspark.__version__)"
 
 
@@ -89,7 +90,9 @@ def worker_python() -> str:
 def _output_of(command: list[str]) -> str:
     """Return everything that a program prints, or the reason why it cannot be run."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_TIMEOUT_S, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=PROBE_TIMEOUT_S, check=False, env=os.environ | _SAFE_PATH
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     return done.stdout + done.stderr

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from penstock.cli.terminal.errors import CommandError, ExitCode
+from penstock.model.text.http_url import check_http_url
 
 DEFAULT_URL = "http://localhost:8080"
 TIMEOUT_S = 30
@@ -22,9 +23,11 @@ NodeUrl = Annotated[
 
 def ask_node(url: str, path: str, *, method: str = "GET", **query: str) -> Any:
     """Return the JSON answer of the node; CommandError with its reason otherwise."""
+    try:
+        check_http_url(url)
+    except ValueError as error:
+        raise CommandError(f"the node's URL: {error}", ExitCode.USAGE, hint="write http://host:port") from None
     address = url.rstrip("/") + path + ("?" + urllib.parse.urlencode(query) if query else "")
-    if not address.startswith(("http://", "https://")):
-        raise CommandError(f"{url} is not a URL", ExitCode.USAGE, hint="write http://host:port")
     request = urllib.request.Request(address, method=method)
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:

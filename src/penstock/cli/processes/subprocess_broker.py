@@ -37,7 +37,8 @@ class SubprocessBroker:
         return f"{HOST}:{self.port}"
 
     def __enter__(self) -> SubprocessBroker:
-        command = [sys.executable, "-m", "penstock", "serve", "--data-dir", str(self._directory / "data")]
+        # -P: `python -m` would take modules in the working directory for Penstock's.
+        command = [sys.executable, "-P", "-m", "penstock", "serve", "--data-dir", str(self._directory / "data")]
         command += ["--host", HOST, "--kafka-port", str(self.port), "--http-port", str(self.http_port)]
         command += ["--push-port", "0"]
         for assignment in self._assignments:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.kafka.client import parse_repeated
+from penstock.cli.kafka.command_config import CommandConfig
 from penstock.cli.kafka.message_text import INT32_MAX
 from penstock.cli.push import reset
 from penstock.cli.push.listen import Shape, listen
@@ -38,9 +39,10 @@ def create_topic(
     output: ChangeOutput = Output.TABLE,
     host: Host = DEFAULT_HOST,
     port: Port = DEFAULT_PORT,
+    command_config: CommandConfig = None,
 ) -> None:
     """Create a topic. An existing one with the same number of partitions is not an error."""
-    with connected(host, port) as client:
+    with connected(host, port, command_config) as client:
         created = client.create_topic(name, partitions)
     _tell(output, {"topic": name, "created": created}, f"topic {name} {'created' if created else 'already exists'}")
 
@@ -54,10 +56,11 @@ def create_subscription(
     output: ChangeOutput = Output.TABLE,
     host: Host = DEFAULT_HOST,
     port: Port = DEFAULT_PORT,
+    command_config: CommandConfig = None,
 ) -> None:
     """Create a subscription of a topic. An existing one of the same topic is not an error."""
     start = parse_offset(offset)
-    with connected(host, port) as client:
+    with connected(host, port, command_config) as client:
         created = client.create_subscription(name, topic, start, delivery="key" if by_key else "message")
     state = "created" if created else "already exists"
     _tell(output, {"subscription": name, "topic": topic, "created": created}, f"subscription {name} of {topic} {state}")
@@ -69,9 +72,10 @@ def delete_subscription(
     output: ChangeOutput = Output.TABLE,
     host: Host = DEFAULT_HOST,
     port: Port = DEFAULT_PORT,
+    command_config: CommandConfig = None,
 ) -> None:
     """Delete a subscription and its position. The topic is not changed."""
-    with connected(host, port) as client:
+    with connected(host, port, command_config) as client:
         client.delete_subscription(name)
     _tell(output, {"subscription": name, "deleted": True}, f"subscription {name} deleted")
 
@@ -91,10 +95,11 @@ def publish(
     output: ChangeOutput = Output.TABLE,
     host: Host = DEFAULT_HOST,
     port: Port = DEFAULT_PORT,
+    command_config: CommandConfig = None,
 ) -> None:
     """Publish a message and wait until it is on the broker's disk."""
     pairs = parse_repeated(properties, "--property")
-    with connected(host, port, client_id) as client:
+    with connected(host, port, command_config, client_id) as client:
         stored = client.publish(topic, text, key, pairs, partition=partition)
     _tell(output, stored._asdict(), f"{topic}-{stored.partition}@{stored.offset}")
 
@@ -108,9 +113,10 @@ def join_subscription(
     client_id: ClientId = None,
     host: Host = DEFAULT_HOST,
     port: Port = DEFAULT_PORT,
+    command_config: CommandConfig = None,
 ) -> None:
     """Print and acknowledge the messages of a subscription as they arrive, until Ctrl-C."""
-    with connected(host, port, client_id) as client:
+    with connected(host, port, command_config, client_id) as client:
         listen(client, name, count=count, verbose=verbose, shape=output)
 
 
@@ -128,10 +134,11 @@ def subscribe(
     client_id: ClientId = None,
     host: Host = DEFAULT_HOST,
     port: Port = DEFAULT_PORT,
+    command_config: CommandConfig = None,
 ) -> None:
     """Create a subscription of a topic and print its messages as they arrive, until Ctrl-C."""
     start = parse_offset(offset)
-    with connected(host, port, client_id) as client:
+    with connected(host, port, command_config, client_id) as client:
         name = group or f"{topic}-{client.client_id}"
         client.create_subscription(name, topic, start)
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 import threading
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.cli.kafka.message_text import shown, text_fields
 from penstock.cli.terminal.errors import CommandError
+from penstock.cli.terminal.output import json_text, write_text
 
 if TYPE_CHECKING:
     from penstock.client.push.client import BrokerClient
@@ -53,7 +53,7 @@ class _Printer:
         if self._enough.is_set():
             raise NotDone
         try:
-            sys.stdout.write(self._line(message) + "\n")
+            write_text(self._line(message))
             sys.stdout.flush()
         except BrokenPipeError:
             self._enough.set()
@@ -65,7 +65,7 @@ class _Printer:
 
     def _line(self, message: Message) -> str:
         if self._shape is Shape.JSON:
-            return json.dumps(to_json(message), ensure_ascii=False)
+            return json_text(to_json(message))
         return to_text(message) if self._verbose else shown(message.body) or ""
 
 

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.kafka.command_config import CommandConfig
 from penstock.cli.processes.node_http import DEFAULT_URL, NodeUrl, ask_node
 from penstock.cli.push.session import DEFAULT_HOST, DEFAULT_PORT, connected
 from penstock.cli.terminal.output import Output, note, print_json, print_table
@@ -37,6 +38,7 @@ def reset(
     ] = None,
     port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help="Its push port, or Kafka port.")] = None,
     url: NodeUrl = DEFAULT_URL,
+    command_config: CommandConfig = None,
 ) -> None:
     """Start a refresh: the members rebuild their data from everything in the topic.
 
@@ -44,7 +46,7 @@ def reset(
     the push protocol.
     """
     if host is not None or port is not None:
-        with connected(host or DEFAULT_HOST, port or DEFAULT_PORT) as client:
+        with connected(host or DEFAULT_HOST, port or DEFAULT_PORT, command_config) as client:
             client.ask_refresh(subscription)
         if output is Output.JSON:
             print_json({"subscription": subscription, "reset": True})

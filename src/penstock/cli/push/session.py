@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.cli.kafka.client_settings import client_settings
+from penstock.cli.kafka.command_config import security_properties
 from penstock.cli.terminal.errors import CommandError, ExitCode
 
 if TYPE_CHECKING:
     from penstock.client.push.client import BrokerClient
 
 DEFAULT_HOST, DEFAULT_PORT = "localhost", 9999
+DEFAULT_TIMES_S = 30.0, 30.0
 
 
 @contextlib.contextmanager
-def connected(host: str, port: int, client_id: str | None = None) -> Iterator[BrokerClient]:
+def connected(
+    host: str, port: int, command_config: Path | None, client_id: str | None = None
+) -> Iterator[BrokerClient]:
     """Yield a connected client; its errors become a message and an exit code."""
     from penstock.client.push.client import BrokerClient
     from penstock.client.push.errors import (
         BrokerClientError,
+        LoginFailed,
         NotConnected,
         ProtocolError,
         RequestTimeout,
@@ -28,9 +34,13 @@ def connected(host: str, port: int, client_id: str | None = None) -> Iterator[Br
         UnknownTopic,
     )
 
+    request_timeout, heartbeat_interval = _times()
+    security = security_properties(command_config)
     try:
-        with BrokerClient(host, port, client_id, **_times()) as client:
+        with BrokerClient(host, port, client_id, request_timeout, heartbeat_interval, security=security) as client:
             yield client
+    except LoginFailed as error:
+        raise CommandError(f"{error}; check sasl.username and sasl.password of --command-config") from error
     except (UnknownTopic, UnknownSubscription) as error:
         raise CommandError(str(error), ExitCode.NOT_FOUND) from error
     except (NotConnected, RequestTimeout, ProtocolError) as error:
@@ -41,12 +51,9 @@ def connected(host: str, port: int, client_id: str | None = None) -> Iterator[Br
         raise CommandError(str(error), ExitCode.USAGE) from error
 
 
-def _times() -> dict[str, float]:
-    """Return the timeouts from the section client of the settings."""
+def _times() -> tuple[float, float]:
+    """Return the request timeout and the heartbeat interval, from the section client of the settings."""
     settings = client_settings("PENSTOCK_CLIENT__")
     if settings is None:
-        return {}
-    return {
-        "request_timeout": settings.client.request_timeout_ms / 1000,
-        "heartbeat_interval": settings.client.heartbeat_interval_ms / 1000,
-    }
+        return DEFAULT_TIMES_S
+    return settings.client.request_timeout_ms / 1000, settings.client.heartbeat_interval_ms / 1000

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from penstock.cli.terminal.errors import CommandError, ExitCode, not_found
+from penstock.model.text.http_url import check_http_url
 
 DEFAULT_URL = "http://localhost:8080"
 TIMEOUT_S = 10
@@ -18,10 +19,11 @@ TIMEOUT_S = 10
 class RegistryClient:
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
-        if not self._url.startswith(("http://", "https://")):
-            raise CommandError(
-                f"{url} is not a URL", ExitCode.USAGE, hint="write, for instance, http://localhost:8080 (REGISTRY_URL)"
-            )
+        try:
+            check_http_url(self._url)
+        except ValueError as error:
+            hint = "write, for instance, http://localhost:8080 (--registry, REGISTRY_URL)"
+            raise CommandError(f"the registry's URL: {error}", ExitCode.USAGE, hint=hint) from None
 
     def nodes(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self._ask("GET", "/nodes")["nodes"]

@@ -44,6 +44,14 @@ def serve(
         str | None,
         typer.Option("--advertised-url", metavar="URL", help="With --cloud-test: URL of the root for its children."),
     ] = None,
+    allowed_host: Annotated[
+        list[str],
+        typer.Option(
+            "--allowed-host",
+            metavar="NAME",
+            help="Name under which nodes address it, if not localhost, an address or the machine's; repeatable.",
+        ),
+    ] = [],  # noqa: B006  typer's default, which nobody changes
     log_level: Annotated[
         str | None, typer.Option("--log-level", metavar="LEVEL|MODULE=LEVEL,…", help="INFO, or topology=DEBUG.")
     ] = None,
@@ -55,7 +63,14 @@ def serve(
     from penstock.node.registry_server import RegistryOptions
 
     configure_logs_by_flag(log_level)
-    options = RegistryOptions(data_dir=data_dir, host=host, port=port, missed_polls=missed_polls, nodes_max=nodes_max)
+    options = RegistryOptions(
+        data_dir=data_dir,
+        host=host,
+        port=port,
+        missed_polls=missed_polls,
+        nodes_max=nodes_max,
+        allowed_hosts=tuple(allowed_host),
+    )
     try:
         code = _serve_cloud_test(options, advertised_url) if cloud_test else _serve_registry(options)
     except StartError as error:

@@ -4,7 +4,8 @@
     publications      the core: messages in flight, their sequences, at most five of a partition unanswered
     memberships       the core: subscriptions of the client, and their pending acknowledgements
     core              the core: requests, answers, heartbeats, reconnecting, over the two above
-    wire, async_wire  the connection of a core, for threads and on asyncio
+    login             the core: the login that each connection begins with, where the broker wants one
+    connection/       the wire of a core, for threads and on asyncio, plain or under TLS
     client            BrokerClient: a thread receives, another calls the handlers
     async_client      AsyncBrokerClient: the same on asyncio
 

@@ -7,6 +7,7 @@ functions, or plain functions that do not block, one call at a time for each sub
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -19,13 +20,11 @@ from penstock.client.push.arguments import (
     key_bytes,
     property_pairs,
 )
-from penstock.client.push.async_wire import AsyncWire
 from penstock.client.push.calls import Call
-from penstock.client.push.core import ClientCore
+from penstock.client.push.connection.async_wire import AsyncWire
 from penstock.client.push.endpoint import PushEndpoint
 from penstock.client.push.errors import BrokerClientError
 from penstock.client.push.handler_task import AsyncHandler, AsyncResetHandler, HandlerTask
-from penstock.client.push.identity import new_epoch
 from penstock.client.push.memberships import Membership, delivery_of, start_of
 from penstock.client.push.message import Published
 from penstock.client.push.publications import Publication
@@ -48,20 +47,22 @@ class AsyncBrokerClient(PushEndpoint):
         client_id: str | None = None,
         request_timeout: float = 30,
         heartbeat_interval: float = 30,
+        *,
+        security: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(host, port, client_id, request_timeout, heartbeat_interval)
+        """`security` has properties under Kafka's names: security.protocol, sasl.username, ssl.ca.location …"""
+        super().__init__(host, port, client_id, request_timeout, heartbeat_interval, security=security)
         self._wire: AsyncWire | None = None
 
     # --- the connection --------------------------------------------------------------------------------------------
 
     async def connect(self) -> None:
-        """Connect to the broker, unless connected already. Raises NotConnected if there is no broker."""
+        """Connect to the broker and log in, unless connected already. Raises NotConnected if there is no broker, and
+        LoginFailed, which is one, if it does not let this client in."""
         if self._core is not None:
             return
-        core = self._core = ClientCore(
-            client_id=self.client_id, epoch=new_epoch(), heartbeat_interval_s=self.heartbeat_interval
-        )
-        wire = self._wire = AsyncWire(core, self)
+        core = self._core = self._new_core()
+        wire = self._wire = AsyncWire(core, self, self._security)
         try:
             await wire.start()
         except BaseException:

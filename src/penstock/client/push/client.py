@@ -6,10 +6,9 @@ and reconnects. The threads share the `wire`.
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -23,16 +22,14 @@ from penstock.client.push.arguments import (
     property_pairs,
 )
 from penstock.client.push.calls import Call
-from penstock.client.push.core import ClientCore
+from penstock.client.push.connection.wire import Wire
+from penstock.client.push.connection.wire_socket import Stream, open_socket
 from penstock.client.push.endpoint import PushEndpoint
-from penstock.client.push.errors import BrokerClientError, ClientClosed
+from penstock.client.push.errors import BrokerClientError, ClientClosed, NotConnected
 from penstock.client.push.handler_thread import Handler, HandlerThread, ResetHandler
-from penstock.client.push.identity import new_epoch
 from penstock.client.push.memberships import Membership, delivery_of, start_of
 from penstock.client.push.message import Published
 from penstock.client.push.publications import Publication
-from penstock.client.push.wire import Wire
-from penstock.client.push.wire_socket import open_socket
 from penstock.protocol.push import messages
 
 TICK_S = 0.5
@@ -54,8 +51,11 @@ class BrokerClient(PushEndpoint):
         client_id: str | None = None,
         request_timeout: float = 30,
         heartbeat_interval: float = 30,
+        *,
+        security: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(host, port, client_id, request_timeout, heartbeat_interval)
+        """`security` has properties under Kafka's names: security.protocol, sasl.username, ssl.ca.location …"""
+        super().__init__(host, port, client_id, request_timeout, heartbeat_interval, security=security)
         self._lifecycle = threading.RLock()
         self._wire: Wire | None = None
         self._receiver: threading.Thread | None = None
@@ -63,17 +63,31 @@ class BrokerClient(PushEndpoint):
     # --- the connection --------------------------------------------------------------------------------------------
 
     def connect(self) -> None:
-        """Connect to the broker, unless connected already. Raises NotConnected if there is no broker."""
+        """Connect to the broker and log in, unless connected already. Raises NotConnected if there is no broker, and
+        LoginFailed, which is one, if it does not let this client in."""
         with self._lifecycle:
             if self._core is not None:
                 return
             opened = self._open()
-            core = ClientCore(client_id=self.client_id, epoch=new_epoch(), heartbeat_interval_s=self.heartbeat_interval)
+            core, waiter = self._new_core(), _Waiter()
+            core.await_login(waiter.call)
             core.connected(time.monotonic())
             wire = self._wire = Wire(core, f"{self.host}:{self.port}", opened, self._open)
             self._core = core
             self._receiver = threading.Thread(target=wire.receive_all, name="push-receiver", daemon=True)
             self._receiver.start()
+            self._await_login(wire, waiter)
+
+    def _await_login(self, wire: Wire, waiter: _Waiter) -> None:
+        try:
+            wire.flush()
+            if not waiter.wait(self.request_timeout):
+                raise NotConnected(f"no answer to the login within {self.request_timeout:g} s")
+            waiter.call.result()
+        except BaseException:
+            self.disconnect()
+            self._was_closed = False
+            raise
 
     def disconnect(self) -> None:
         """Let handlers finish their current messages, acknowledge those, and leave. A second call has no effect."""
@@ -266,10 +280,11 @@ class BrokerClient(PushEndpoint):
         assert self._wire is not None
         return self._wire
 
-    def _open(self) -> socket.socket:
+    def _open(self) -> Stream:
         return open_socket(
             self.host,
             self.port,
+            self._security,
             connect_timeout_s=self.request_timeout,
             read_s=min(TICK_S, self.heartbeat_interval / 4),
             write_s=self.request_timeout,

@@ -19,12 +19,15 @@ from penstock.client.push.calls import Call
 from penstock.client.push.errors import (
     BrokerRefused,
     ClientClosed,
+    LoginFailed,
+    NotConnected,
     ProtocolError,
     SubscriptionConflict,
     UnknownSubscription,
     refusal,
 )
 from penstock.client.push.events import Delivered, Event, Lost, Refreshed
+from penstock.client.push.login import ClientLogin
 from penstock.client.push.memberships import Membership
 from penstock.client.push.message import Message, Published
 from penstock.client.push.partitioner import Partitioner
@@ -57,12 +60,19 @@ class Pending(NamedTuple):
 class ClientCore:
     """One client's state from `connect` to `disconnect`. Not thread-safe: a driver with threads holds a lock."""
 
-    def __init__(self, *, client_id: str, epoch: int, heartbeat_interval_s: float) -> None:
+    def __init__(
+        self, *, client_id: str, epoch: int, heartbeat_interval_s: float, login: ClientLogin | None = None
+    ) -> None:
+        """With a `login` each connection begins with it, and everything else waits until it is done."""
         self.client_id = client_id
         self.generation = 0
         self.is_connected = False
+        self.is_open = False
+        """Whether there is a connection on which requests may be sent: the login is done, if there is one."""
         self.has_heard = False
-        """Whether the broker has sent anything on this connection, or on the last one."""
+        """Whether the broker has sent anything behind the login on this connection, or on the last one."""
+        self._login = login
+        self._login_call: Call | None = None
         self.memberships: dict[str, Membership] = {}
         self._partitioner = Partitioner(f"{client_id} {epoch}")
         self.partition_counts = self._partitioner.counts
@@ -82,15 +92,23 @@ class ClientCore:
     # --- the connection --------------------------------------------------------------------------------------------
 
     def connected(self, now: float) -> None:
-        """Join subscriptions, send requests and publish again, in this order."""
+        """Log in, join subscriptions, send requests and publish again, in this order."""
         self.is_connected = True
         self.has_heard = False
         self.generation += 1
         self._last_sent = self._last_received = now
         self._splitter = FrameSplitter(FRAME_BYTES_MAX)
-        waiting, self._pending = self._pending, {}
         self._to_rejoin.clear()
         self._to_be_ready.clear()
+        if self._login is None:
+            self._resume()
+        else:
+            self._send_step(self._login.begin())
+
+    def _resume(self) -> None:
+        """Send everything that has waited for a connection."""
+        self.is_open = True
+        waiting, self._pending = self._pending, {}
         for membership in self.memberships.values():
             self._rejoin(membership)
         for pending in waiting.values():
@@ -99,7 +117,10 @@ class ClientCore:
             self._post(publication)
 
     def disconnected(self) -> None:
-        self.is_connected = False
+        self.is_connected = self.is_open = False
+        if self._login_call is not None:
+            text = "the broker closed the connection before the login was done; check security.protocol"
+            self._end_login_call(NotConnected(text))
         self._out.clear()
         self._published.clear()
         self._publications.disconnected()
@@ -113,7 +134,7 @@ class ClientCore:
     def received(self, data: bytes, now: float) -> list[Event]:
         """Take bytes from the broker. Raises ProtocolError if the connection cannot be used any more."""
         self._last_received = now
-        self.has_heard = True
+        self.has_heard = self.is_open
         try:
             for frame in self._splitter.feed(data):
                 if frame.type is FrameType.DATA:
@@ -129,6 +150,8 @@ class ClientCore:
         """Send heartbeats. False if the broker has been silent for too long: the connection is dead."""
         if now - self._last_received >= DEAD_AFTER_INTERVALS * self._heartbeat_interval_s:
             return False
+        if self._login is not None and now >= self._login.again_at:
+            self._send_step(self._login.begin())
         rejoining, self._to_rejoin = self._to_rejoin, []
         for membership in rejoining:
             self._rejoin(membership)
@@ -142,7 +165,8 @@ class ClientCore:
     def due_in(self, now: float) -> float:
         """Seconds until a heartbeat has to be sent, or the broker counts as dead, if nothing passes until then."""
         dead = self._last_received + DEAD_AFTER_INTERVALS * self._heartbeat_interval_s
-        return max(0.0, min(self._last_sent + self._heartbeat_interval_s, dead) - now)
+        due = min(self._last_sent + self._heartbeat_interval_s, dead)
+        return max(0.0, (due if self._login is None else min(due, self._login.again_at)) - now)
 
     @property
     def has_due_work(self) -> bool:
@@ -177,6 +201,7 @@ class ClientCore:
         self._publications = Publications(self.client_id, epoch)
 
     def _give_up(self, error: Exception) -> None:
+        self._end_login_call(error)
         self._published.clear()
         for publication in self._publications.clear():
             publication.call.fail(error)
@@ -184,6 +209,40 @@ class ClientCore:
         for pending in waiting.values():
             if pending.call is not None:
                 pending.call.fail(error)
+
+    # --- the login -------------------------------------------------------------------------------------------------
+
+    def await_login(self, call: Call) -> None:
+        """Have a call told whether the first login succeeds; it does at once if there is none."""
+        if self._login is None or self.is_open:
+            call.succeed(None)
+        else:
+            self._login_call = call
+
+    def _send_step(self, step: wire.Authenticate) -> None:
+        message_id = next(self._ids)
+        self._pending[message_id] = Pending(step, self._step_answered, _login_refused)
+        self._out.append(wire.encode(step, message_id))
+
+    def _step_answered(self, answer: Any) -> None:
+        assert self._login is not None
+        if not isinstance(answer, wire.AuthenticateAck):
+            raise LoginFailed("the broker's answer to AUTHENTICATE is one to another request")
+        step = self._login.answered(answer, self._last_received)
+        if step is not None:
+            self._send_step(step)
+        elif not self.is_open:
+            self._resume()
+            self._end_login_call(None)
+
+    def _end_login_call(self, error: Exception | None) -> None:
+        call, self._login_call = self._login_call, None
+        if call is None:
+            return
+        if error is None:
+            call.succeed(None)
+        else:
+            call.fail(error)
 
     # --- requests --------------------------------------------------------------------------------------------------
 
@@ -226,7 +285,7 @@ class ClientCore:
 
     def publish(self, publication: Publication) -> None:
         self._publications.add(publication)
-        if self.is_connected:
+        if self.is_open:
             self._post_waiting(publication)
 
     def acknowledge(self, name: str, acknowledgements: Acknowledgements) -> None:
@@ -252,7 +311,7 @@ class ClientCore:
     def _send(self, pending: Pending) -> None:
         message_id = next(self._ids)
         self._pending[message_id] = pending
-        if self.is_connected:
+        if self.is_open:
             self._out.append(wire.encode(pending.value, message_id))
 
     def _post_waiting(self, about: Publication) -> None:
@@ -357,3 +416,7 @@ class ClientCore:
 
 def _nothing(_: Any) -> None:
     """The answer to a request without a waiting caller."""
+
+
+def _login_refused(error: Exception) -> None:
+    raise LoginFailed(f"the broker does not let this client in: {error}") from error

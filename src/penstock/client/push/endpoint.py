@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from penstock.client.push.calls import Call
 from penstock.client.push.core import ClientCore
 from penstock.client.push.errors import ClientClosed, NotConnected, RequestTimeout
-from penstock.client.push.identity import new_client_id
+from penstock.client.push.identity import new_client_id, new_epoch
+from penstock.client.push.login import ClientLogin
 from penstock.client.push.memberships import Membership, delivery_of, start_of
 from penstock.client.push.publications import Publication
+from penstock.client.security.properties import NAMES, ClientSecurity, SecurityProblem
 from penstock.protocol.push.messages import BROKER_TIME
 from penstock.protocol.push.properties import Properties
 
@@ -22,13 +26,20 @@ class PushEndpoint:
         client_id: str | None = None,
         request_timeout: float = 30,
         heartbeat_interval: float = 30,
+        *,
+        security: Mapping[str, str] | None = None,
     ) -> None:
-        """Without a `client_id` the client gets a random one. Times are in seconds."""
+        """Without a `client_id` the client gets a random one. Times are in seconds.
+
+        `security` has properties under Kafka's names, such as security.protocol and sasl.username. SecurityProblem, a
+        ValueError, if they do not fit together.
+        """
         self.host = host
         self.port = port
         self.client_id = client_id or new_client_id()
         self.request_timeout = request_timeout
         self.heartbeat_interval = heartbeat_interval
+        self._security = client_security(security or {})
         self._core: ClientCore | None = None
         self._was_closed = False
 
@@ -36,7 +47,16 @@ class PushEndpoint:
     def is_connected(self) -> bool:
         """Whether there is a connection at this moment."""
         core = self._core
-        return core is not None and core.is_connected
+        return core is not None and core.is_open
+
+    def _new_core(self) -> ClientCore:
+        login = ClientLogin(self._security) if self._security.has_sasl else None
+        return ClientCore(
+            client_id=self.client_id,
+            epoch=new_epoch(),
+            heartbeat_interval_s=self.heartbeat_interval,
+            login=login,
+        )
 
     def is_subscribed(self, name: str) -> bool:
         """Whether this client is a member; False after it has left, or the subscription was deleted."""
@@ -99,3 +119,13 @@ class PushEndpoint:
             where += ", to which there is no connection at the moment"
         outcome = "it was not sent" if is_certain else "it may have been carried out"
         return RequestTimeout(f"no answer within {self.request_timeout:g} s from {where}: {outcome}")
+
+
+def client_security(properties: Mapping[str, str]) -> ClientSecurity:
+    """The security in these properties. SecurityProblem for a name that has nothing to do with it."""
+    unknown = sorted(properties.keys() - NAMES)
+    if unknown:
+        raise SecurityProblem(
+            f"{unknown[0]} is no property of a client's security; there are {', '.join(sorted(NAMES))}"
+        )
+    return ClientSecurity.of(properties)

@@ -29,6 +29,10 @@ class ProtocolError(BrokerClientError):
     """The broker does not speak the push protocol, or reports that this client does not."""
 
 
+class LoginFailed(ProtocolError, NotConnected):
+    """The broker does not let this client in, or does not prove that it knows the password itself."""
+
+
 class BrokerRefused(BrokerClientError):
     """The broker answered with an error; nothing has changed there. `code` is Kafka's."""
 

@@ -65,6 +65,9 @@ class ConfigsFrontend:
         """Names of a scope that have configs."""
         return sorted(name for (owner, name), values in self._others.items() if owner == scope and values)
 
+    def configured_count(self, scope: str) -> int:
+        return sum(owner == scope for owner, _ in self._others)
+
     async def alter_topic(self, name: str, update: ConfigUpdate, *, validate_only: bool = False) -> None:
         await self._commands.run(self._alter_topic(name, update, validate_only))
 
@@ -102,7 +105,10 @@ class ConfigsFrontend:
         if validate_only or not changes:
             return
         await self._commands.durably(self._store.configs.change, scope, name, changes)
-        self._others[scope, name] = configs
+        if configs:
+            self._others[scope, name] = configs
+        else:
+            self._others.pop((scope, name), None)
         self.changes[scope] += 1
         if scope == BROKER:
             self._apply_layers()

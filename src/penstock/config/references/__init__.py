@@ -6,14 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from penstock.config.given_value import GivenValue, Problems
-from penstock.config.references import cluster, message_broker, provider, server
-from penstock.config.references.entry import YES_OR_NO, Becomes, Entry, NoEffect, Refused, truth
+from penstock.config.references import cluster, kafka, message_broker, provider, server
+from penstock.config.references.entry import Becomes, Entry, NoEffect, truth
+from penstock.config.shown_value import shown
 
 TABLES: Mapping[str, Mapping[str, Entry]] = {
     "provider": provider.KEYS,
     "message broker": message_broker.KEYS,
     "cluster": cluster.KEYS,
     "server": server.KEYS,
+    "kafka": kafka.KEYS,
 }
 # Weakest first: where two of them set the same, the later one wins.
 VARIABLES: Mapping[str, str] = {**message_broker.VARIABLES, **provider.VARIABLES}
@@ -52,15 +54,13 @@ def resolved(given: Iterable[GivenValue], problems: Problems, ignored: list[Igno
             value = entry.value(item.value)
             yield from (GivenValue(setting, value, item.origin) for setting in entry.settings)
         elif not entry.values.allowed(item.value):
-            problems.append(f"{item.origin} is {item.value!r}, but should be {entry.values.text}")
-        elif isinstance(entry, Refused) and (entry.values is not YES_OR_NO or truth(item.value)):
-            problems.append(f"{item.origin}: {entry.reason}")
+            problems.append(f"{item.origin} is {shown(item.key, item.value)!r}, but should be {entry.values.text}")
         else:
             ignored.append(_without_effect(item, entry))
 
 
-def _without_effect(item: GivenValue, entry: NoEffect | Refused) -> Ignored:
-    """A value without effect. If it declines protection, or asks for the usual behaviour, it needs no warning."""
-    usual = False if isinstance(entry, Refused) else entry.usual
+def _without_effect(item: GivenValue, entry: NoEffect) -> Ignored:
+    """A value without effect. If it asks for the usual behaviour, it needs no warning."""
+    usual = entry.usual
     expected = usual is not None and (item.value == usual or truth(item.value) is usual)
-    return Ignored(NAMES[item.key], item.value, item.origin, entry.reason, expected)
+    return Ignored(NAMES[item.key], shown(item.key, item.value), item.origin, entry.reason, expected)

@@ -1,7 +1,6 @@
-"""The meaning of another system's name here: a setting, nothing, or a reason not to start.
+"""The meaning of another system's name here: a setting, or nothing.
 
-A name without effect is still checked, since it may have one later, and the user is warned. A node does not start if a
-setting asks for protection that does not exist.
+A name without effect is still checked, since it may have one later, and the user is warned.
 """
 
 from __future__ import annotations
@@ -62,12 +61,4 @@ class NoEffect:
     usual: object = None
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A reason not to start, unless the value is no."""
-
-    values: Values
-    reason: str
-
-
-Entry = Becomes | NoEffect | Refused
+Entry = Becomes | NoEffect

@@ -1,23 +1,19 @@
 """The names of a broker that is set up by flags: --port, --metrics-port, --enable-tls … on `penstock serve`.
 
-In a file they are top-level names with underscores. A user who asks for TLS or ACLs has a reason: a node that cannot
-provide them does not start, and never falls back to plain text or to open access.
+In a file they are top-level names with underscores.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.config.references.entry import TEXT, YES_OR_NO, Becomes, Entry, NoEffect, Refused
+from penstock.config.references.entry import YES_OR_NO, Becomes, Entry, NoEffect, truth
 
-_NO_TLS = (
-    "there is no TLS yet, and a node that is to have it does not start in plain text;"
-    " remove the TLS settings, and put a proxy that speaks TLS in front of it"
-)
-_NO_ACLS = (
-    "there are no ACLs yet, and a node that should have them does not start open to all;"
-    " remove the ACL settings, and let only clients that may do everything reach its ports"
-)
+
+def _protocol(value: object) -> object:
+    """SSL if TLS is asked for. The type check refuses what is neither yes nor no."""
+    return {True: "SSL", False: "PLAINTEXT", None: value}[truth(value)]
+
 
 KEYS: Mapping[str, Entry] = {
     "host": Becomes(("kafka.host", "http.host")),
@@ -26,9 +22,9 @@ KEYS: Mapping[str, Entry] = {
     "data_dir": Becomes(("node.data_dir",)),
     "log_level": Becomes(("logging.level",), note="on the command line levels of modules, too"),
     "enable_consumer_groups": NoEffect(YES_OR_NO, "consumer groups cannot be switched off", usual=True),
-    "enable_tls": Refused(YES_OR_NO, _NO_TLS),
-    "tls_cert": Refused(TEXT, _NO_TLS),
-    "tls_key": Refused(TEXT, _NO_TLS),
-    "enable_acl": Refused(YES_OR_NO, _NO_ACLS),
-    "acl_config": Refused(TEXT, _NO_ACLS),
+    "enable_tls": Becomes(("security.protocol",), _protocol, "`true` is `SSL`"),
+    "tls_cert": Becomes(("tls.certificate_file",)),
+    "tls_key": Becomes(("tls.key_file",)),
+    "enable_acl": Becomes(("acl.enabled",)),
+    "acl_config": Becomes(("acl.policy_file",)),
 }

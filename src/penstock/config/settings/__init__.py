@@ -9,6 +9,7 @@ defaults for them.
 
 from __future__ import annotations
 
+from penstock.config.settings.acl import AclSettings
 from penstock.config.settings.clients import ClientSettings, ConsumerSettings, HostedConsumerSettings, ProducerSettings
 from penstock.config.settings.doors import (
     HttpSettings,
@@ -22,6 +23,9 @@ from penstock.config.settings.hierarchy import PipeSettings, RegistrySettings
 from penstock.config.settings.limits import AdvertiseTelemetry, LimitSettings, TelemetrySettings
 from penstock.config.settings.log_output import LogFormat, LoggingSettings
 from penstock.config.settings.node import NodeSettings, node_number
+from penstock.config.settings.sasl import SaslMechanism, SaslSettings
+from penstock.config.settings.secret import Secret
+from penstock.config.settings.security import ListenerSettings, SecuritySettings
 from penstock.config.settings.storage import (
     DISK,
     MEMORY,
@@ -31,6 +35,7 @@ from penstock.config.settings.storage import (
     Validation,
     VerifyOnRead,
 )
+from penstock.config.settings.tls import TlsSettings
 from penstock.config.settings.tree import MAPPINGS, Settings, keys
 from penstock.config.settings.values import Bytes, Section, parse_bytes, parse_pairs
 
@@ -38,6 +43,7 @@ __all__ = [
     "DISK",
     "MAPPINGS",
     "MEMORY",
+    "AclSettings",
     "AdvertiseTelemetry",
     "Bytes",
     "ClientSettings",
@@ -48,6 +54,7 @@ __all__ = [
     "HttpSettings",
     "KafkaSettings",
     "LimitSettings",
+    "ListenerSettings",
     "LogFormat",
     "LoggingSettings",
     "NetworkSettings",
@@ -56,10 +63,15 @@ __all__ = [
     "ProducerSettings",
     "PushSettings",
     "RegistrySettings",
+    "Secret",
+    "SaslMechanism",
+    "SaslSettings",
     "Section",
+    "SecuritySettings",
     "Settings",
     "StorageSettings",
     "TelemetrySettings",
+    "TlsSettings",
     "TopicSettings",
     "TransactionSettings",
     "Validation",

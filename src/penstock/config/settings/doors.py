@@ -5,10 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field, field_validator
 
-from penstock.config.settings.values import INT32_MAX, KIB, MIB, Bytes, Count, Host, Millis, Port, Section
+from penstock.config.settings.values import (
+    INT32_MAX,
+    KIB,
+    MIB,
+    Bytes,
+    Count,
+    Host,
+    HostName,
+    Millis,
+    Port,
+    Section,
+    split_list,
+)
 from penstock.model import limits
+from penstock.model.text.http_url import check_no_credentials
 
 
 class KafkaSettings(Section):
@@ -26,6 +39,8 @@ class KafkaSettings(Section):
     """SO_SNDBUF of each connection; 0 leaves it to the system."""
     idle_timeout_ms: Millis = limits.CONNECTION_IDLE_MS_MAX
     """Close a connection without a request for this long."""
+    first_request_timeout_ms: Annotated[int, Field(ge=100, le=600_000)] = limits.FIRST_REQUEST_MS_MAX
+    """Close a connection that after this time has not sent a complete request, or has not logged in where it has to."""
     shutdown_timeout_ms: Millis = 10_000
     """How long a stop waits for pending answers."""
 
@@ -33,7 +48,7 @@ class KafkaSettings(Section):
     @classmethod
     def _host_and_port(cls, value: str | None) -> str | None:
         if value:
-            split_address(value)
+            split_address(check_no_credentials(value))
         return value or None
 
     @property
@@ -65,12 +80,29 @@ class HttpSettings(Section):
     """Address to listen on."""
     port: Port = 8080
     """Port of /health and /metrics; 0 takes a free one."""
+    allowed_hosts: Annotated[tuple[HostName, ...], BeforeValidator(split_list)] = ()
+    """Names under which clients address this port, as in http://broker.example:8080. Addresses, localhost, the name of
+    the machine, and the hosts of http.host, kafka.advertised, listeners and registry.advertised_url need not be given.
+    A request under any other name is refused with 421."""
+    header_timeout_ms: Annotated[int, Field(ge=100, le=600_000)] = 10_000
+    """Close a connection whose request header is not complete after this time."""
+    idle_timeout_ms: Annotated[int, Field(ge=100, le=600_000)] = 5_000
+    """Close a connection that is not used again this long after an answer."""
+    stall_timeout_ms: Annotated[int, Field(ge=100, le=600_000)] = 30_000
+    """Close a connection whose client sends a body, or reads an answer, at less than 500 bytes a second for this
+    long."""
+    session_idle_ms: Annotated[int, Field(ge=1_000, le=86_400_000)] = 1_800_000
+    """End the session of a browser that makes no request for this long."""
+    session_ms_max: Annotated[int, Field(ge=1_000, le=30 * 86_400_000)] = 12 * 3_600_000
+    """End the session of a browser this long after it logged in, however much it is used."""
     admin_api: bool = True
-    """Serve /api/v1: every client that reaches this port can read and change topics and groups."""
+    """Serve /api/v1, which reads and changes topics and groups: for every client that reaches this port, unless it asks
+    for a login (docs/security.md#who-asks)."""
     test_endpoints: bool = False
-    """Serve /test: every client that reaches this port can write messages. For tests and trials."""
+    """Serve /test, which writes messages: for every client that reaches this port, unless it asks for a login. For
+    tests and trials."""
     test_data_dir: Path | None = None
-    """Directory of the SQLite files that /test/load-from-sqlite may read."""
+    """Directory of the SQLite files that /test/load-from-sqlite may read; not one around node.data_dir, or in it."""
 
 
 class PushSettings(Section):
@@ -102,5 +134,7 @@ class PushSettings(Section):
     """Positions are stored at most this often; changes in between are stored together."""
     subscriptions_max: Count = 100_000
     """Subscriptions on this node."""
+    producers_max: Count = limits.PUSH_PRODUCERS_MAX
+    """Clients that publish with sequences and are remembered; those that were silent for a week are forgotten."""
     subscriptions_per_connection_max: Count = 1_000
     """Subscriptions that one connection may be a member of."""

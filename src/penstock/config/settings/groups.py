@@ -36,5 +36,7 @@ class TransactionSettings(Section):
     """Longest timeout a producer may ask for; a transaction that is open for longer than its timeout is aborted."""
     id_expiration_ms: Count = 604_800_000
     """Forget a transactional id that was not used for this long."""
+    ids_max: Count = limits.TRANSACTIONAL_IDS_MAX
+    """Transactional ids on this node; a new one above it is refused with POLICY_VIOLATION."""
     topic_partitions: Annotated[int, Field(ge=1, le=1_000)] = 50
     """Partitions of __transaction_state when it is created."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from penstock.config.settings.values import (
     GIB,
@@ -20,6 +20,7 @@ from penstock.config.settings.values import (
     upper,
 )
 from penstock.model.role import Role
+from penstock.model.text.http_url import check_no_credentials, check_node_url
 
 
 class RegistrySettings(Section):
@@ -33,7 +34,7 @@ class RegistrySettings(Section):
     """ROOT, L2, L3, POS or LOCAL; without one the registry derives it from the node's name, or takes LOCAL."""
     site: Annotated[str | None, Field(max_length=256)] = None
     """Location of the node, widest part first, such as eu/berlin/shop-7; parents that share more are preferred."""
-    advertised_url: Annotated[Url | None, BeforeValidator(no_slash)] = None
+    advertised_url: Annotated[Annotated[str, AfterValidator(check_node_url)] | None, BeforeValidator(no_slash)] = None
     """URL of this node's HTTP port for its children; without one http.host and http.port, or, where that is every
     address, the one that the registry sees."""
 
@@ -44,7 +45,7 @@ Patterns = Annotated[tuple[str, ...], BeforeValidator(split_list)]
 class PipeSettings(Section):
     """How this node follows its parent (docs/hierarchy.md)."""
 
-    parent_url: Annotated[str | None, BeforeValidator(no_slash)] = None
+    parent_url: Annotated[Annotated[str, AfterValidator(check_no_credentials)] | None, BeforeValidator(no_slash)] = None
     """The parent's HTTP port, such as http://root.example:8080, or, with type: kafka, host:port of a broker.
     Without one the parent is the one that the registry names."""
     type: Annotated[str, Field(min_length=1)] = "http"
@@ -64,7 +65,7 @@ class PipeSettings(Section):
     timeout_ms: Annotated[int, Field(ge=100, le=600_000)] = 5_000
     """A parent that has not answered this long after wait_ms has failed."""
     pulls_max: Count = 1_000
-    """Requests of children that may wait here at a time; more are refused."""
+    """Requests of children under way at a time, each until its answer has been read; more are refused."""
     degraded_failures: Count = 1
     """Failures in a row after which the pipe is DEGRADED."""
     degraded_lag_ms: Millis = 10_000

@@ -17,9 +17,12 @@ class LimitSettings(Section):
     frame_bytes_max: Annotated[Bytes, Field(ge=64 * KIB, le=INT32_MAX)] = limits.FRAME_BYTES_MAX
     """Largest request; a larger one closes its connection."""
     connections_max: Count = limits.CONNECTIONS_MAX
-    """Connections in total."""
+    """Connections of all doors in total; lower if the system allows fewer open files (docs/security.md)."""
     connections_per_address_max: Count = limits.CONNECTIONS_PER_ADDRESS_MAX
-    """Connections from one address."""
+    """Connections from one address, to all doors."""
+    connection_rate_per_address_max: Annotated[int, Field(ge=0)] = limits.CONNECTION_RATE_PER_ADDRESS_MAX
+    """New connections a second from one address, to all doors; 0 for no limit. An address that was quiet may open
+    twice as many at once. Clients on the same machine are not limited."""
     in_flight_per_connection_max: Count = limits.IN_FLIGHT_PER_CONNECTION_MAX
     """Requests of one connection that may wait for an answer; above it, reading pauses."""
     queued_bytes_per_connection_max: Annotated[Bytes, Field(ge=64 * KIB)] = limits.QUEUED_BYTES_PER_CONNECTION_MAX
@@ -34,6 +37,8 @@ class LimitSettings(Section):
     """Most bytes that one fetch returns, whatever the client asks for; a single larger batch is still returned."""
     fetch_sessions_max: Count = limits.FETCH_SESSIONS_MAX
     """Incremental fetch sessions that are kept."""
+    group_metadata_bytes_max: Annotated[Bytes, Field(ge=1 * MIB)] = limits.GROUP_METADATA_BYTES_MAX
+    """Memory for the metadata and assignments of the members of all groups; above it, joining members have to wait."""
     topics_max: Count = limits.TOPICS_MAX
     """Topics on this node."""
     partitions_max: Count = limits.PARTITIONS_MAX

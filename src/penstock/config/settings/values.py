@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from penstock.model.text.http_url import check_http_url
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 _UNITS = {"": 1, "b": 1, "kib": KIB, "mib": MIB, "gib": GIB, "kb": 1000, "mb": 1000**2, "gb": 1000**3}
@@ -46,6 +48,8 @@ def _texts(value: object) -> object:
 Bytes = Annotated[int, BeforeValidator(parse_bytes), Field(ge=0)]
 Port = Annotated[int, Field(ge=0, le=65535)]
 Host = Annotated[str, Field(min_length=1)]
+HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$", max_length=253)]
+"""A name alone: without scheme, port or wildcard."""
 Millis = Annotated[int, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
 Texts = Annotated[dict[str, str], BeforeValidator(_texts)]
@@ -54,7 +58,8 @@ Texts = Annotated[dict[str, str], BeforeValidator(_texts)]
 class Section(BaseModel):
     """A branch of the tree: immutable after loading, without unknown names."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Inputs are not repeated in errors: they may be secrets. `config.loading` repeats the others.
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
 def upper(value: object) -> object:
@@ -65,7 +70,7 @@ def no_slash(value: object) -> object:
     return value.strip().rstrip("/") or None if isinstance(value, str) else value
 
 
-Url = Annotated[str, Field(pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$", max_length=2_048)]
+Url = Annotated[str, AfterValidator(check_http_url)]
 
 
 def split_list(value: object) -> object:

@@ -188,7 +188,7 @@ def _add_figures(app: FastAPI, store: Store, service: EdgeService, access: Acces
     to_see = Depends(on_cluster(access, Operation.DESCRIBE))
 
     def may_see(request: Request) -> bool:
-        return access.allows_cluster(session_of(request), Operation.DESCRIBE)
+        return access.shows_cluster(session_of(request), Operation.DESCRIBE)
 
     @app.get("/stats", tags=["figures"], dependencies=[*CHECKED, to_see])
     async def stats() -> StatsBody:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
@@ -20,6 +22,8 @@ table { border-collapse: collapse; margin: .5rem 0; }
 td, th { text-align: left; vertical-align: top; padding: .15rem 1.2rem .15rem 0; }
 pre { background: #8882; padding: .6rem; border-radius: 6px; overflow-x: auto; }
 """
+STYLE_HASH: Final = f"sha256-{base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()}"
+"""The style, for a Content-Security-Policy that allows no other."""
 
 
 def page(document: Schema, prefix: str = "") -> str:

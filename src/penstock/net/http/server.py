@@ -17,8 +17,8 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from penstock.net.http.api_page import page
+from penstock.net.http.problem import PROBLEM_TYPE
 
-PROBLEM_TYPE = "application/problem+json"
 FINDINGS_MAX = 20
 NOT_JSON = "the body is not JSON"
 _SEND_JSON = "send JSON in UTF-8"

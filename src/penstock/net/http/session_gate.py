@@ -1,17 +1,19 @@
 """The gate of every HTTP port: a session for each request, before any route sees it.
 
 Routes authorize what they do with the session (`session_of`), or declare what they need as a dependency (`on_cluster`).
-A request that is not authenticated is answered with 401, one without the right with 403, both as problem+json.
+A request that is not authenticated is answered with 401, one without the right with 403, both as problem+json. Health
+is told without a login, too, but no more than the status (`is_stranger`).
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from penstock.model.errors import KafkaError
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.net.http.login.request_login import RequestLogin
+from penstock.net.http.problem import PROBLEM_TYPE, problem_body, send_problem
 from penstock.security.access import Access
 from penstock.security.authenticator import NO_CREDENTIALS, AuthenticationFailed, Credentials
 from penstock.security.resources import Operation
@@ -23,28 +25,56 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 LISTENER: Final = "HTTP"
+OPEN_PATHS: Final = frozenset(("/health/live", "/health/ready"))
 _SESSION: Final = "penstock.session"
+_STRANGER: Final = "penstock.stranger"
+_FAILED: Final[dict[str, str | int]] = {
+    "error": ErrorCode.SASL_AUTHENTICATION_FAILED.name,
+    "code": int(ErrorCode.SASL_AUTHENTICATION_FAILED),
+}
 _CHALLENGE: Final = (b"www-authenticate", b"Basic, Bearer")
 
 
 class SessionGate:
-    """Middleware around a whole application, its mounted parts included."""
+    """Middleware around a whole application, its mounted parts included.
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    `login` says who asks; without one the authenticator of `access` does.
+    """
+
+    def __init__(self, app: ASGIApp, access: Access, login: RequestLogin | None = None) -> None:
         self._app = app
         self._access = access
+        self._login = login
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             host, port = scope.get("client") or ("", 0)
             asked = Session(listener=LISTENER, host=host, port=port)
+            if self._login is not None:
+                await self._log_in(self._login, asked, scope, receive, send)
+                return
             try:
                 session = self._access.authenticate(asked, _credentials(scope))
                 self._access.admit(session, f"{scope['method']} {scope['path']}")
             except AuthenticationFailed as failure:
-                await _refuse(send, scope["path"], str(failure))
+                await send_problem(send, HTTPStatus.UNAUTHORIZED, str(failure), scope["path"], [_CHALLENGE])
                 return
             scope[_SESSION] = session
+        await self._app(scope, receive, send)
+
+    async def _log_in(self, login: RequestLogin, asked: Session, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            session = await login.identify(asked, scope)
+            if session is None and scope["path"] not in OPEN_PATHS:
+                raise AuthenticationFailed(login.needed)
+        except AuthenticationFailed as failure:
+            # The body has not been read, so that the connection is of no further use.
+            headers = [(b"www-authenticate", challenge) for challenge in login.challenges(scope)]
+            headers.append((b"connection", b"close"))
+            await send_problem(send, login.refusal, str(failure), scope["path"], headers, **_FAILED)
+            return
+        scope[_SESSION] = asked if session is None else session
+        scope[_STRANGER] = session is None
         await self._app(scope, receive, send)
 
 
@@ -55,6 +85,11 @@ def session_of(request: Request) -> Session:
 
 def session_in(scope: MutableMapping[str, Any]) -> Session:
     return cast(Session, scope[_SESSION])
+
+
+def is_stranger(request: Request) -> bool:
+    """Whether the client could have logged in and has not: it sees no more than that the node is there."""
+    return bool(request.scope.get(_STRANGER, False))
 
 
 def on_cluster(access: Access, operation: Operation) -> Callable[[Request], Awaitable[None]]:
@@ -73,8 +108,8 @@ async def denied(request: Request, error: Exception) -> Response:
     from starlette.responses import Response
 
     assert isinstance(error, KafkaError)
-    body = _body(HTTPStatus.FORBIDDEN, error.message or error.code.name, request.url.path)
-    return Response(body, status_code=HTTPStatus.FORBIDDEN, media_type="application/problem+json")
+    body = problem_body(HTTPStatus.FORBIDDEN, error.message or error.code.name, request.url.path)
+    return Response(body, status_code=HTTPStatus.FORBIDDEN, media_type=PROBLEM_TYPE)
 
 
 def _credentials(scope: Scope) -> Credentials:
@@ -83,15 +118,3 @@ def _credentials(scope: Scope) -> Credentials:
             scheme, _, rest = value.decode("latin-1").partition(" ")
             return Credentials(scheme.lower(), rest.strip())
     return NO_CREDENTIALS
-
-
-async def _refuse(send: Send, path: str, detail: str) -> None:
-    body = _body(HTTPStatus.UNAUTHORIZED, detail, path).encode()
-    headers = [(b"content-type", b"application/problem+json"), (b"content-length", b"%d" % len(body)), _CHALLENGE]
-    await send({"type": "http.response.start", "status": int(HTTPStatus.UNAUTHORIZED), "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-def _body(status: HTTPStatus, detail: str, path: str) -> str:
-    body = {"type": "about:blank", "title": status.phrase, "status": int(status), "detail": detail, "instance": path}
-    return json.dumps(body) + "\n"

@@ -14,6 +14,7 @@ from fastapi.routing import APIRoute
 from penstock import __version__
 from penstock.broker.broker import Broker
 from penstock.broker.delivery.subscriptions import Subscriptions
+from penstock.net.http.login.web_sessions import WebSessions
 from penstock.net.http.server import WebApplication
 from penstock.node.rest.bodies import ProblemBody
 from penstock.node.rest.cluster import ClusterRoutes
@@ -25,10 +26,12 @@ from penstock.node.rest.offsets import OffsetRoutes
 from penstock.node.rest.parameters import no_unknown_parameters
 from penstock.node.rest.part import PREFIX
 from penstock.node.rest.problems import add_admin_problems
+from penstock.node.rest.security.session import SessionRoutes
+from penstock.node.rest.security.tokens import TokenRoutes
 from penstock.node.rest.topics import TopicRoutes
 from penstock.node.rest.transactions import TransactionRoutes
 
-DESCRIPTION = """Topics, configs, groups, offsets, messages and transactions of a Penstock node.
+DESCRIPTION = """Topics, configs, groups, offsets, messages, transactions and tokens of a Penstock node.
 
 Lists come in pages: pass `next_cursor` as `cursor` until it is null. An error is a problem (RFC 9457) with
 Kafka's name of the error in `error`, and the remedy in `detail`; nothing has changed then. A change is durable when
@@ -36,7 +39,12 @@ it is answered.
 """
 
 
-def application(broker: Broker, subscriptions: Subscriptions | None, kafka_port: Callable[[], int]) -> FastAPI:
+def application(
+    broker: Broker,
+    subscriptions: Subscriptions | None,
+    kafka_port: Callable[[], int],
+    sessions: WebSessions | None = None,
+) -> FastAPI:
     """Build the application, to be mounted at PREFIX."""
     app = AdminApplication(
         title="Penstock admin API",
@@ -52,6 +60,7 @@ def application(broker: Broker, subscriptions: Subscriptions | None, kafka_port:
     add_admin_problems(app)
     for router in _routers(broker, subscriptions, kafka_port):
         app.include_router(router)
+    app.include_router(SessionRoutes(sessions).router)
     app.openapi()  # here, in the thread, and not on the event loop at the first request for it
     return app
 
@@ -87,6 +96,8 @@ def _routers(broker: Broker, subscriptions: Subscriptions | None, kafka_port: Ca
         clock=broker.clock,
     ).router
     yield TransactionRoutes(broker.transactions, operations.topics, broker.access, broker.clock).router
+    lifetime_ms = broker.settings.security.token_lifetime_ms
+    yield TokenRoutes(broker.controller.tokens, broker.access, broker.clock, lifetime_ms).router
 
 
 def _operation_id(route: APIRoute) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
-from penstock.net.http.server import PROBLEM_TYPE
+from penstock.net.http.problem import PROBLEM_TYPE
 
 Responses = dict[int | str, dict[str, Any]]
 
@@ -20,8 +20,8 @@ NOT_FOUND = problems(HTTPStatus.NOT_FOUND)
 FORBIDDEN = problems(HTTPStatus.FORBIDDEN)
 CONFLICT = problems(HTTPStatus.CONFLICT)
 ANY = problems(
-    HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.INTERNAL_SERVER_ERROR,
-    HTTPStatus.SERVICE_UNAVAILABLE,
+    HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.SERVICE_UNAVAILABLE,
 )  # fmt: skip
 """Answers that every route may give."""
 

@@ -50,7 +50,7 @@ class KnownGroups:
 
     def names(self, session: Session, states: list[GroupState] | None) -> Iterator[str]:
         """Names of groups that the session may describe; some may come twice."""
-        allows = self._access.allows_group
+        allows = self._access.shows_group
         for group in self._operations.visible(session):
             if (not states or group.state in states) and allows(session, Operation.DESCRIBE, group.group_id):
                 yield group.group_id

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from penstock.broker.broker import Broker
 from penstock.broker.delivery.subscriptions import Subscriptions
+from penstock.net.http.bounded import Bounded
+from penstock.net.http.login.web_sessions import WebSessions
 from penstock.node.http import HttpPart
 
 if TYPE_CHECKING:
@@ -19,9 +21,16 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 PREFIX = "/api/v1"
+REQUESTS_MAX = 256
+"""At a time: an answer has up to half a megabyte, and clients may be slow to read it."""
 
 
-def admin_api(broker: Broker, subscriptions: Subscriptions | None, kafka_port: Callable[[], int]) -> Iterable[HttpPart]:
+def admin_api(
+    broker: Broker,
+    subscriptions: Subscriptions | None,
+    kafka_port: Callable[[], int],
+    sessions: WebSessions | None = None,
+) -> Iterable[HttpPart]:
     """The routes; none if the settings disable them."""
     if not broker.settings.http.admin_api:
         return
@@ -29,12 +38,12 @@ def admin_api(broker: Broker, subscriptions: Subscriptions | None, kafka_port: C
     def build() -> ASGIApp:
         from penstock.node.rest.application import application
 
-        return application(broker, subscriptions, kafka_port)
+        return application(broker, subscriptions, kafka_port, sessions)
 
     def routes() -> Iterable[BaseRoute]:
         from starlette.routing import Mount
 
-        mount = Mount(PREFIX, LazyApplication(build))
+        mount = Mount(PREFIX, Bounded(LazyApplication(build), REQUESTS_MAX, "requests"))
         mount.path_regex = re.compile(mount.path_regex.pattern, re.DOTALL)  # a group may have a line feed in its name
         return [mount]
 

@@ -134,7 +134,7 @@ class TransactionRoutes:
 
     def _names(self, session: Session, states: list[StateName] | None, open_for_ms: int) -> Iterator[str]:
         for value in self._transactions.all_transactions():
-            if not self._access.allows_transactional_id(session, Operation.DESCRIBE, value.transactional_id):
+            if not self._access.shows_transactional_id(session, Operation.DESCRIBE, value.transactional_id):
                 continue
             if states and value.state.shown_name not in states:
                 continue
@@ -167,7 +167,7 @@ class TransactionRoutes:
         found: list[HangingBody] = []
         turns = Turns()
         for partition, each in self._transactions.hanging:
-            if not self._access.allows_topic(session, Operation.READ, partition.topic):
+            if not self._access.shows_topic(session, Operation.READ, partition.topic):
                 continue
             if len(found) == limit:
                 return HangingsBody(transactions=found, truncated=True)

@@ -32,12 +32,14 @@ def wanted_endpoints(
     """The routes; none unless the settings ask for them."""
     if not settings.test_endpoints:
         return []
+    # Resolved once: a link that takes its place later leads out of it.
+    directory = settings.test_data_dir.resolve() if settings.test_data_dir is not None else None
     logger.warning("the test endpoints are on: anyone who reaches the HTTP port can write messages")
 
     def routes() -> Iterable[BaseRoute]:
         from penstock.node.test_endpoints.routes import endpoints
         from penstock.node.test_endpoints.stats import BrokerStats
 
-        return endpoints(writers, settings.test_data_dir, BrokerStats(topics, partitions, groups), access)
+        return endpoints(writers, directory, BrokerStats(topics, partitions, groups), access)
 
     return [routes]

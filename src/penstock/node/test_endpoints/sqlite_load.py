@@ -76,18 +76,20 @@ class _Pieces:
 
 
 def allowed_file(directory: Path | None, name: str) -> Path:
-    """Return the named file, with links resolved; raises Missing or Unfit. Any thread."""
+    """Return the named file, with links resolved; raises Missing or Unfit. Any thread.
+
+    `directory` was resolved at the start, when it was compared with the data directory.
+    """
     if directory is None:
         raise Unfit("no file may be loaded", "set http.test_data_dir to the directory that holds the files")
     asked = Path(name)
     if asked.is_absolute() or ".." in asked.parts or "\0" in name:
         raise Unfit(f"{name} is not below test_data_dir", "name a file by its path inside that directory, without ..")
     try:
-        root = directory.resolve(strict=True)
-        path = (root / asked).resolve(strict=True)
+        path = (directory / asked).resolve(strict=True)
     except (OSError, RuntimeError):
         raise Missing(f"there is no file {name} below test_data_dir") from None
-    if not path.is_relative_to(root):
+    if not path.is_relative_to(directory):
         raise Unfit(f"{name} leads out of test_data_dir", "copy the file into that directory")
     if not path.is_file():
         raise Missing(f"{name} is not a file")

@@ -40,11 +40,13 @@ METADATA: Final = 3
 OFFSET_COMMIT: Final = 8
 OFFSET_FETCH: Final = 9
 FIND_COORDINATOR: Final = 10
+SASL_HANDSHAKE: Final = 17
 API_VERSIONS: Final = 18
 CREATE_TOPICS: Final = 19
 INIT_PRODUCER_ID: Final = 22
 END_TXN: Final = 26
 DESCRIBE_CONFIGS: Final = 32
+SASL_AUTHENTICATE: Final = 36
 OFFSET_DELETE: Final = 47
 DESCRIBE_TRANSACTIONS: Final = 65
 LIST_TRANSACTIONS: Final = 66
@@ -67,6 +69,7 @@ APIS: dict[int, Api] = {
         _api(14, "SyncGroup", 0, 5, 4, "groups.sync_group"),
         _api(15, "DescribeGroups", 0, 6, 5, "groups.describe_groups"),
         _api(16, "ListGroups", 0, 5, 3, "groups.list_groups"),
+        _api(17, "SaslHandshake", 0, 1, NEVER, "security.sasl_handshake"),
         _api(18, "ApiVersions", 0, 4, 3, "cluster.api_versions"),
         _api(19, "CreateTopics", 2, 7, 5, "topics.create_topics"),
         _api(20, "DeleteTopics", 1, 6, 4, "topics.delete_topics"),
@@ -78,10 +81,14 @@ APIS: dict[int, Api] = {
         _api(26, "EndTxn", 0, 5, 3, "transactions.end_txn"),
         _api(27, "WriteTxnMarkers", 1, 2, 1, "transactions.write_txn_markers"),
         _api(28, "TxnOffsetCommit", 0, 5, 3, "transactions.txn_offset_commit"),
+        _api(29, "DescribeAcls", 1, 3, 2, "security.describe_acls"),
+        _api(30, "CreateAcls", 1, 3, 2, "security.create_acls"),
+        _api(31, "DeleteAcls", 1, 3, 2, "security.delete_acls"),
         _api(32, "DescribeConfigs", 1, 4, 4, "configs.describe_configs"),
         _api(33, "AlterConfigs", 0, 2, 2, "configs.alter_configs"),
         _api(34, "AlterReplicaLogDirs", 1, 2, 2, "cluster.alter_replica_log_dirs"),
         _api(35, "DescribeLogDirs", 1, 5, 2, "cluster.describe_log_dirs"),
+        _api(36, "SaslAuthenticate", 0, 2, 2, "security.sasl_authenticate"),
         _api(37, "CreatePartitions", 0, 3, 2, "topics.create_partitions"),
         _api(42, "DeleteGroups", 0, 2, 2, "groups.delete_groups"),
         _api(43, "ElectLeaders", 0, 2, 2, "topics.elect_leaders"),
@@ -91,6 +98,8 @@ APIS: dict[int, Api] = {
         _api(47, "OffsetDelete", 0, 0, NEVER, "groups.offset_delete"),
         _api(48, "DescribeClientQuotas", 0, 1, 1, "configs.describe_client_quotas"),
         _api(49, "AlterClientQuotas", 0, 1, 1, "configs.alter_client_quotas"),
+        _api(50, "DescribeUserScramCredentials", 0, 0, 0, "security.describe_user_scram_credentials"),
+        _api(51, "AlterUserScramCredentials", 0, 0, 0, "security.alter_user_scram_credentials"),
         _api(55, "DescribeQuorum", 0, 2, 0, "cluster.describe_quorum"),
         _api(57, "UpdateFeatures", 0, 2, 0, "cluster.update_features"),
         _api(60, "DescribeCluster", 0, 2, 0, "cluster.describe_cluster"),

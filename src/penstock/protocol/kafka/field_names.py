@@ -45,6 +45,11 @@ FIELD_NAMES: dict[str, str] = {
     "alter_replica_log_dirs.AlterReplicaLogDirTopicResult": "partitions topic_name",
     "alter_replica_log_dirs.AlterReplicaLogDirsRequest": "dirs",
     "alter_replica_log_dirs.AlterReplicaLogDirsResponse": "results throttle_time",
+    "alter_user_scram_credentials.AlterUserScramCredentialsRequest": "deletions upsertions",
+    "alter_user_scram_credentials.AlterUserScramCredentialsResponse": "results throttle_time",
+    "alter_user_scram_credentials.AlterUserScramCredentialsResult": "error_code error_message user",
+    "alter_user_scram_credentials.ScramCredentialDeletion": "mechanism name",
+    "alter_user_scram_credentials.ScramCredentialUpsertion": "iterations mechanism name salt salted_password",
     "api_versions.ApiVersion": "api_key max_version min_version",
     "api_versions.ApiVersionsRequest": "client_software_name client_software_version",
     "api_versions.ApiVersionsResponse": (
@@ -53,6 +58,12 @@ FIELD_NAMES: dict[str, str] = {
     ),
     "api_versions.FinalizedFeatureKey": "max_version_level min_version_level name",
     "api_versions.SupportedFeatureKey": "max_version min_version name",
+    "create_acls.AclCreation": (
+        "host operation permission_type principal resource_name resource_pattern_type resource_type"
+    ),
+    "create_acls.AclCreationResult": "error_code error_message",
+    "create_acls.CreateAclsRequest": "creations",
+    "create_acls.CreateAclsResponse": "results throttle_time",
     "create_partitions.CreatePartitionsAssignment": "broker_ids",
     "create_partitions.CreatePartitionsRequest": "timeout topics validate_only",
     "create_partitions.CreatePartitionsResponse": "results throttle_time",
@@ -67,6 +78,16 @@ FIELD_NAMES: dict[str, str] = {
     ),
     "create_topics.CreateTopicsRequest": "timeout topics validate_only",
     "create_topics.CreateTopicsResponse": "throttle_time topics",
+    "delete_acls.DeleteAclsFilter": (
+        "host_filter operation pattern_type_filter permission_type principal_filter resource_name_filter "
+        "resource_type_filter"
+    ),
+    "delete_acls.DeleteAclsFilterResult": "error_code error_message matching_acls",
+    "delete_acls.DeleteAclsMatchingAcl": (
+        "error_code error_message host operation pattern_type permission_type principal resource_name resource_type"
+    ),
+    "delete_acls.DeleteAclsRequest": "filters",
+    "delete_acls.DeleteAclsResponse": "filter_results throttle_time",
     "delete_groups.DeletableGroupResult": "error_code group_id",
     "delete_groups.DeleteGroupsRequest": "groups_names",
     "delete_groups.DeleteGroupsResponse": "results throttle_time",
@@ -80,6 +101,13 @@ FIELD_NAMES: dict[str, str] = {
     "delete_topics.DeleteTopicState": "name topic_id",
     "delete_topics.DeleteTopicsRequest": "timeout topic_names topics",
     "delete_topics.DeleteTopicsResponse": "responses throttle_time",
+    "describe_acls.AclDescription": "host operation permission_type principal",
+    "describe_acls.DescribeAclsRequest": (
+        "host_filter operation pattern_type_filter permission_type principal_filter resource_name_filter "
+        "resource_type_filter"
+    ),
+    "describe_acls.DescribeAclsResource": "acls pattern_type resource_name resource_type",
+    "describe_acls.DescribeAclsResponse": "error_code error_message resources throttle_time",
     "describe_client_quotas.ComponentData": "entity_type match match_type",
     "describe_client_quotas.DescribeClientQuotasRequest": "components strict",
     "describe_client_quotas.DescribeClientQuotasResponse": "entries error_code error_message throttle_time",
@@ -153,6 +181,15 @@ FIELD_NAMES: dict[str, str] = {
         "error_code producer_epoch producer_id topics transaction_start_time transaction_state transaction_timeout "
         "transactional_id"
     ),
+    "describe_user_scram_credentials.CredentialInfo": "iterations mechanism",
+    "describe_user_scram_credentials.DescribeUserScramCredentialsRequest": "users",
+    "describe_user_scram_credentials.DescribeUserScramCredentialsResponse": (
+        "error_code error_message results throttle_time"
+    ),
+    "describe_user_scram_credentials.DescribeUserScramCredentialsResult": (
+        "credential_infos error_code error_message user"
+    ),
+    "describe_user_scram_credentials.UserName": "name",
     "elect_leaders.ElectLeadersRequest": "election_type timeout topic_partitions",
     "elect_leaders.ElectLeadersResponse": "error_code replica_election_results throttle_time",
     "elect_leaders.PartitionResult": "error_code error_message partition_id",
@@ -301,6 +338,10 @@ FIELD_NAMES: dict[str, str] = {
     "produce.TopicProduceResponse": "name partition_responses topic_id",
     "push_telemetry.PushTelemetryRequest": "client_instance_id compression_type metrics subscription_id terminating",
     "push_telemetry.PushTelemetryResponse": "error_code throttle_time",
+    "sasl_authenticate.SaslAuthenticateRequest": "auth_bytes",
+    "sasl_authenticate.SaslAuthenticateResponse": "auth_bytes error_code error_message session_lifetime",
+    "sasl_handshake.SaslHandshakeRequest": "mechanism",
+    "sasl_handshake.SaslHandshakeResponse": "error_code mechanisms",
     "sync_group.SyncGroupRequest": (
         "assignments generation_id group_id group_instance_id member_id protocol_name protocol_type"
     ),

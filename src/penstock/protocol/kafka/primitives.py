@@ -19,8 +19,8 @@ class Sendable(Protocol):
 
     def __len__(self) -> int: ...
     def send(self, socket_fd: int) -> int: ...
-    def read(self) -> bytes:
-        """The bytes themselves, for a connection that must not write to the socket past its transport."""
+    def read(self, size: int) -> bytes:
+        """Take the next bytes, for a connection that must not write to the socket past its transport."""
         ...
 
 

@@ -31,6 +31,7 @@ from penstock.protocol.kafka.replies import metadata as metadata_replies
 from penstock.protocol.kafka.replies import offset_commit as offset_commit_replies
 from penstock.protocol.kafka.replies import offset_fetch as offset_fetch_replies
 from penstock.protocol.kafka.replies import produce as produce_replies
+from penstock.protocol.kafka.replies import sasl_authenticate as sasl_authenticate_replies
 from penstock.protocol.kafka.replies import sync_group as sync_group_replies
 from penstock.protocol.kafka.replies import update_features as update_features_replies
 from penstock.protocol.kafka.requests import add_partitions_to_txn as add_partitions_to_txn_requests
@@ -1581,6 +1582,17 @@ def field(
     name: Literal["error_code"],
     default: D,
 ) -> ErrorCode | D: ...
+@overload
+def field(
+    entity: sasl_authenticate_replies.SaslAuthenticateResponse,
+    name: Literal["session_lifetime"],
+) -> timedelta | None: ...
+@overload
+def field(
+    entity: sasl_authenticate_replies.SaslAuthenticateResponse,
+    name: Literal["session_lifetime"],
+    default: D,
+) -> timedelta | D: ...
 @overload
 def field(
     entity: elect_leaders_requests.ElectLeadersRequest,

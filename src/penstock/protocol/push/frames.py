@@ -36,6 +36,7 @@ class FrameType(enum.IntEnum):
     DELETE_SUBSCRIPTION = 0x0C
     UNSUBSCRIBE = 0x0D
     ERROR = 0x0E
+    AUTHENTICATE = 0x0F
 
 
 class MalformedFrame(Exception):
@@ -59,10 +60,14 @@ def encode_frame(frame_type: int, message_id: int, payload: Buffer = b"") -> byt
 class FrameSplitter:
     """Splits a stream of bytes into frames, however it is cut into pieces."""
 
-    __slots__ = ("_frame_bytes_max", "_held", "_wanted")
+    __slots__ = ("_held", "_wanted", "frame_bytes_max", "limit_name")
 
-    def __init__(self, frame_bytes_max: int = DEFAULT_FRAME_BYTES_MAX) -> None:
-        self._frame_bytes_max = frame_bytes_max
+    def __init__(
+        self, frame_bytes_max: int = DEFAULT_FRAME_BYTES_MAX, limit_name: str = "push.frame_bytes_max"
+    ) -> None:
+        """`limit_name` tells the sender of a longer frame what its limit is. Both may change between two frames."""
+        self.frame_bytes_max = frame_bytes_max
+        self.limit_name = limit_name
         self._held = bytearray()  # the beginning of a frame
         self._wanted = HEADER_BYTES  # so many bytes must be there before it is worth a look
 
@@ -86,7 +91,7 @@ class FrameSplitter:
             data = bytes(data)
         frames: list[Frame] = []
         position, size = 0, len(data)
-        types, limit, unpack_from = _TYPES, self._frame_bytes_max, HEADER.unpack_from
+        types, limit, unpack_from = _TYPES, self.frame_bytes_max, HEADER.unpack_from
         wanted = HEADER_BYTES
         while size - position >= HEADER_BYTES:
             number, message_id, length = unpack_from(data, position)
@@ -95,7 +100,7 @@ class FrameSplitter:
                 raise MalformedFrame(f"0x{number:02X} {_NO_TYPE}")
             if length > limit:
                 raise MalformedFrame(
-                    f"{frame_type.name} with {length} bytes; a frame has at most {limit} (push.frame_bytes_max)"
+                    f"{frame_type.name} with {length} bytes; a frame has at most {limit} ({self.limit_name})"
                 )
             start = position + HEADER_BYTES
             if size - start < length:

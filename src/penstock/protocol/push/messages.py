@@ -16,7 +16,7 @@ from penstock.protocol.push.data import data_frame as data_frame
 from penstock.protocol.push.data import data_head as data_head
 from penstock.protocol.push.frames import NO_ID, Frame, FrameType, MalformedFrame, encode_frame
 from penstock.protocol.push.properties import Properties, decode_properties, encode_properties
-from penstock.protocol.push.values import I8, I16, I32, I64, Reader, Start, nullable_bytes, start, text
+from penstock.protocol.push.values import I8, I16, I32, I64, Reader, Start, nullable_bytes, some_bytes, start, text
 
 _MESSAGE = Struct(">iiqqi")
 _PUBLISHED = Struct(">iqq")
@@ -112,6 +112,23 @@ class Error(NamedTuple):
     message: str
 
 
+class Authenticate(NamedTuple):
+    """A step of a login: the client's next message of a SASL mechanism."""
+
+    mechanism: str
+    message: bytes
+
+    def __repr__(self) -> str:
+        return f"Authenticate({self.mechanism!r}, {len(self.message)} bytes)"  # with PLAIN it is the password
+
+
+class AuthenticateAck(NamedTuple):
+    """The broker's message. In the answer to the last step, `lifetime_ms` is that of the session; 0: it has no end."""
+
+    message: bytes
+    lifetime_ms: int = 0
+
+
 class PublishAck(NamedTuple):
     partition: int
     offset: int
@@ -140,9 +157,9 @@ class PlainAck(NamedTuple):
 
 
 Payload = (
-    AckData | CommitOffset | CreateSubscription | CreateSubscriptionAck | CreateTopic | CreateTopicAck | Data
-    | DeleteSubscription | Disconnect | Error | Heartbeat | PlainAck | Publish | PublishAck | Ready | Reset | Subscribe
-    | SubscribeAck | Unsubscribe
+    AckData | Authenticate | AuthenticateAck | CommitOffset | CreateSubscription | CreateSubscriptionAck | CreateTopic
+    | CreateTopicAck | Data | DeleteSubscription | Disconnect | Error | Heartbeat | PlainAck | Publish | PublishAck
+    | Ready | Reset | Subscribe | SubscribeAck | Unsubscribe
 )  # fmt: skip
 PLAIN_ACKS = frozenset(
     (
@@ -290,6 +307,8 @@ def _read_ack(reader: Reader) -> Payload:
         return CreateSubscriptionAck(reader.i8() != 0)
     if number == FrameType.SUBSCRIBE:
         return SubscribeAck(reader.text(), *reader.take(_SUBSCRIBE))
+    if number == FrameType.AUTHENTICATE:
+        return AuthenticateAck(reader.some_bytes(), reader.i64())
     if number in PLAIN_ACKS:
         return PlainAck(FrameType(number))
     raise MalformedFrame(f"an ACK of 0x{number & 0xFF:02X}, which is never answered by one")
@@ -324,6 +343,11 @@ _ENCODERS: dict[type, tuple[FrameType, _Encoder]] = {
     DeleteSubscription: (FrameType.DELETE_SUBSCRIPTION, lambda value: text(value.name)),
     Unsubscribe: (FrameType.UNSUBSCRIBE, lambda value: text(value.name)),
     Error: (FrameType.ERROR, lambda value: I16.pack(value.code) + text(shorten(value.message))),
+    Authenticate: (FrameType.AUTHENTICATE, lambda value: text(value.mechanism) + some_bytes(value.message)),
+    AuthenticateAck: (
+        FrameType.ACK,
+        lambda value: _answer(FrameType.AUTHENTICATE) + some_bytes(value.message) + I64.pack(value.lifetime_ms),
+    ),
     PublishAck: (FrameType.ACK, lambda value: _answer(FrameType.PUBLISH) + _PUBLISHED.pack(*value)),
     CreateTopicAck: (
         FrameType.ACK,
@@ -351,4 +375,5 @@ _DECODERS: dict[FrameType, Callable[[Reader], Payload]] = {
     FrameType.DELETE_SUBSCRIPTION: lambda reader: DeleteSubscription(reader.text()),
     FrameType.UNSUBSCRIBE: lambda reader: Unsubscribe(reader.text()),
     FrameType.ERROR: lambda reader: Error(reader.i16(), reader.text()),
+    FrameType.AUTHENTICATE: lambda reader: Authenticate(reader.text(), reader.some_bytes()),
 }

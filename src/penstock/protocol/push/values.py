@@ -1,4 +1,4 @@
-"""The values that payloads are made of: integers, `text`, `bytes?`, `start`.
+"""The values that payloads are made of: integers, `text`, `bytes`, `bytes?`, `start`.
 
 Everything here reads untrusted bytes: a length that points outside its payload is a MalformedFrame.
 """
@@ -44,6 +44,10 @@ def text(value: str) -> bytes:
 
 def nullable_bytes(value: bytes | None) -> bytes:
     return b"\xff\xff\xff\xff" if value is None else I32.pack(len(value)) + value
+
+
+def some_bytes(value: bytes) -> bytes:
+    return I32.pack(len(value)) + value
 
 
 def start(value: Start) -> bytes:
@@ -100,6 +104,9 @@ class Reader:
     def nullable_bytes(self) -> bytes | None:
         length = self.i32()
         return None if length == -1 else self.raw(length)
+
+    def some_bytes(self) -> bytes:
+        return self.raw(self.i32())
 
     def start(self) -> Start:
         kind, value = self.take(_START)

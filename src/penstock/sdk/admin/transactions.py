@@ -14,6 +14,7 @@ from penstock.client.address import Address, parse_addresses
 from penstock.client.cluster import TRANSACTION, Cluster
 from penstock.client.connection import BrokerUnavailable
 from penstock.client.entities import build
+from penstock.client.security.properties import ClientSecurity
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.apis import DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS
@@ -91,11 +92,10 @@ def abort(link: Link, transactional_id: str) -> None:
 
 @contextlib.contextmanager
 def _cluster(link: Link) -> Iterator[Cluster]:
-    if str(link.options["config"].get("security.protocol", "plaintext")).lower() != "plaintext":
-        hint = "use Kafka's own kafka-transactions.sh, or a plain listener"
-        raise StateError("transactions are listed and described in plain TCP only", hint=hint)
     addresses = parse_addresses(link.bootstrap)
-    with Cluster(addresses, client_id=link.options["client_id"], timeout_s=link.timeout_s) as cluster:
+    security = ClientSecurity.of({name: str(value) for name, value in link.options["config"].items()})
+    client_id = link.options["client_id"]
+    with Cluster(addresses, client_id=client_id, timeout_s=link.timeout_s, security=security) as cluster:
         try:
             yield cluster
         except BrokerUnavailable as error:

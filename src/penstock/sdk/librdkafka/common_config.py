@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.client.address import parse_addresses
+from penstock.model.text.http_url import has_credentials
 from penstock.sdk.arguments import is_text
 from penstock.sdk.errors import SettingsError
 from penstock.sdk.options import ClientOptions
@@ -54,7 +55,8 @@ def common_config(bootstrap: str, options: ClientOptions) -> dict[str, Any]:
     try:
         parse_addresses(bootstrap)
     except (ValueError, AttributeError) as error:
-        raise SettingsError(f"bootstrap={bootstrap!r}: {error}") from None
+        given = "" if has_credentials(str(bootstrap)) else f"={bootstrap!r}"
+        raise SettingsError(f"bootstrap{given}: {error}") from None
     return {
         "bootstrap.servers": bootstrap,
         "client.id": options["client_id"],

@@ -6,7 +6,8 @@ producer that is not known may begin anywhere. A batch outside a transaction is 
 one open. A marker with a new epoch takes the producer to it, and its batches are forgotten; one with a lower epoch
 (47), or of a coordinator below the last one (52), is refused. Rebuilt from snapshots and the log. Producers that
 wrote nothing for a day are forgotten unless a transaction is open, counted by our own clock: the timestamps in batches
-belong to the clients.
+belong to the clients. So are those that wrote nothing for longest, when there are too many: a client may use a new
+producer id for every batch.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import NamedTuple
 from penstock.model.batch import TRANSACTIONAL_BIT, BatchHeader
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import PRODUCERS_PER_LOG_MAX
 from penstock.runtime.files import Buffer
 from penstock.storage.admission.undecided import Transactions
 from penstock.storage.interface import OpenTransaction, ProducerView
@@ -153,6 +155,8 @@ class Producers:
         """Note a batch of an idempotent producer that is now in the log."""
         producer = self._by_id.get(header.producer_id)
         if producer is None:
+            if len(self._by_id) >= PRODUCERS_PER_LOG_MAX:
+                self._make_room()
             producer = Producer(header.producer_epoch, header.max_timestamp, seen_ms)
             self._by_id[header.producer_id] = producer
         elif producer.epoch != header.producer_epoch:
@@ -195,6 +199,13 @@ class Producers:
         for key in old:
             del self._by_id[key]
         return len(old)
+
+    def _make_room(self) -> None:
+        """Forget a quarter of the producers: of those without an open transaction the ones not seen for longest."""
+        is_open = self.transactions.open
+        idle = sorted((producer.seen_ms, key) for key, producer in self._by_id.items() if key not in is_open)
+        for _, key in idle[: PRODUCERS_PER_LOG_MAX // 4]:
+            del self._by_id[key]
 
     def add_newer(self, other: Producers) -> None:
         """Take over what another state knows and this one does not: batches may be lost that it has seen.

@@ -23,9 +23,9 @@ from penstock.storage.segment.aborted_index import AbortedEntry
 
 
 class Transactions:
-    """The open ones by producer id, and those whose markers are not flushed."""
+    """The open ones by producer id, and those whose markers are not flushed. Without either, every end is stable."""
 
-    __slots__ = ("_ending", "open")
+    __slots__ = ("ending", "open")
 
     def __init__(self, starts: Iterable[tuple[int, int]] = ()) -> None:
         """`starts`: producer ids and first offsets of open transactions."""
@@ -33,11 +33,7 @@ class Transactions:
         self.open = OrderedDict(sorted(starts, key=lambda item: item[1]))
         # (offset of the marker, first offset), both rising: a transaction that began after one whose marker comes
         # later is covered by it.
-        self._ending: list[tuple[int, int]] = []
-
-    @property
-    def is_idle(self) -> bool:
-        return not self.open and not self._ending
+        self.ending: list[tuple[int, int]] = []
 
     def begin(self, producer_id: int, offset: int) -> None:
         """Note a batch of a transaction in the log; it is the first if none is open."""
@@ -49,9 +45,9 @@ class Transactions:
         start = self.open.pop(producer_id, None)
         if start is None:
             return None
-        while self._ending and self._ending[-1][1] >= start:
-            self._ending.pop()
-        self._ending.append((marker_offset, start))
+        while self.ending and self.ending[-1][1] >= start:
+            self.ending.pop()
+        self.ending.append((marker_offset, start))
         if is_commit:
             return None
         stable = next(iter(self.open.values()), marker_offset + 1)
@@ -67,7 +63,7 @@ class Transactions:
 
     def stable_end(self, below: int) -> int:
         """The last stable offset of a reader that sees everything below an offset."""
-        end, ending = below, self._ending
+        end, ending = below, self.ending
         if ending and ending[-1][0] >= below:
             # The first one whose marker is not seen has the lowest start of all those.
             first = ending[0] if ending[0][0] >= below else ending[bisect_left(ending, below, key=itemgetter(0))]
@@ -78,5 +74,5 @@ class Transactions:
 
     def forget_ended(self, below: int) -> None:
         """Forget ended transactions: stable ends at or below this offset are not asked for any more."""
-        ending = self._ending
+        ending = self.ending
         del ending[: bisect_left(ending, below, key=itemgetter(0))]

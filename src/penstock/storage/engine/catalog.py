@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from penstock.model.ids import PartitionId
+from penstock.runtime.private_files import make_private
 from penstock.storage.segment.segment_entry import SegmentEntry
 from penstock.storage.segment.time_index import Times
 
@@ -153,6 +154,8 @@ class Catalog:
         return int(row[0])
 
     def _open(self) -> sqlite3.Connection:
+        if self._path is not None:
+            make_private(self._path)
         # Closed by whichever thread ends the engine, hence check_same_thread.
         database = sqlite3.connect(self._path or ":memory:", isolation_level=None, check_same_thread=False)
         try:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Self, cast
+from typing import Final, Self, cast
 
 from penstock.config.settings import StorageSettings
 from penstock.model.ids import PartitionId, TopicId
@@ -51,6 +51,8 @@ from penstock.storage.metadata.store import MetadataStore
 from penstock.storage.observer import EngineObserver, SilentObserver
 
 logger = logging.getLogger(__name__)
+
+_OFFLINE: Final = LogState.OFFLINE  # looked up once: this is asked for every flush
 
 
 def open_disk(directory: Path, settings: StorageSettings, observer: EngineObserver) -> DiskEngine:
@@ -299,7 +301,7 @@ class DiskEngine:
     def _note_flushed(self, log: Flushable) -> None:
         """Pass a flushed log to the jobs; the group commit notifies the partitions."""
         assert isinstance(log, DiskLog)
-        if log.state is LogState.OFFLINE:
+        if log.status.state is _OFFLINE:
             _report_offline(log)
         else:
             self._checkpoints.written(log)

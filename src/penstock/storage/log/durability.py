@@ -70,7 +70,7 @@ class Durability:
     def stable_end(self, below: int) -> int:
         """Return what `storage.interface.Log.stable_end` says."""
         transactions = self._producers.transactions
-        if transactions.is_idle:
+        if not transactions.open and not transactions.ending:
             return below
         transactions.forget_ended(below)
         return max(transactions.stable_end(below), self._status.log_start)

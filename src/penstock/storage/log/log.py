@@ -342,7 +342,7 @@ class DiskLog:
     @property
     def unsnapshotted_bytes(self) -> int:
         """Bytes above the recovery point, or above the one that is being written."""
-        return self._recovery_point.uncovered_bytes
+        return self._tail.written_bytes - self._recovery_point.covered_bytes
 
     def want_checkpoint(self) -> None:
         """Make the next `checkpoint` give a recovery point even if nothing was written since the last one."""

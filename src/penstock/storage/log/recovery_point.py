@@ -21,7 +21,7 @@ class RecoveryPoint:
     """Captures checkpoints of one log; any thread writes them."""
 
     __slots__ = (
-        "_cache", "_covered_bytes", "_epochs", "_files", "_identity", "_producers", "_segments", "_status", "_tail",
+        "_cache", "_epochs", "_files", "_identity", "_producers", "_segments", "_status", "_tail", "covered_bytes",
         "is_saving", "snapshot_end",
     )  # fmt: skip
 
@@ -42,18 +42,14 @@ class RecoveryPoint:
         self._status = status
         self._producers: Producers = recovered.producers
         self._epochs: Epochs = recovered.epochs
-        self._covered_bytes = -recovered.scanned_bytes  # of the tail's `written_bytes`
+        self.covered_bytes = -recovered.scanned_bytes
+        """Of the tail's `written_bytes`, those that this recovery point covers, or the one that is being written."""
         self.snapshot_end = recovered.snapshot_end
         self.is_saving = False
 
-    @property
-    def uncovered_bytes(self) -> int:
-        """Bytes above the recovery point, or above the one that is being written."""
-        return self._tail.written_bytes - self._covered_bytes
-
     def want(self) -> None:
         """Make the next `capture` give a recovery point even if nothing was written since the last one."""
-        self._covered_bytes = min(self._covered_bytes, self._tail.written_bytes - 1)
+        self.covered_bytes = min(self.covered_bytes, self._tail.written_bytes - 1)
 
     def capture(self) -> Checkpoint | None:
         """A new recovery point, to be written by the caller; None if nothing is new or one is being written already.
@@ -61,7 +57,8 @@ class RecoveryPoint:
         The caller writes it and reports with `written` or `not_written`, or takes the log offline if a sync failed.
         """
         segments, log_end = self._segments.all, self._tail.log_end
-        if not segments or self.is_saving or (self.snapshot_end == log_end and not self.uncovered_bytes):
+        is_covered = self.snapshot_end == log_end and self._tail.written_bytes == self.covered_bytes
+        if not segments or self.is_saving or is_covered:
             return None
         entries = [segment.entry() for segment in segments]
         snapshot = encode_snapshot(log_end, entries, self._epochs.entries, self._producers.encode())
@@ -71,7 +68,7 @@ class RecoveryPoint:
         checkpoint = Checkpoint(self._files, self._cache, directories, log_end, snapshot, interval)
         active = segments[-1]
         checkpoint.cover([segment for segment in segments if segment is active or not segment.index_written])
-        self._covered_bytes = self._tail.written_bytes
+        self.covered_bytes = self._tail.written_bytes
         self.is_saving = True
         return checkpoint
 
@@ -88,8 +85,8 @@ class RecoveryPoint:
     def not_written(self, covered_bytes: int) -> None:
         """Make a recovery point due again: data was synced, but the point could not be saved, say on a full disk."""
         self.is_saving = False
-        self._covered_bytes -= covered_bytes
+        self.covered_bytes -= covered_bytes
 
     def restart(self) -> None:
         """Start over with an empty log, which has no recovery point."""
-        self.snapshot_end, self._covered_bytes = -1, self._tail.written_bytes
+        self.snapshot_end, self.covered_bytes = -1, self._tail.written_bytes

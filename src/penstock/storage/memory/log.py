@@ -170,7 +170,7 @@ class MemoryLog:
 
     def stable_end(self, below: int) -> int:
         transactions = self._producers.transactions
-        if transactions.is_idle:
+        if not transactions.open and not transactions.ending:
             return below
         transactions.forget_ended(below)
         return max(transactions.stable_end(below), self.status.log_start)

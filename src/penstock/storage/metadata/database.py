@@ -16,6 +16,7 @@ from typing import Any
 
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.runtime.files import RealFiles
+from penstock.runtime.private_files import make_private
 from penstock.storage.metadata.schema import MetadataError, missing, prepare
 
 OnCommit = Callable[[sqlite3.Connection], None]
@@ -134,6 +135,8 @@ def _connect(path: Path | None, read_only: bool) -> sqlite3.Connection:
         if path is None:
             return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         mode = "ro" if read_only else "rwc"
+        if not read_only:
+            make_private(path)
         return sqlite3.connect(
             f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False
         )

@@ -1,4 +1,7 @@
-"""The table `push_producers`: which producer id a push client publishes with, in which epoch."""
+"""The table `push_producers`: which producer id a push client publishes with, in which epoch.
+
+A client is a principal and a client id: two principals may use the same client id.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from penstock.storage.metadata.database import MetadataDatabase
 
 
 class PushProducerRow(NamedTuple):
+    principal: str
     client_id: str
     epoch: int
     producer_id: int
@@ -20,15 +24,20 @@ class StoredPushProducers:
     def __init__(self, database: MetadataDatabase) -> None:
         self._database = database
 
-    def get(self, client_id: str) -> PushProducerRow | None:
+    def get(self, principal: str, client_id: str) -> PushProducerRow | None:
         rows = self._database.read(
-            "SELECT client_id, epoch, producer_id, used_ms FROM push_producers WHERE client_id = ?", (client_id,)
+            "SELECT principal, client_id, epoch, producer_id, used_ms FROM push_producers"
+            " WHERE principal = ? AND client_id = ?",
+            (principal, client_id),
         )
         return PushProducerRow(*rows[0]) if rows else None
 
+    def count(self) -> int:
+        return int(self._database.read("SELECT count(*) FROM push_producers")[0][0])
+
     def put(self, row: PushProducerRow) -> None:
         with self._database.transaction() as connection:
-            connection.execute("INSERT OR REPLACE INTO push_producers VALUES (?, ?, ?, ?)", row)
+            connection.execute("INSERT OR REPLACE INTO push_producers VALUES (?, ?, ?, ?, ?)", row)
 
     def forget(self, unused_since_ms: int) -> int:
         """Delete those that were not used since; returns how many."""

@@ -11,7 +11,10 @@
     quotas      limits of clients: the entity as JSON, the key, the value as text (it may be no number)
     deleted_topics  topics that are gone while their directories may still be there
     subscriptions   of the push door; refresh_ends is null unless a refresh is under way
-    push_producers  the producer id of a push client in its epoch
+    push_producers  the producer id of a push client in its epoch, by principal and client id
+    scram_credentials   keys of users by mechanism (1 SCRAM-SHA-256, 2 SCRAM-SHA-512); never passwords
+    tokens      digests of words that stand for principals at HTTP ports; never the words
+    acls        rules of the authorizer, with the numbers of Kafka's protocol
 
 `PRAGMA user_version` is the schema's version; an older one is migrated step by step in one transaction, a
 newer one is refused, because an old program would not keep what it does not know.
@@ -23,7 +26,7 @@ import sqlite3
 
 from penstock.storage.data_directory import DataDirectoryError
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 10
 WITH_MIRRORS = 4
 
 _VERSION_1 = """
@@ -114,8 +117,71 @@ INSERT INTO leader_epochs (topic_id, partition, epoch)
 ALTER TABLE topics DROP COLUMN first_boot;
 """
 
+_VERSION_7 = """
+CREATE TABLE scram_credentials (
+    user TEXT NOT NULL,
+    mechanism INTEGER NOT NULL,
+    iterations INTEGER NOT NULL,
+    salt BLOB NOT NULL,
+    stored_key BLOB NOT NULL,
+    server_key BLOB NOT NULL,
+    PRIMARY KEY (user, mechanism)
+) STRICT, WITHOUT ROWID;
+"""
+
+_VERSION_8 = """
+CREATE TABLE acls (
+    resource_type INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    pattern_type INTEGER NOT NULL,
+    principal TEXT NOT NULL,
+    host TEXT NOT NULL,
+    operation INTEGER NOT NULL,
+    permission INTEGER NOT NULL,
+    PRIMARY KEY (resource_type, name, pattern_type, principal, host, operation, permission)
+) STRICT, WITHOUT ROWID;
+"""
+
+# A client id belongs to the principal that publishes under it; until here everybody was the same.
+_VERSION_9 = """
+CREATE TABLE push_producers_of_principals (
+    principal TEXT NOT NULL,
+    client_id TEXT NOT NULL,
+    epoch INTEGER NOT NULL,
+    producer_id INTEGER NOT NULL,
+    used_ms INTEGER NOT NULL,
+    PRIMARY KEY (principal, client_id)
+) STRICT, WITHOUT ROWID;
+INSERT INTO push_producers_of_principals
+    SELECT 'User:ANONYMOUS', client_id, epoch, producer_id, used_ms FROM push_producers;
+DROP TABLE push_producers;
+ALTER TABLE push_producers_of_principals RENAME TO push_producers;
+"""
+
+_VERSION_10 = """
+CREATE TABLE tokens (
+    token_id TEXT PRIMARY KEY,
+    principal TEXT NOT NULL,
+    name TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    expires_ms INTEGER NOT NULL,
+    digest BLOB NOT NULL UNIQUE
+) STRICT, WITHOUT ROWID;
+"""
+
 # The script that leads from version n to n + 1 is at index n.
-_MIGRATIONS = [_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6]
+_MIGRATIONS = [
+    _VERSION_1,
+    _VERSION_2,
+    _VERSION_3,
+    _VERSION_4,
+    _VERSION_5,
+    _VERSION_6,
+    _VERSION_7,
+    _VERSION_8,
+    _VERSION_9,
+    _VERSION_10,
+]
 
 
 class MetadataError(DataDirectoryError):

@@ -11,6 +11,7 @@ import sqlite3
 from pathlib import Path
 
 from penstock.model.errors import KafkaError
+from penstock.storage.metadata.acls import StoredAcls
 from penstock.storage.metadata.configs import StoredConfigs
 from penstock.storage.metadata.database import MetadataDatabase, OnCommit
 from penstock.storage.metadata.identity import identify
@@ -20,7 +21,9 @@ from penstock.storage.metadata.producer_ids import StoredProducerIds
 from penstock.storage.metadata.push_producers import StoredPushProducers
 from penstock.storage.metadata.quotas import StoredQuotas
 from penstock.storage.metadata.subscriptions import StoredSubscriptions
+from penstock.storage.metadata.tokens import StoredTokens
 from penstock.storage.metadata.topics import StoredTopics
+from penstock.storage.metadata.users import StoredUsers
 
 
 class MetadataStore:
@@ -49,6 +52,9 @@ class MetadataStore:
         self.producer_ids = StoredProducerIds(self.database)
         self.subscriptions = StoredSubscriptions(self.database)
         self.push_producers = StoredPushProducers(self.database)
+        self.users = StoredUsers(self.database)
+        self.acls = StoredAcls(self.database)
+        self.tokens = StoredTokens(self.database)
 
     def close(self) -> None:
         self.database.close()

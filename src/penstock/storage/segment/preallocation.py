@@ -20,8 +20,8 @@ class Preallocation:
     __slots__ = ("end",)
 
     def __init__(self) -> None:
-        self.end = 0
-        """End of the zeros: writes below it need no more of them."""
+        self.end = STEP_BYTES
+        """Writes below it need no more zeros: their end, or the size that a segment reaches without any."""
 
     def extend(self, file: File, position: int, size: int) -> None:
         """Lengthen the file before a batch is written at `position`; not for small segments, which may be very many."""
@@ -35,16 +35,16 @@ class Preallocation:
 
     def cut(self, file: File, size: int) -> None:
         """End the file at `size`, where its last batch ends."""
-        if self.end:
+        if self:
             file.truncate(size)
-            self.end = 0
+            self.end = STEP_BYTES
 
     def forget(self) -> None:
         """Start over, since the file was cut elsewhere."""
-        self.end = 0
+        self.end = STEP_BYTES
 
     def __bool__(self) -> bool:
-        return self.end > 0
+        return self.end > STEP_BYTES
 
 
 def is_preallocated(file: File, start: int, end: int) -> bool:

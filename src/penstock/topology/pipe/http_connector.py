@@ -1,14 +1,19 @@
-"""Connector to a Penstock parent over its HTTP port. One lasting connection, one request at a time."""
+"""Connector to a Penstock parent over its HTTP port. One lasting connection, one request at a time.
+
+The parent is another machine, perhaps named by the registry: redirects are not followed, and no more is read than a
+sound parent sends.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import uuid
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from http import HTTPStatus
+from typing import TYPE_CHECKING
 
 from penstock.config.settings import PipeSettings
-from penstock.topology.pipe.interface import ParentTopic, ParentTopics, ParentUnavailable
+from penstock.model.text.http_url import check_http_url
+from penstock.topology.pipe.interface import ParentTopics, ParentUnavailable
+from penstock.topology.pipe.topic_list import TOPICS_BYTES_MAX, BadTopicList, decode_topic_list
 from penstock.topology.pipe.wire import PullAnswer, PullRequest, WireError, decode_answer, encode_request
 
 if TYPE_CHECKING:
@@ -16,31 +21,34 @@ if TYPE_CHECKING:
 
 READ_BUFFER_BYTES = 1 << 20
 BATCH_BYTES_MAX = 256 << 20  # no log has larger batches
+ERROR_BYTES_MAX = 4 << 10  # the beginning of an error is enough to tell it
 
 
 class HttpPipeConnector:
     """Implements `topology.pipe.interface.PipeConnector`."""
 
     def __init__(self, parent_url: str, settings: PipeSettings) -> None:
-        parts = urlsplit(parent_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"pipe.parent_url is {parent_url!r}; write http://host:port, the parent's HTTP port")
+        try:
+            check_http_url(parent_url)
+        except ValueError as error:
+            raise ValueError(f"the parent's URL (pipe.parent_url, or from the registry): {error}") from None
         self._url = parent_url
         self._timeout_s = settings.timeout_ms / 1000
-        self._bytes_max = settings.answer_bytes_max + BATCH_BYTES_MAX
+        self._records_bytes_max = settings.answer_bytes_max + BATCH_BYTES_MAX
         self._session: aiohttp.ClientSession | None = None
 
     async def topics(self) -> ParentTopics:
-        answer = await self._ask("GET", "/pipe/topics", None, self._timeout_s)
+        body = await self._ask("GET", "/pipe/topics", None, self._timeout_s, TOPICS_BYTES_MAX)
         try:
-            return _parent_topics(answer)
-        except (ValueError, KeyError, TypeError) as error:
-            raise ParentUnavailable(f"{self._url}/pipe/topics: not a list of topics: {error!r}") from error
+            return await asyncio.to_thread(decode_topic_list, body)
+        except BadTopicList as error:
+            raise ParentUnavailable(f"{self._url}/pipe/topics: not a list of topics: {error}") from error
 
     async def pull(self, request: PullRequest) -> PullAnswer:
         timeout_s = request.wait_ms / 1000 + self._timeout_s
         try:
-            return decode_answer(await self._ask("POST", "/pipe/records", encode_request(request), timeout_s))
+            body = await self._ask("POST", "/pipe/records", encode_request(request), timeout_s, self._records_bytes_max)
+            return decode_answer(body)
         except WireError as error:
             raise ParentUnavailable(f"{self._url}/pipe/records: {error}") from error
 
@@ -49,32 +57,32 @@ class HttpPipeConnector:
             await self._session.close()
             self._session = None
 
-    async def _ask(self, method: str, path: str, body: bytes | None, timeout_s: float) -> bytes:
+    async def _ask(self, method: str, path: str, body: bytes | None, timeout_s: float, bytes_max: int) -> bytes:
         session = self._session or await self._open()
         import aiohttp
 
+        url = self._url + path
         timeout = aiohttp.ClientTimeout(total=timeout_s)
         try:
-            async with session.request(method, self._url + path, data=body, timeout=timeout) as response:
-                content = await self._read(response)
-                if response.status != 200:
-                    text = content[:300].decode(errors="replace").strip()
-                    raise ParentUnavailable(f"{self._url}{path} answered {response.status}: {text}")
-                return content
+            async with session.request(method, url, data=body, timeout=timeout, allow_redirects=False) as response:
+                if response.status != HTTPStatus.OK:
+                    raise ParentUnavailable(f"{url} answered {response.status}: {await _beginning(response)}")
+                return await self._read(response, bytes_max)
         except TimeoutError as error:
             raise ParentUnavailable(f"{self._url}{path} gave no answer within {timeout_s:g} s") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise ParentUnavailable(f"{self._url}{path}: {str(error) or type(error).__name__}") from error
 
-    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
+    async def _read(self, response: aiohttp.ClientResponse, bytes_max: int) -> bytes:
         """Read a body up to the most that a sound parent sends: one batch may be larger than an answer should be."""
-        if response.content_length is not None and response.content_length <= self._bytes_max:
+        if response.content_length is not None and response.content_length <= bytes_max:
             return await response.read()
         content = bytearray()
         async for piece in response.content.iter_any():
             content += piece
-            if len(content) > self._bytes_max:
-                raise ParentUnavailable(f"{self._url} sends more than {self._bytes_max} bytes")
+            if len(content) > bytes_max:
+                response.close()  # or the rest would be read when the connection is given back
+                raise ParentUnavailable(f"{self._url} sends more than {bytes_max} bytes")
         return bytes(content)
 
     async def _open(self) -> aiohttp.ClientSession:
@@ -87,18 +95,8 @@ class HttpPipeConnector:
         return self._session
 
 
-def _parent_topics(body: bytes) -> ParentTopics:
-    import json
-
-    document: dict[str, Any] = json.loads(body)
-    topics = [
-        ParentTopic(
-            name=str(each["name"]),
-            topic_id=uuid.UUID(each["id"]),
-            partition_count=len(each["partitions"]),
-            configs={str(name): str(value) for name, value in each["configs"].items()},
-            ends=[int(partition.get("logEnd", -1)) for partition in each["partitions"]],
-        )
-        for each in document["topics"]
-    ]
-    return ParentTopics(version=int(document["version"]), topics=topics)
+async def _beginning(response: aiohttp.ClientResponse) -> str:
+    """The beginning of an error's text; the connection ends here, because nobody reads the rest."""
+    content = await response.content.read(ERROR_BYTES_MAX)
+    response.close()
+    return content[:300].decode(errors="replace").strip()

@@ -8,7 +8,8 @@ wakes a parked fetch; so does a change of the topics. Bytes come from the page c
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from penstock.cluster.partition import Partition
@@ -16,6 +17,8 @@ from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicChange, TopicTable
 from penstock.config.settings import PipeSettings, Settings
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import FETCH_BYTES_UNDER_PRESSURE
+from penstock.net.flow_control import FlowControl
 from penstock.runtime.turns import Turns
 from penstock.security.access import Access
 from penstock.security.resources import Operation
@@ -27,7 +30,7 @@ _CHANGES_PER_START = 1_000_000
 
 
 class TooManyPulls(Exception):
-    """More children wait than `pipe.pulls_max` allows."""
+    """More pulls are under way than `pipe.pulls_max` allows."""
 
 
 class PipeServer:
@@ -41,6 +44,7 @@ class PipeServer:
         topics: TopicTable,
         partitions: PartitionTable,
         access: Access,
+        flow: FlowControl,
         epoch: int,
     ) -> None:
         """`epoch` rises with every start of the node, and with it the version of the list of topics."""
@@ -50,11 +54,12 @@ class PipeServer:
         self._topics = topics
         self._partitions = partitions
         self._access = access
+        self.flow = flow
         self._waiting: set[Callable[[], None]] = set()
         self._stopping = False
         self.topics_version = epoch * _CHANGES_PER_START
         self.pull_count = 0
-        """Pulls under way."""
+        """Pulls under way, each until its answer has been sent."""
         self.sent_bytes = 0
         topics.subscribe(self._topics_changed)
 
@@ -83,7 +88,7 @@ class PipeServer:
         turns = Turns()
         version, listed = self.topics_version, []
         for topic in tuple(self._topics.all()):
-            if topic.internal or not self._access.allows_topic(session, Operation.READ, topic.name):
+            if topic.internal or not self._access.shows_topic(session, Operation.READ, topic.name):
                 continue
             partitions: list[dict[str, Any]] = []
             for index in range(topic.partition_count):
@@ -105,17 +110,18 @@ class PipeServer:
 
     # --- records -----------------------------------------------------------------------------------------------------
 
-    async def pull(self, session: Session, request: PullRequest) -> PullAnswer:
-        """Answer a pull, waiting for news. TooManyPulls if too many are waiting."""
+    @contextmanager
+    def pull(self, session: Session, request: PullRequest) -> Iterator[Pull]:
+        """One pull, until its answer has been sent. TooManyPulls if too many are under way."""
         if self.pull_count >= self._settings.pulls_max:
-            raise TooManyPulls(f"{self.pull_count} pulls are waiting, the limit")
+            raise TooManyPulls(f"{self.pull_count} pulls are under way, the limit (pipe.pulls_max)")
         self.pull_count += 1
+        pull = Pull(self, session, request, self._partitions, self._access, self._settings)
         try:
-            answer = await _Pull(self, session, request, self._partitions, self._access, self._settings).answer()
+            yield pull
         finally:
             self.pull_count -= 1
-        self.sent_bytes += sum(len(pulled.records) for pulled in answer.partitions)
-        return answer
+            pull.release()
 
     def park(self, wake: Callable[[], None]) -> None:
         self._waiting.add(wake)
@@ -124,8 +130,8 @@ class PipeServer:
         self._waiting.discard(wake)
 
 
-class _Pull:
-    """One request between its arrival and its answer."""
+class Pull:
+    """One request, from its arrival until its answer has been sent. The answer takes room in the flow control."""
 
     def __init__(
         self,
@@ -141,12 +147,26 @@ class _Pull:
         self._request = request
         self._partitions = partitions
         self._access = access
-        bytes_max = min(request.bytes_max, settings.answer_bytes_max)
-        self._reader = PullReader(bytes_max, request.batches_max)
+        self._bytes_max = min(request.bytes_max, settings.answer_bytes_max)
+        self._held_bytes = 0
         self._wait_ms = min(request.wait_ms, settings.wait_ms)
         self._is_checked = any(wanted.last is not None for wanted in request.partitions)
 
     async def answer(self) -> PullAnswer:
+        """The answer, when there is news. To be called once."""
+        answer = await self._news()
+        self._held_bytes = sum(len(pulled.records) for pulled in answer.partitions)
+        self._server.flow.change(self._held_bytes)
+        self._server.sent_bytes += self._held_bytes
+        return answer
+
+    def release(self) -> None:
+        """Give the room of the answer back."""
+        if self._held_bytes:
+            self._server.flow.change(-self._held_bytes)
+            self._held_bytes = 0
+
+    async def _news(self) -> PullAnswer:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._wait_ms / 1000
         while True:
@@ -185,10 +205,13 @@ class _Pull:
 
     async def _look(self) -> list[Pulled]:
         targets = [(wanted, self._find(wanted)) for wanted in self._request.partitions]
+        # Children that do not read leave little room for the answers of others, but some.
+        room = max(self._server.flow.room_bytes, FETCH_BYTES_UNDER_PRESSURE)
+        reader = PullReader(min(self._bytes_max, room), self._request.batches_max)
         try:
-            return self._reader.read(targets, wait=False)
+            return reader.read(targets, wait=False)
         except BlockingIOError:
-            return await asyncio.to_thread(self._reader.read, targets, wait=True)
+            return await asyncio.to_thread(reader.read, targets, wait=True)
 
     def _find(self, wanted: Wanted) -> Partition | Status:
         """The partition, or the status of the answer if there is none."""

@@ -9,24 +9,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from penstock.model.errors import KafkaError
+from penstock.net.http.bounded import RETRY_AFTER, until_sent
+from penstock.net.http.problem import send_problem
 from penstock.net.http.session_gate import session_in, session_of
 from penstock.security.access import Access
 from penstock.security.resources import Operation
 from penstock.topology.pipe.pipe import Pipe
-from penstock.topology.pipe.server import PipeServer, TooManyPulls
-from penstock.topology.pipe.wire import REQUEST_BYTES_MAX, WireError, decode_request, encode_answer
+from penstock.topology.pipe.server import PipeServer, Pull, TooManyPulls
+from penstock.topology.pipe.wire import REQUEST_BYTES_MAX, PullAnswer, WireError, decode_request, encode_answer
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import BaseRoute
 
-Message = dict[str, Any]
+Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
@@ -85,22 +87,28 @@ class Records:
         except WireError as error:
             await _refuse(send, HTTPStatus.BAD_REQUEST, str(error))
             return
-        pulling = asyncio.ensure_future(self._server.pull(session_in(scope), request))
-        leaving = asyncio.ensure_future(_left(receive))
         try:
-            await asyncio.wait((pulling, leaving), return_when=asyncio.FIRST_COMPLETED)
-            if not pulling.done():
-                return  # the child has disconnected
-            answer = pulling.result()
+            with self._server.pull(session_in(scope), request) as pull:
+                answer = await _unless_left(pull, receive)
+                if answer is not None:
+                    pieces = [bytes(each) for each in encode_answer(answer)]
+                    await _send(until_sent(send), HTTPStatus.OK, "application/octet-stream", pieces)
         except TooManyPulls as error:
-            await _refuse(send, HTTPStatus.SERVICE_UNAVAILABLE, str(error))
-            return
-        finally:
-            for task in (pulling, leaving):
-                task.cancel()
-            with contextlib.suppress(asyncio.CancelledError, TooManyPulls):
-                await pulling
-        await _send(send, HTTPStatus.OK, "application/octet-stream", [bytes(each) for each in encode_answer(answer)])
+            await send_problem(send, HTTPStatus.SERVICE_UNAVAILABLE, str(error), scope["path"], [RETRY_AFTER])
+
+
+async def _unless_left(pull: Pull, receive: Receive) -> PullAnswer | None:
+    """The answer to a pull; None if the child has disconnected."""
+    pulling = asyncio.ensure_future(pull.answer())
+    leaving = asyncio.ensure_future(_left(receive))
+    try:
+        await asyncio.wait((pulling, leaving), return_when=asyncio.FIRST_COMPLETED)
+        return pulling.result() if pulling.done() else None
+    finally:
+        for task in (pulling, leaving):
+            task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await pulling
 
 
 async def _body(receive: Receive) -> bytes | None:

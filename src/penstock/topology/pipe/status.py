@@ -100,7 +100,11 @@ class PipeProbe:
         yield counter("penstock_pipe_missed_offsets", "Offsets in those gaps", counts.missed)
         yield counter("penstock_pipe_bytes", "Bytes of batches that were mirrored", counts.size_bytes)
         yield counter("penstock_pipe_messages", "Messages that were mirrored", counts.messages)
-        yield gauge("penstock_pipe_pulls", "Requests of children that are waiting", self._server.pull_count)
+        yield gauge(
+            "penstock_pipe_pulls",
+            "Requests of children under way",
+            self._server.pull_count,
+        )
         yield counter("penstock_pipe_sent_bytes", "Bytes of batches that children were sent", self._server.sent_bytes)
 
 

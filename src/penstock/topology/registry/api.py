@@ -19,7 +19,8 @@ from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Request, R
 
 from penstock import __version__
 from penstock.model.errors import KafkaError
-from penstock.net.http.server import PROBLEM_TYPE, WebApplication
+from penstock.net.http.problem import PROBLEM_TYPE
+from penstock.net.http.server import WebApplication
 from penstock.net.http.session_gate import denied, on_cluster
 from penstock.security.access import Access
 from penstock.security.resources import Operation

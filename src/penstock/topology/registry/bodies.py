@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from penstock.model.role import Role
+from penstock.model.text.http_url import URL_CHARACTERS_MAX, check_node_url
 from penstock.topology.model import Topology
 
 NODE_ID_PATTERN = r"^[A-Za-z0-9._-]{1,128}$"
@@ -15,6 +16,8 @@ URL_PATTERN = r"^https?://[^\s/?#@]+(/[^\s?#]*)?$"
 SITE_PATTERN = r"^[^/\s]+(/[^/\s]+)*$"
 
 NodeId = Annotated[str, Field(pattern=NODE_ID_PATTERN, examples=["local-001"])]
+NodeUrl = Annotated[str, Field(pattern=URL_PATTERN, max_length=URL_CHARACTERS_MAX), AfterValidator(check_node_url)]
+"""The HTTP port of a node: others connect to it because the registry says so."""
 InstanceId = Annotated[str, Field(min_length=1, max_length=64)]
 
 
@@ -43,12 +46,13 @@ class RegistrationBody(_Question):
 
     node_id: NodeId
     instance_id: InstanceId | None = Field(
-        None, description="Kept by the node; tells two nodes with the same id apart."
+        None,
+        description="Kept by the node; tells two nodes with the same id apart. A node that has sent one must send it.",
     )
     role: Annotated[Role, BeforeValidator(_upper)] | None = Field(
         None, description="Without one: as before, else by the name (local-001 is LOCAL), else LOCAL."
     )
-    url: Annotated[str, Field(pattern=URL_PATTERN, max_length=2_048)] | None = Field(
+    url: NodeUrl | None = Field(
         None, description="The node's HTTP port for its children.", examples=["http://10.0.0.7:8080"]
     )
     http_port: Annotated[int, Field(ge=1, le=65_535)] | None = None
@@ -65,9 +69,9 @@ class TopologyBody(_Body):
 
     node_id: str
     role: Role
-    parent_url: str | None
+    parent_url: NodeUrl | None
     version: int
-    parents: list[str]
+    parents: list[NodeUrl]
 
     @classmethod
     def of(cls, topology: Topology) -> TopologyBody:

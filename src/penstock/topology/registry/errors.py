@@ -24,6 +24,16 @@ class IdInUse(Refusal):
         )
 
 
+class InstanceWanted(Refusal):
+    """A request without an instance id for a node that has one."""
+
+    def __init__(self, node_id: str) -> None:
+        super().__init__(
+            f"node {node_id} is registered with an instance id, and this request has none; send its instanceId,"
+            f" or remove the node first (`penstock registry remove {node_id}`)"
+        )
+
+
 class Cycle(Refusal):
     """`path` begins and ends with the node whose parent was to be set."""
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from penstock.model.role import Role
 from penstock.topology.model import Topology
-from penstock.topology.registry.errors import Cycle, Full, IdInUse, NotAParent
+from penstock.topology.registry.errors import Cycle, Full, IdInUse, InstanceWanted, NotAParent, UnknownNode
 from penstock.topology.registry.member import FORGIVEN_POLLS, Member, Registration, role_by_name
 from penstock.topology.registry.member_table import MemberTable
 
@@ -110,17 +110,25 @@ class Hierarchy:
 
     def poll(self, node_id: str, instance_id: str | None, now_ms: int) -> Topology:
         member = self.find(node_id)
-        self._check_instance(member, instance_id, now_ms)
+        if not self._check_instance(member, instance_id, now_ms):
+            raise UnknownNode(node_id)  # it has to register first: the URL of the other one is not its own
         self._arrive(member)
         return self._answer(member, now_ms)
 
-    def _check_instance(self, member: Member, instance_id: str | None, now_ms: int) -> None:
-        """Refuse a second node with the id of a live one; a node that is gone may be replaced."""
-        if instance_id is None or member.instance_id in (None, instance_id):
-            return
+    def _check_instance(self, member: Member, instance_id: str | None, now_ms: int) -> bool:
+        """Whether the request comes from the node itself; another one may replace it when it is gone.
+
+        A second node with the id of a live one is refused, and so is a request that leaves out the instance id of a
+        node that has one: that would be a way round.
+        """
+        if member.instance_id in (None, instance_id):
+            return True
+        if instance_id is None:
+            raise InstanceWanted(member.node_id)
         self._lapse_if_silent(member, now_ms)
         if member.live:
             raise IdInUse(member.node_id, member.url, now_ms - member.last_poll_ms)
+        return False
 
     def _answer(self, member: Member, now_ms: int) -> Topology:
         member.last_poll_ms = now_ms

@@ -8,7 +8,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from penstock.net.http.server import add_problems, problem
-from penstock.topology.registry.errors import Cycle, Full, IdInUse, NotAParent, Refusal, UnknownNode
+from penstock.topology.registry.errors import Cycle, Full, IdInUse, InstanceWanted, NotAParent, Refusal, UnknownNode
 from penstock.topology.registry.service import NotStored
 
 BODY_BYTES_MAX = 64 * 1024
@@ -16,6 +16,7 @@ RETRY_AFTER_S = "5"
 _STATUS: dict[type[Refusal], HTTPStatus] = {
     UnknownNode: HTTPStatus.NOT_FOUND,
     IdInUse: HTTPStatus.CONFLICT,
+    InstanceWanted: HTTPStatus.CONFLICT,
     Cycle: HTTPStatus.CONFLICT,
     NotAParent: HTTPStatus.CONFLICT,
     Full: HTTPStatus.INSUFFICIENT_STORAGE,
@@ -23,6 +24,7 @@ _STATUS: dict[type[Refusal], HTTPStatus] = {
 _TYPES: dict[type[Refusal], str] = {
     UnknownNode: "unknown-node",
     IdInUse: "id-in-use",
+    InstanceWanted: "instance-wanted",
     Cycle: "cycle",
     NotAParent: "not-a-parent",
     Full: "full",

@@ -12,9 +12,10 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount, Route
+from starlette.routing import Mount, Route, request_response
 
 from penstock.model.errors import KafkaError
+from penstock.net.http.bounded import Bounded
 from penstock.net.http.server import problem
 from penstock.net.http.session_gate import SessionGate, denied, session_of
 from penstock.observability.exposition import CONTENT_TYPE
@@ -23,6 +24,8 @@ from penstock.security.resources import Operation
 from penstock.topology.registry.api import PREFIX, registry_app
 from penstock.topology.registry.probe import RegistryProbe
 from penstock.topology.registry.service import RegistryService
+
+SCRAPES_MAX = 8
 
 
 def registry_site(service: RegistryService, access: Access) -> Starlette:
@@ -33,7 +36,7 @@ def registry_site(service: RegistryService, access: Access) -> Starlette:
         """The status for every session, the details for those that may describe the cluster."""
         members = service.hierarchy.members.values()
         body: dict[str, object] = {"status": "ready" if service.problem is None else "not ready"}
-        if access.allows_cluster(session_of(request), Operation.DESCRIBE):
+        if access.shows_cluster(session_of(request), Operation.DESCRIBE):
             body["problems"] = {"disk": service.problem} if service.problem is not None else {}
             body["nodes"] = len(members)
             body["live"] = sum(member.live for member in members)
@@ -52,7 +55,7 @@ def registry_site(service: RegistryService, access: Access) -> Starlette:
             Route("/health", health),
             Route("/health/ready", health),
             Route("/health/live", live),
-            Route("/metrics", page),
+            Route("/metrics", Bounded(request_response(page), SCRAPES_MAX, "scrapes"), methods=["GET"]),
             Mount(PREFIX, registry_app(service, access)),
         ],
         exception_handlers={HTTPException: _not_here, KafkaError: denied},

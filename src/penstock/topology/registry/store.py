@@ -20,6 +20,7 @@ from typing import Any
 
 from penstock.model.role import Role
 from penstock.runtime.files import RealFiles
+from penstock.runtime.private_files import make_private, warn_if_shared
 from penstock.storage.data_directory import DataDirectoryError
 from penstock.storage.lock import DirectoryLock
 from penstock.topology.model import Topology
@@ -53,6 +54,7 @@ class RegistryStore:
         files = RealFiles()
         try:
             files.make_directories(directory)
+            warn_if_shared(directory)
         except OSError as error:
             raise DataDirectoryError(
                 f"{directory} cannot be made ({error.strerror}); change its owner or mode, or choose another --data-dir"
@@ -61,6 +63,7 @@ class RegistryStore:
         self._lock = DirectoryLock(directory / "registry.lock")
         with contextlib.ExitStack() as undo:
             undo.callback(self._lock.release)
+            make_private(self._path)
             self._database = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
             undo.callback(self._database.close)
             try:

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from penstock.client.cluster import Cluster, check
+from penstock.client.answer_error import check
+from penstock.client.cluster import Cluster
 from penstock.client.connection import UnderWay
 from penstock.client.fetches import Fetched, receive_fetch, send_fetch
 from penstock.client.offsets import EARLIEST, list_offsets

@@ -215,7 +215,7 @@ def test_an_id_that_is_never_used_lapses() -> None:
     scene.join("j1", needs_member_id=True)
     scene.pass_time(SESSION_MS)
     assert scene.group.is_vacant
-    assert not scene.group.rebalance.deadlines.pending
+    assert not scene.group.rebalance.pending
     assert scene.join("j2", "c-1").error is ErrorCode.UNKNOWN_MEMBER_ID  # type: ignore[union-attr]
 
 

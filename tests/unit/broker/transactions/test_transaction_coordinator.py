@@ -10,6 +10,7 @@ from penstock.broker.produce.transactional import ADDING_VERSION, join_transacti
 from penstock.broker.transactions import markers, records
 from penstock.broker.transactions.states import TransactionState
 from penstock.broker.transactions.transaction import EPOCH_MAX, ProducerIdentity
+from penstock.config.settings import TransactionSettings
 from penstock.model.batch import read_header
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.control_record import Marker
@@ -42,6 +43,28 @@ async def at_epoch(world: TransactionWorld, epoch: int) -> ProducerIdentity:
     await world.transactions.add_partitions("tx", sender, [A], SECOND)
     world.write(A, sender)
     return sender
+
+
+def test_ids_have_a_most_and_a_length_and_those_that_are_known_go_on() -> None:
+    async def test() -> None:
+        async with TransactionWorld(settings=TransactionSettings(topic_partitions=2, ids_max=3)) as world:
+            init = world.transactions.init_producer_id
+            for transactional_id in ("x" * 1_025, "ü" * 513, "x" * 30_000):
+                with pytest.raises(KafkaError) as refused:
+                    await init(transactional_id, TIMEOUT_MS, None)
+                assert refused.value.code is ErrorCode.INVALID_REQUEST
+            known = ["x" * 1_024, "a", "b"]
+            first = [await init(each, TIMEOUT_MS, None) for each in known]
+            with pytest.raises(KafkaError) as refused:
+                await init("c", TIMEOUT_MS, None)
+            assert refused.value.code is ErrorCode.POLICY_VIOLATION
+            again = [await init(each, TIMEOUT_MS, None) for each in known]
+            assert [each.producer_id for each in again] == [each.producer_id for each in first]
+            world.clock.time_ms += 604_800_001  # the running node forgets them, and there is room
+            world.transactions.expiry.forget_unused()
+            assert (await init("c", TIMEOUT_MS, None)).epoch == 0
+
+    run(test())
 
 
 @pytest.mark.feature("K-07")

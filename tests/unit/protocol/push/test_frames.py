@@ -26,7 +26,7 @@ def test_a_frame_is_thirteen_bytes_and_its_payload() -> None:
     encoded = encode_frame(FrameType.READY, 0x0102030405060708, b"abc")
     assert encoded == bytes.fromhex("06 0102030405060708 00000003 616263")
     assert HEADER_BYTES == 13
-    assert sorted(FrameType) == list(range(1, 0x0F))
+    assert sorted(FrameType) == list(range(1, 0x10))
 
 
 @given(sent=st.lists(frames, max_size=6), data=st.data())
@@ -62,5 +62,5 @@ def test_a_length_above_the_limit_is_refused_from_the_header() -> None:
 def test_a_byte_that_is_no_type_is_refused_at_once() -> None:
     with pytest.raises(MalformedFrame, match="0x47"):
         FrameSplitter().feed(b"G")
-    with pytest.raises(MalformedFrame, match="0x0F"):
-        FrameSplitter().feed(encode_frame(0x0F, 1))
+    with pytest.raises(MalformedFrame, match="0x10"):
+        FrameSplitter().feed(encode_frame(0x10, 1))

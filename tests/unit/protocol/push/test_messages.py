@@ -58,6 +58,8 @@ payloads = st.one_of(
     st.builds(m.DeleteSubscription, texts),
     st.builds(m.Unsubscribe, texts),
     st.builds(m.Error, i16, texts),
+    st.builds(m.Authenticate, texts, st.binary(max_size=30)),
+    st.builds(m.AuthenticateAck, st.binary(max_size=30), i64),
     st.builds(m.PublishAck, i32, i64, i64),
     st.builds(m.CreateTopicAck, i32, st.booleans()),
     st.builds(m.CreateSubscriptionAck, st.booleans()),
@@ -157,6 +159,11 @@ GOLDEN: list[tuple[m.Payload, str]] = [
     (m.DeleteSubscription("s"), "0c 0000000000000007 00000003 0001 73"),
     (m.Unsubscribe("s"), "0d 0000000000000007 00000003 0001 73"),
     (m.Error(3, "no"), "0e 0000000000000007 00000006 0003 0002 6e6f"),
+    (m.Authenticate("PLAIN", b"\0a\0b"), "0f 0000000000000007 0000000f 0005 504c41494e 00000004 00610062"),
+    (
+        m.AuthenticateAck(b"v=x", 3_600_000),
+        "02 0000000000000007 00000010 0f 00000003 763d78 000000000036ee80",
+    ),
     (m.PublishAck(0, 5, 1000), "02 0000000000000007 00000015 09 00000000 0000000000000005 00000000000003e8"),
     (m.CreateTopicAck(3, True), "02 0000000000000007 00000006 0a 00000003 01"),
     (m.CreateSubscriptionAck(False), "02 0000000000000007 00000002 0b 00"),
@@ -189,6 +196,10 @@ def test_golden_data() -> None:
         Item(0, 1, None, 6, 1001, b"", None),
     )
     assert decoded.items[0].properties == ((b"p", b"v"),)
+
+
+def test_the_message_of_a_login_is_not_shown() -> None:
+    assert "secret" not in repr(m.Authenticate("PLAIN", b"\0alice\0secret"))
 
 
 def test_every_type_of_frame_has_a_golden_vector() -> None:

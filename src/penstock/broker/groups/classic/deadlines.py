@@ -9,6 +9,7 @@ import enum
 from typing import NamedTuple
 
 from penstock.broker.groups.classic.members import Member, Members
+from penstock.broker.groups.classic.pending import PendingMembers
 
 
 class DeadlineKind(enum.Enum):
@@ -29,12 +30,11 @@ class Due(NamedTuple):
 class Deadlines:
     """Deadlines of one group, as times of the monotonic clock."""
 
-    def __init__(self, members: Members) -> None:
+    def __init__(self, members: Members, pending: PendingMembers) -> None:
         self._members = members
+        self._pending = pending
         self.wake_ms: int | None = None
         """No later than the first of all deadlines."""
-        self.pending: dict[str, int] = {}
-        """Member ids that were handed out and not joined with yet, and when they lapse."""
         self.join_ms: int | None = None
         self.sync_ms: int | None = None
 
@@ -44,7 +44,7 @@ class Deadlines:
         member.deadline_ms = self._wake_at(now_ms + span_ms)
 
     def expect_pending(self, member_id: str, at_ms: int) -> None:
-        self.pending[member_id] = self._wake_at(at_ms)
+        self._pending.add(member_id, self._wake_at(at_ms))
 
     def end_join_at(self, at_ms: int) -> None:
         self.join_ms = self._wake_at(at_ms)
@@ -59,11 +59,8 @@ class Deadlines:
 
     def due(self, now_ms: int) -> list[Due]:
         """Deadlines that have passed, in their order."""
-        passed = [
-            Due(at_ms, DeadlineKind.PENDING_MEMBER, member_id)
-            for member_id, at_ms in self.pending.items()
-            if at_ms <= now_ms
-        ]
+        lapsed = self._pending.lapsed(now_ms)
+        passed = [Due(at_ms, DeadlineKind.PENDING_MEMBER, member_id) for member_id, at_ms in lapsed]
         for member in self._members:
             if member.deadline_ms is not None and member.deadline_ms <= now_ms:
                 passed.append(Due(member.deadline_ms, DeadlineKind.SESSION, member.member_id))
@@ -76,6 +73,6 @@ class Deadlines:
     def set_wake(self) -> None:
         """Find the first deadline again, after those that had passed were handled."""
         deadlines = [member.deadline_ms for member in self._members if member.deadline_ms is not None]
-        deadlines += self.pending.values()
+        deadlines += self._pending.deadlines()
         deadlines += [at for at in (self.join_ms, self.sync_ms) if at is not None]
         self.wake_ms = min(deadlines, default=None)

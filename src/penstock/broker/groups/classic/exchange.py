@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from sys import getsizeof
 from typing import NamedTuple
 
 from penstock.broker.groups.claim import Identity
@@ -78,6 +79,10 @@ class Assignment(Event):
 
     generation: int
     assignments: Mapping[str, bytes]
+
+    @property
+    def kept_bytes(self) -> int:
+        return sum(map(getsizeof, self.assignments.values()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from penstock.broker.groups.classic.exchange import JoinAnswer, SyncAnswer
 from penstock.broker.groups.classic.members import Member, Members
 from penstock.broker.groups.classic.records import GroupValue
 from penstock.broker.groups.embedded_protocol import subscribed_topics
+from penstock.broker.groups.memory import GroupAccount, kept_bytes
+
+TOPIC_BYTES: Final = 100
+"""Memory of a topic that is remembered, about."""
 
 
 class Generation:
     """The running generation; before the first one its number is 0."""
 
-    def __init__(self, members: Members) -> None:
+    def __init__(self, members: Members, account: GroupAccount) -> None:
         self._members = members
+        self._account = account
         self.number = 0
         self.protocol_type: str | None = None
         self.protocol_name: str | None = None
@@ -28,18 +34,26 @@ class Generation:
         self.note_topics()
 
     def note_topics(self) -> None:
+        before = len(self.topics or ())
         self.topics = subscribed_topics(
-            self.protocol_type, (member.metadata(self.protocol_name) for member in self._members)
+            self.protocol_type, {member.metadata(self.protocol_name) for member in self._members}
         )
+        self._account.change((len(self.topics or ()) - before) * TOPIC_BYTES)
+
+    def speak(self, protocol_type: str | None) -> None:
+        """Take the protocol type of the first member; it stays when the members are gone."""
+        self._account.change(kept_bytes(protocol_type) - kept_bytes(self.protocol_type))
+        self.protocol_type = protocol_type
 
     def clear_protocol(self) -> None:
         """Forget the protocol of members that are gone."""
-        self.protocol_type = self.protocol_name = None
+        self.speak(None)
+        self.protocol_name = None
 
     def restore(self, value: GroupValue) -> None:
         """Continue from the record of the group, once its members have been restored."""
         self.number = value.generation
-        self.protocol_type = value.protocol_type or None
+        self.speak(value.protocol_type or None)
         self.protocol_name = value.protocol
         self.note_topics()
 

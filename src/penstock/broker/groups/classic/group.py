@@ -86,7 +86,7 @@ class ClassicGroup:
 
     @property
     def is_vacant(self) -> bool:
-        return self.rebalance.state is EMPTY and not self.rebalance.deadlines.pending
+        return self.rebalance.state is EMPTY and not self.rebalance.pending
 
     @property
     def wake_ms(self) -> int | None:
@@ -187,6 +187,7 @@ class ClassicGroup:
                 member.sync_ticket = None
         self.rebalance.state = DEAD
         self.rebalance.deadlines.wake_ms = None
+        self.rebalance.account.close()
         return replies
 
     def release(self, now: Now) -> None:

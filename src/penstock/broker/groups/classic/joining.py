@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from penstock.broker.groups.classic.exchange import JoinAnswer, JoinRequest, Replacement, SyncAnswer
 from penstock.broker.groups.classic.limits import GroupLimits
-from penstock.broker.groups.classic.members import Member
+from penstock.broker.groups.classic.members import Member, protocols_bytes
 from penstock.broker.groups.classic.rebalance import COMPLETING, DEAD, EMPTY, PREPARING, STABLE, Rebalance
 from penstock.broker.groups.effects import Step, Ticket
+from penstock.broker.groups.memory import kept_bytes
 from penstock.model.errors import ErrorCode, KafkaError
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000  # as in Kafka: a new member cannot heartbeat while its first join is parked
@@ -27,12 +28,12 @@ class Joining:
     def join(self, request: JoinRequest, ticket: Ticket, step: Step) -> None:
         """Answer errors at once, everything else when the rebalance that the request starts or joins is complete."""
         member_id = request.member_id
-        pending = self._rebalance.deadlines.pending
+        pending = self._rebalance.pending
         try:
             if self._rebalance.state is DEAD:
                 raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
             if not self._has_room_for(member_id):
-                pending.pop(member_id, None)
+                pending.forget(member_id)
                 self._rebalance.remove(member_id, step)
                 member_id = ""
                 raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED)
@@ -75,10 +76,12 @@ class Joining:
         if request.instance_id is not None:
             current = self._members.of_instance(request.instance_id)
             if current is not None:
+                self._check_room(self._members[current], request)
                 self._replace_static(request, (current, new_id), ticket, step)
             else:
                 self._add_member(request, new_id, ticket, step)
         elif request.needs_member_id:
+            self._rebalance.account.check(kept_bytes(new_id))
             self._rebalance.deadlines.expect_pending(new_id, step.now.monotonic_ms + request.session_timeout_ms)
             step.reply(ticket, JoinAnswer(error=ErrorCode.MEMBER_ID_REQUIRED, member_id=new_id))
         else:
@@ -96,8 +99,9 @@ class Joining:
             is_new=True,
         )
         rebalance = self._rebalance
+        rebalance.account.check(member.kept_bytes)
         if not len(self._members):
-            rebalance.generation.protocol_type = request.protocol_type
+            rebalance.generation.speak(request.protocol_type)
         rebalance.add(member)
         rebalance.park_join(member, ticket, step)
         rebalance.deadlines.expect_heartbeat(member, step.now.monotonic_ms, NEW_MEMBER_JOIN_TIMEOUT_MS)
@@ -115,8 +119,13 @@ class Joining:
             step.reply(ticket, generation.join_answer(member))
         else:
             # Also a leader whose own metadata did not change: it saw topics change and wants to assign again.
+            self._check_room(member, request)
             self._update(member, request, ticket, step)
             self._rebalance.prepare_or_complete(step)
+
+    def _check_room(self, member: Member, request: JoinRequest) -> None:
+        """Raise KafkaError if the member would keep more than before, and there is no room for that."""
+        self._rebalance.account.check(protocols_bytes(request.protocols) - protocols_bytes(member.protocols))
 
     def _update(self, member: Member, request: JoinRequest, ticket: Ticket, step: Step) -> None:
         self._members.set_protocols(member, request.protocols)

@@ -37,7 +37,7 @@ class Leaving:
         if member_id == "" and leaving.instance_id is not None:
             # An administrator removes a static member by its instance.
             member_id = members.of_instance(leaving.instance_id) or ""
-        elif self._rebalance.deadlines.pending.pop(member_id, None) is not None:
+        elif self._rebalance.pending.forget(member_id):
             return ErrorCode.NONE
         try:
             members.check(member_id, leaving.instance_id)

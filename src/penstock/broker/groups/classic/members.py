@@ -1,7 +1,8 @@
 """The members of a group by id and by instance, the protocols that each offers, and the leader.
 
-Only bookkeeping: no states, no time, no answers. The first member to join leads until it leaves. A protocol can be
-chosen if every member offers it, and each member votes for the first of those in its own order.
+Only bookkeeping, also of the memory that they take: no states, no time, no answers. The first member to join leads
+until it leaves. A protocol can be chosen if every member offers it, and each member votes for the first of those in its
+own order.
 """
 
 from __future__ import annotations
@@ -9,11 +10,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from sys import getsizeof
+from typing import Final
 
 from penstock.broker.groups.classic.exchange import JoinedMember, Protocols
 from penstock.broker.groups.classic.records import MemberValue
 from penstock.broker.groups.effects import Ticket
+from penstock.broker.groups.memory import GroupAccount, kept_bytes
 from penstock.model.errors import ErrorCode, KafkaError
+
+MEMBER_BYTES: Final = 600
+"""Memory of a member besides its texts, about."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -32,6 +39,12 @@ class Member:
     join_ticket: Ticket | None = None
     sync_ticket: Ticket | None = None
     deadline_ms: int | None = None
+
+    @property
+    def kept_bytes(self) -> int:
+        """The memory of the member and its metadata, without its assignment."""
+        names = kept_bytes(self.member_id, self.instance_id, self.client_id, self.client_host)
+        return MEMBER_BYTES + names + protocols_bytes(self.protocols)
 
     @classmethod
     def restored(cls, value: MemberValue, protocol: str | None) -> Member:
@@ -75,13 +88,16 @@ class Member:
 class Members:
     """The members of one group, in the order in which they joined."""
 
-    def __init__(self) -> None:
+    def __init__(self, account: GroupAccount) -> None:
+        self._account = account
         self._by_id: dict[str, Member] = {}
         self._instances: dict[str, str] = {}
         self._offers: Counter[str] = Counter()
         self.leader_id: str | None = None
         self.waiting_to_join = 0
         """How many members have a parked JoinGroup."""
+        self.assignment_bytes = 0
+        """Memory of all assignments."""
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -101,6 +117,8 @@ class Members:
     def add(self, member: Member) -> None:
         assert member.member_id not in self._by_id, f"member {member.member_id} is in the group already"
         self._by_id[member.member_id] = member
+        self._account.change(member.kept_bytes)
+        self._keep_assignment(getsizeof(member.assignment))
         self._offers.update(_names(member.protocols))
         if member.instance_id is not None:
             self._instances[member.instance_id] = member.member_id
@@ -110,6 +128,8 @@ class Members:
     def remove(self, member_id: str) -> None:
         member = self._by_id.pop(member_id)
         assert member.join_ticket is None, "a member was removed without an answer to its join"
+        self._account.change(-member.kept_bytes)
+        self._keep_assignment(-getsizeof(member.assignment))
         self._withdraw(member)
         if member.instance_id is not None and self._instances.get(member.instance_id) == member_id:
             del self._instances[member.instance_id]
@@ -119,7 +139,9 @@ class Members:
     def rename(self, old_id: str, new_id: str) -> Member:
         """Give a static member that has come back its own place under its new id (KIP-345)."""
         member = self._by_id.pop(old_id)
+        before = member.kept_bytes
         member.member_id = new_id
+        self._account.change(member.kept_bytes - before)
         self._by_id[new_id] = member
         assert member.instance_id is not None
         self._instances[member.instance_id] = new_id
@@ -129,8 +151,17 @@ class Members:
 
     def set_protocols(self, member: Member, protocols: Protocols) -> None:
         self._withdraw(member)
+        self._account.change(protocols_bytes(protocols) - protocols_bytes(member.protocols))
         member.protocols = protocols
         self._offers.update(_names(protocols))
+
+    def assign(self, member: Member, assignment: bytes) -> None:
+        self._keep_assignment(getsizeof(assignment) - getsizeof(member.assignment))
+        member.assignment = assignment
+
+    def _keep_assignment(self, delta: int) -> None:
+        self.assignment_bytes += delta
+        self._account.change(delta)
 
     def _withdraw(self, member: Member) -> None:
         for name in _names(member.protocols):
@@ -195,6 +226,11 @@ class Members:
     @property
     def rebalance_timeout_ms(self) -> int:
         return max((member.rebalance_timeout_ms for member in self._by_id.values()), default=0)
+
+
+def protocols_bytes(protocols: Protocols) -> int:
+    """The memory of a member's metadata."""
+    return sum(kept_bytes(name, metadata) for name, metadata in protocols)
 
 
 def _names(protocols: Protocols) -> set[str]:

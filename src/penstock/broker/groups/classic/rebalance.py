@@ -19,9 +19,11 @@ from penstock.broker.groups.classic.exchange import Assignment, JoinAnswer, Sync
 from penstock.broker.groups.classic.generation import Generation
 from penstock.broker.groups.classic.limits import GroupLimits
 from penstock.broker.groups.classic.members import Member, Members
+from penstock.broker.groups.classic.pending import PendingMembers
 from penstock.broker.groups.classic.records import CLASSIC_GROUP, GroupKey, GroupValue
 from penstock.broker.groups.effects import Event, Now, Step, Ticket
 from penstock.broker.groups.group_state import GroupState
+from penstock.broker.groups.memory import GROUP_BYTES, GroupAccount, kept_bytes
 from penstock.model.counted import counted
 from penstock.model.errors import ErrorCode, KafkaError
 
@@ -38,9 +40,12 @@ class Rebalance:
         self.group_id = group_id
         self.state = EMPTY
         self.state_ms = now.wall_ms
-        self.members = Members()
-        self.generation = Generation(self.members)
-        self.deadlines = Deadlines(self.members)
+        self.account = GroupAccount(limits.memory)
+        self.account.change(GROUP_BYTES + kept_bytes(group_id))
+        self.members = Members(self.account)
+        self.pending = PendingMembers(self.account)
+        self.generation = Generation(self.members, self.account)
+        self.deadlines = Deadlines(self.members, self.pending)
         self._limits = limits
         self._previous_state = EMPTY
         self._unsynced: set[str] = set()
@@ -61,7 +66,7 @@ class Rebalance:
         deadlines = self.deadlines
         match due.kind:
             case DeadlineKind.PENDING_MEMBER:
-                if deadlines.pending.pop(due.member_id, None) is not None:
+                if self.pending.forget(due.member_id):
                     self.complete_join_if_all_are_in(step)
             case DeadlineKind.SESSION:
                 self._session_ended(due.member_id, step)
@@ -115,7 +120,7 @@ class Rebalance:
 
     def add(self, member: Member) -> None:
         self._new_member_came = True
-        self.deadlines.pending.pop(member.member_id, None)
+        self.pending.forget(member.member_id)
         self.members.add(member)
 
     def remove(self, member_id: str, step: Step) -> None:
@@ -177,7 +182,7 @@ class Rebalance:
         self.deadlines.end_join_at(now.monotonic_ms + span_ms)
 
     def _all_are_in(self) -> bool:
-        return self.members.waiting_to_join == len(self.members) and not self.deadlines.pending
+        return self.members.waiting_to_join == len(self.members) and not self.pending
 
     def complete_join_if_all_are_in(self, step: Step) -> None:
         """Complete the join phase if all members have joined; in a new group the initial delay still runs out."""
@@ -220,21 +225,27 @@ class Rebalance:
             self.deadlines.sync_ms = None
 
     def store_assignment(self, assignments: Mapping[str, bytes], step: Step) -> None:
-        self.store(step, Assignment(self.generation.number, assignments), assignments)
+        """Store the leader's assignment. KafkaError if there is no memory for it."""
+        event = Assignment(self.generation.number, assignments)
+        self.account.check(event.kept_bytes - self.members.assignment_bytes)
+        self.account.change(event.kept_bytes)  # until it is stored; then members are charged with their parts
+        self.store(step, event, assignments)
 
     def assignment_stored(self, event: Assignment, step: Step) -> None:
+        self.account.change(-event.kept_bytes)
         if self.state is COMPLETING and self.generation.number == event.generation:
             self._move_to(STABLE, step.now)
             self._propagate(ErrorCode.NONE, event.assignments, step)
 
     def assignment_refused(self, event: Assignment, code: ErrorCode, step: Step) -> None:
+        self.account.change(-event.kept_bytes)
         if self.state is COMPLETING and self.generation.number == event.generation:
             self._propagate(code, {}, step)
             self.prepare(step)
 
     def _propagate(self, error: ErrorCode, assignments: Mapping[str, bytes], step: Step) -> None:
         for member in self.members:
-            member.assignment = assignments.get(member.member_id, b"")
+            self.members.assign(member, assignments.get(member.member_id, b""))
             ticket = member.sync_ticket
             if ticket is not None:
                 member.sync_ticket = None

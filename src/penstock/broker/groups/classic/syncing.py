@@ -23,15 +23,25 @@ class Syncing:
         except KafkaError as error:
             step.reply(ticket, SyncAnswer(error=error.code))
             return
-        rebalance.synced(member.member_id)
         if rebalance.state is STABLE:
+            rebalance.synced(member.member_id)
             step.reply(ticket, rebalance.generation.sync_answer(member))
             return
+        if member.member_id == rebalance.members.leader_id:
+            try:
+                rebalance.store_assignment(self._parts(request), step)
+            except KafkaError as error:
+                step.reply(ticket, SyncAnswer(error=error.code))
+                return
+        rebalance.synced(member.member_id)
         if member.sync_ticket is not None:
             step.reply(member.sync_ticket, SyncAnswer(error=ErrorCode.REBALANCE_IN_PROGRESS))
         member.sync_ticket = ticket
-        if member.member_id == rebalance.members.leader_id:
-            rebalance.store_assignment(request.assignments, step)
+
+    def _parts(self, request: SyncRequest) -> dict[str, bytes]:
+        """The assignments of members; others are not kept."""
+        members = self._rebalance.members
+        return {member_id: part for member_id, part in request.assignments.items() if member_id in members}
 
     def _check(self, request: SyncRequest) -> Member:
         generation = self._rebalance.generation

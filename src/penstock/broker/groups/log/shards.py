@@ -21,6 +21,7 @@ from penstock.broker.groups.log.expiry import OffsetExpiry
 from penstock.broker.groups.log.loading import load
 from penstock.broker.groups.log.shard import Shard
 from penstock.broker.groups.log.timers import GroupTimer
+from penstock.broker.groups.memory import GROUP_BYTES, GroupMemory, kept_bytes
 from penstock.broker.groups.record_kind import KEY_STRING_BYTES_MAX
 from penstock.cluster.controller.controller import Controller
 from penstock.cluster.partition import Partition
@@ -43,6 +44,7 @@ class Shards:
         self,
         *,
         settings: GroupSettings,
+        memory: GroupMemory,
         partitions: PartitionTable,
         topics: TopicTable,
         controller: Controller,
@@ -51,7 +53,8 @@ class Shards:
         self._settings = settings
         self._topics = topics
         self._clock = clock
-        self._factories = group_factories(settings)
+        self._memory = memory
+        self._factories = group_factories(settings, memory)
         self._shards = CoordinatorShards(CONSUMER_OFFSETS, partitions, topics, controller, self._new_shard)
         self.timer = GroupTimer(clock, self._wake)
         self.expiry = OffsetExpiry(self, topics, settings, clock)
@@ -150,6 +153,7 @@ class Shards:
             raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, f"{self.group_count} groups are the most")
         if len(group_id.encode()) > KEY_STRING_BYTES_MAX:
             raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+        self._memory.check(GROUP_BYTES + kept_bytes(group_id))
         group = shard.groups[group_id] = self._factories[group_type](group_id, self.now())
         return group
 

@@ -5,6 +5,8 @@ Behaviour:
 - From v3 on the client names its software; a malformed name is INVALID_REQUEST.
 - The two APIs of client telemetry are listed only while there is a client-metrics subscription, or always if
   telemetry.advertise says so. Kafka lists them if it has a metrics reporter that receives telemetry.
+- On a listener with SASL a client may ask once before it logs in; between the steps of the login it is
+  ILLEGAL_SASL_STATE, and the connection ends.
 
 Differs from Kafka:
 - Only the features that exist here are listed.
@@ -17,10 +19,13 @@ Version notes:
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
 from penstock.broker.broker import Broker
 from penstock.broker.features import FEATURES, FINALIZED_EPOCH
+from penstock.broker.login.channel import SaslChannel
+from penstock.broker.login.login import LoginState
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
 from penstock.protocol.kafka.apis import API_VERSIONS, APIS, GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY
@@ -39,12 +44,20 @@ _TELEMETRY = frozenset({GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY})
 _encoded: dict[tuple[int, bool], bytes] = {}
 
 
-def handle(broker: Broker, request: ApiVersions) -> bytes | ApiVersionsResponse:
+def handle(
+    broker: Broker, request: ApiVersions
+) -> bytes | ApiVersionsResponse | Coroutine[Any, Any, ApiVersionsResponse]:
+    channel = request.channel
+    if isinstance(channel, SaslChannel) and channel.login.state is LoginState.UNDER_WAY:
+        answer = request.reply.ApiVersionsResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE, api_keys=())
+        return channel.refuse(answer, "ApiVersions between the steps of a login")
     if request.version >= 3:
         name, version = request.body.client_software_name, request.body.client_software_version
         if not (_SOFTWARE.fullmatch(name) and _SOFTWARE.fullmatch(version)):
             return request.reply.ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=())
-        request.channel.renew(request.session.with_software(name, version))
+        channel.renew(request.session.with_software(name, version))
+    if isinstance(channel, SaslChannel):
+        channel.login.versions_told()
     wanted = (request.version, broker.telemetry.is_advertised)
     body = _encoded.get(wanted)
     if body is None:

@@ -8,6 +8,7 @@ Behaviour:
 Differs from Kafka:
 - A broker shows the configs that mean something here, and its loggers are an empty list, since none can be changed over
   the wire.
+- A request whose answer would be larger than 100 MiB closes the connection.
 
 Version notes:
 - v1 adds synonyms; v3 types and documentation.
@@ -18,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from penstock.broker.answers.answer_size import AnswerSize
 from penstock.broker.answers.array_answer import array_answer
 from penstock.broker.request import Request
 from penstock.config.config_layers import DescribedConfig
@@ -41,8 +43,11 @@ if TYPE_CHECKING:
 async def handle(broker: Broker, request: DescribeConfigs) -> bytes:
     results = []
     turns = Turns()
+    size = AnswerSize(broker.flow)
     for resource in request.body.resources:
-        results.append(encode(_result(broker, request, resource)))
+        result = encode(_result(broker, request, resource))
+        size.add(len(result))
+        results.append(result)
         await turns.pause()
     return array_answer(request, results)
 

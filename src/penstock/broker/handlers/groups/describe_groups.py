@@ -4,7 +4,8 @@ Behaviour:
 - Metadata is shown only in a stable group; at other times it belongs to no generation. Assignments are always shown,
   those of the last generation if need be.
 
-Differs from Kafka: no.
+Differs from Kafka:
+- A request whose answer would be larger than 100 MiB closes the connection.
 
 Version notes:
 - v3 adds authorized operations, v4 static members, v6 an error for a group that does not exist (before, it is Dead).
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from penstock.broker.answers.answer_size import AnswerSize
 from penstock.broker.answers.authorized_operations import group_operations
 from penstock.broker.broker import Broker
 from penstock.broker.groups.description import GroupDescription
@@ -33,23 +35,30 @@ if TYPE_CHECKING:
     DescribeGroups = Request[DescribeGroupsRequest, DescribeGroupsBuilders]
 
 NOT_ASKED = -(1 << 31)
+MEMBER_BYTES = 200
+"""Ids, names and address of a member, about."""
 
 
 def handle(broker: Broker, request: DescribeGroups) -> DescribeGroupsResponse:
-    groups = [_describe(broker, request, group_id) for group_id in request.body.groups]
+    size = AnswerSize(broker.flow)
+    groups = [_describe(broker, request, group_id, size) for group_id in request.body.groups]
     return request.reply.DescribeGroupsResponse(groups=groups)
 
 
-def _describe(broker: Broker, request: DescribeGroups, group_id: str) -> DescribedGroup:
+def _describe(broker: Broker, request: DescribeGroups, group_id: str, size: AnswerSize) -> DescribedGroup:
     try:
         group = broker.operations.groups.find(request.session, group_id)
     except KafkaError as error:
-        return _empty(broker, request, group_id, error=error.code, state="")
+        return _empty(broker, request, group_id, error=error.code, state="", shows_operations=False)
     if group is not None:
-        return _found(broker, request, group.describe())
+        described = group.describe()
+        size.add(sum(len(member.metadata) + len(member.assignment) + MEMBER_BYTES for member in described.members))
+        return _found(broker, request, described)
     if request.version >= 6:
         message = f"Group {group_id} not found."
-        return _empty(broker, request, group_id, error=ErrorCode.GROUP_ID_NOT_FOUND, message=message)
+        return _empty(
+            broker, request, group_id, error=ErrorCode.GROUP_ID_NOT_FOUND, message=message, shows_operations=False
+        )
     return _empty(broker, request, group_id)
 
 
@@ -85,6 +94,7 @@ def _empty(
     error: ErrorCode = ErrorCode.NONE,
     message: str | None = None,
     state: str = GroupState.DEAD.value,
+    shows_operations: bool = True,
 ) -> DescribedGroup:
     """A group that has no members, or whose members are unknown."""
     return request.reply.DescribedGroup(
@@ -95,7 +105,7 @@ def _empty(
         protocol_type="",
         protocol_data="",
         members=(),
-        authorized_operations=NOT_ASKED if message is not None else _operations(broker, request, group_id),
+        authorized_operations=_operations(broker, request, group_id) if shows_operations else NOT_ASKED,
     )
 
 

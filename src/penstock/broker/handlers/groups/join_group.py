@@ -7,6 +7,8 @@ Differs from Kafka:
 - A join that the same member's next one replaces is answered with REBALANCE_IN_PROGRESS; Kafka never answers it.
 - The first join of a new group is answered when the group's record is on disk.
 - A new group waits 250 ms for more members, not three seconds.
+- Metadata of more than 1 MiB is refused with INVALID_REQUEST, and what finds no room in
+  `limits.group_metadata_bytes_max` with COORDINATOR_NOT_AVAILABLE.
 
 Version notes:
 - v0 has one timeout for sessions and rebalances; v1 separates them.
@@ -36,8 +38,9 @@ if TYPE_CHECKING:
 
 async def handle(broker: Broker, request: JoinGroup) -> JoinGroupResponse:
     try:
-        broker.access.check_group(request.session, Operation.READ, request.body.group_id)
-        answer = await broker.groups.classic.join(request.body.group_id, _request(request))
+        group_id = request.body.group_id
+        broker.access.check_group(request.session, Operation.READ, group_id)
+        answer = await broker.groups.classic.join(group_id, _request(request))
     except KafkaError as error:
         answer = JoinAnswer(error=error.code)
     name = answer.protocol_name
@@ -59,7 +62,7 @@ async def handle(broker: Broker, request: JoinGroup) -> JoinGroupResponse:
 
 
 def _request(request: JoinGroup) -> JoinRequest:
-    body = request.body
+    body = request.take_body()  # the answer may take minutes
     session_timeout = body.session_timeout
     return JoinRequest(
         member_id=body.member_id,

@@ -4,7 +4,8 @@ Behaviour:
 - Answered when the offsets are on disk. Partitions that do not exist are refused one by one; the rest succeeds or fails
   together, with the group's error.
 
-Differs from Kafka: no.
+Differs from Kafka:
+- OFFSET_METADATA_TOO_LARGE also when the texts of all groups together are 64 MiB.
 
 Version notes:
 - v2–4 have a retention of the client's own, which is kept with the offset; later ones follow
@@ -15,6 +16,7 @@ Version notes:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from sys import getsizeof
 from typing import TYPE_CHECKING
 
 from penstock.broker.broker import Broker
@@ -73,10 +75,11 @@ async def handle(broker: Broker, request: OffsetCommit) -> OffsetCommitResponse:
             known.append((topic, existing))
     codes: Codes = {}
     changes: list[OffsetChange] = []
+    text_bytes = 0
     for topic, existing in known:
-        _collect(broker, request, topic, existing, codes, changes)
+        text_bytes += _collect(broker, request, topic, existing, codes, changes)
     if codes:
-        await _commit(broker, request, codes, changes)
+        await _commit(broker, request, codes, changes, text_bytes)
     topics = [_topic(request, key, partitions) for key, partitions in _answered(request, rows, known, codes)]
     return request.reply.OffsetCommitResponse(topics=topics)
 
@@ -116,22 +119,27 @@ def _collect(
     partitions: list[OffsetCommitRequestPartition],
     codes: Codes,
     changes: list[OffsetChange],
-) -> None:
+) -> int:
+    """Add the offsets that can be committed, and a code for each. Returns the memory of the texts with them."""
     now_ms = broker.clock.now_ms()
     retention = field(request.body, "retention_time")
     retention_ms = NO_TIMESTAMP if retention is None else milliseconds(retention)
     expire_ms = NO_TIMESTAMP if retention_ms == NO_TIMESTAMP else now_ms + retention_ms
     longest = broker.settings.groups.offset_metadata_bytes_max
+    text_bytes = 0
     for item in partitions:
         index = item.partition_index
         metadata = item.committed_metadata or ""
-        if len(metadata) > longest:
-            codes[topic.name, index] = ErrorCode.OFFSET_METADATA_TOO_LARGE
-            continue
+        if metadata:
+            if len(metadata) > longest:
+                codes[topic.name, index] = ErrorCode.OFFSET_METADATA_TOO_LARGE
+                continue
+            text_bytes += getsizeof(metadata)
         codes[topic.name, index] = ErrorCode.NONE
         leader_epoch = field(item, "committed_leader_epoch", NO_EPOCH)
         committed = CommittedOffset(item.committed_offset, leader_epoch, metadata, now_ms, expire_ms, topic.topic_id)
         changes.append(OffsetChange(topic.name, index, committed))
+    return text_bytes
 
 
 async def _commit(
@@ -139,6 +147,7 @@ async def _commit(
     request: OffsetCommit,
     codes: Codes,
     changes: list[OffsetChange],
+    text_bytes: int,
 ) -> None:
     body = request.body
     claim = CommitClaim(
@@ -148,6 +157,6 @@ async def _commit(
         knows_epochs=request.version >= 9,
     )
     try:
-        await broker.groups.commit(body.group_id, claim, changes)
+        await broker.groups.commit(body.group_id, claim, changes, text_bytes)
     except KafkaError as error:
         codes.update(dict.fromkeys(codes, error.code))

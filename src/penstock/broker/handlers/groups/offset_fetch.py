@@ -6,6 +6,7 @@ Behaviour:
 
 Differs from Kafka:
 - Positions of push subscriptions are shown without their metadata.
+- A request whose answer would be larger than 100 MiB closes the connection.
 
 Version notes:
 - v2: null topics ask for everything, and errors are at the top; v1 has them in each partition.
@@ -19,6 +20,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 from uuid import UUID
 
+from penstock.broker.answers.answer_size import AnswerSize
 from penstock.broker.broker import Broker
 from penstock.broker.groups.offsets.group_offsets import Table
 from penstock.broker.groups.offsets.records import CommittedOffset
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
 
     OffsetFetch = Request[OffsetFetchRequest, OffsetFetchBuilders]
 
+PARTITION_BYTES = 200
+"""Memory of the answer for a partition besides its text, about."""
 _NEVER = CommittedOffset(-1, NO_EPOCH, "", NO_TIMESTAMP)
 
 
@@ -66,7 +70,8 @@ class _Topic(NamedTuple):
 
 def handle(broker: Broker, request: OffsetFetch) -> OffsetFetchResponse:
     if request.version >= 8:
-        groups = [_group(broker, request, group) for group in request.body.groups]
+        size = AnswerSize(broker.flow)
+        groups = [_group(broker, request, group, size) for group in request.body.groups]
         return request.reply.OffsetFetchResponse(groups=groups)
     code, found = _fetch(broker, request, request.body)
     if code is not ErrorCode.NONE and request.version < 2:
@@ -76,8 +81,12 @@ def handle(broker: Broker, request: OffsetFetch) -> OffsetFetchResponse:
     return request.reply.OffsetFetchResponse(topics=topics, error_code=code)
 
 
-def _group(broker: Broker, request: OffsetFetch, body: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
+def _group(
+    broker: Broker, request: OffsetFetch, body: OffsetFetchRequestGroup, size: AnswerSize
+) -> OffsetFetchResponseGroup:
     code, found = _fetch(broker, request, body)
+    for topic in found:
+        size.add(sum(len(each["metadata"] or "") + PARTITION_BYTES for each in topic.partitions))
     topics = [_group_topic(request.reply, topic) for topic in found]
     return request.reply.OffsetFetchResponseGroup(group_id=body.group_id, topics=topics, error_code=code)
 

@@ -5,6 +5,7 @@ Behaviour:
 
 Differs from Kafka:
 - A sync that the same member's next one replaces is answered with REBALANCE_IN_PROGRESS; Kafka never answers it.
+- An assignment that finds no room in `limits.group_metadata_bytes_max` is refused with COORDINATOR_NOT_AVAILABLE.
 
 Version notes:
 - v3 adds static members; v5 requires the protocol that the member believes in (KIP-559).
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
 
 async def handle(broker: Broker, request: SyncGroup) -> SyncGroupResponse:
     try:
-        broker.access.check_group(request.session, Operation.READ, request.body.group_id)
-        answer = await _sync(broker, request)
+        group_id = request.body.group_id
+        broker.access.check_group(request.session, Operation.READ, group_id)
+        answer = await broker.groups.classic.sync(group_id, _request(request))
     except KafkaError as error:
         answer = SyncAnswer(error=error.code)
     return request.reply.SyncGroupResponse(
@@ -43,16 +45,15 @@ async def handle(broker: Broker, request: SyncGroup) -> SyncGroupResponse:
     )
 
 
-async def _sync(broker: Broker, request: SyncGroup) -> SyncAnswer:
-    body = request.body
+def _request(request: SyncGroup) -> SyncRequest:
+    body = request.take_body()  # the answer may take minutes
     protocol = (field(body, "protocol_type"), field(body, "protocol_name"))
     if request.version >= 5 and None in protocol:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-    wanted = SyncRequest(
+    return SyncRequest(
         who=Identity(body.member_id, field(body, "group_instance_id")),
         generation=body.generation_id,
         protocol_type=protocol[0],
         protocol_name=protocol[1],
         assignments={item.member_id: bytes(item.assignment) for item in body.assignments},
     )
-    return await broker.groups.classic.sync(body.group_id, wanted)

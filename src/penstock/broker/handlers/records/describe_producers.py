@@ -5,6 +5,7 @@ Behaviour:
 
 Differs from Kafka:
 - A producer whose records were all deleted is remembered after a restart.
+- A request whose answer would be larger than 100 MiB closes the connection.
 
 Version notes: none.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from penstock.broker.answers.answer_size import AnswerSize
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import check_topic_name
@@ -30,14 +32,20 @@ if TYPE_CHECKING:
 
     DescribeProducers = Request[DescribeProducersRequest, DescribeProducersBuilders]
 
+PRODUCER_BYTES = 200
+"""Memory of the answer for a producer, about."""
+
 
 async def handle(broker: Broker, request: DescribeProducers) -> DescribeProducersResponse:
     topics = []
     turns = Turns()
+    size = AnswerSize(broker.flow)
     for topic in request.body.topics:
         partitions = []
         for index in topic.partition_indexes:
-            partitions.append(_partition(broker, request, topic.name, index))
+            partition = _partition(broker, request, topic.name, index)
+            size.add(len(partition.active_producers) * PRODUCER_BYTES)
+            partitions.append(partition)
             await turns.pause()
         topics.append(request.reply.TopicResponse(name=topic.name, partitions=partitions))
     return request.reply.DescribeProducersResponse(topics=topics)

@@ -10,7 +10,7 @@ Behaviour:
 Differs from Kafka:
 - An answer goes on from one segment to the next until a limit is reached, or until the next is not in the page cache,
   and ends with a whole batch.
-- max_wait is at most five minutes.
+- max_wait is at most five minutes, and less while the fetches that wait have a million partitions together.
 
 Version notes:
 - v5 adds the log start, v7 sessions, v9 the leader epoch, v11 the rack; v12 is flexible and detects divergence by the
@@ -69,6 +69,7 @@ class _Fetch:
     __slots__ = (
         "_answers",
         "_broker",
+        "_channel",
         "_deadline",
         "_finder",
         "_found_bytes",
@@ -76,10 +77,12 @@ class _Fetch:
         "_has_more",
         "_messages",
         "_meter",
+        "_parked",
         "_read_seconds",
         "_reading",
         "_reply",
         "_request",
+        "_rules_version",
         "_session",
         "_stored_bytes",
         "_targets",
@@ -98,6 +101,7 @@ class _Fetch:
         meter: FetchMeter | None,
     ) -> None:
         self._broker = broker
+        self._channel = asked.channel
         self._meter = meter
         self._request = request
         self._version = asked.version
@@ -112,6 +116,8 @@ class _Fetch:
         self._timer: asyncio.TimerHandle | None = None
         self._deadline = 0.0  # on the loop's clock, once it waits
         self._waits_on: list[Partition] = []
+        self._rules_version = 0  # of the authorizer, when it began to wait for data or for a cold disk
+        self._parked = 0  # partitions for which there is room to wait
         self._reading = False
         self._has_more = False  # than is in the answers, wherever it has to be got from
         self._messages = 0  # in the answers, counted by offsets
@@ -149,11 +155,16 @@ class _Fetch:
     def _to_look_at(self) -> list[FetchPartition]:
         """The partitions to read.
 
-        Most of a wide session clearly have nothing new and are skipped, unless sizes count.
+        Most of a wide session clearly have nothing new and are skipped, unless sizes count, or rights may have changed.
         """
-        if self._session is None or self._full or self._request.min_bytes > 1:
+        session = self._session
+        if session is None or self._full or self._request.min_bytes > 1:
             return self._wanted
-        return self._session.unsettled()
+        version = self._broker.access.authorizer.version
+        if session.rules_version != version:
+            session.rules_version = version
+            return self._wanted
+        return session.unsettled()
 
     def _read(self, *, wait: bool) -> None:
         """Read the partitions, which were looked up on the loop. Any thread."""
@@ -191,6 +202,7 @@ class _Fetch:
 
     def _read_in_thread(self) -> None:
         self._reading = True
+        self._rules_version = self._broker.access.authorizer.version
         loop = asyncio.get_running_loop()
         future = loop.run_in_executor(None, lambda: self._read(wait=True))
         future.add_done_callback(self._read_done)
@@ -202,6 +214,8 @@ class _Fetch:
             return  # abandoned or timed out meanwhile
         if future.cancelled() or future.exception() is not None:
             self._finish(None)
+        elif self._rules_changed and self._look():
+            self._read_in_thread()
         elif self._ready():
             self._finish(self._body())
         else:
@@ -213,11 +227,16 @@ class _Fetch:
 
     def _park(self) -> None:
         assert self._reply is not None
+        if not self._broker.parking.take(self._channel, len(self._wanted)):
+            self._finish(self._body())
+            return
+        self._parked = len(self._wanted)
         loop = asyncio.get_running_loop()
         if not self._deadline:
             self._deadline = loop.time() + min(self._request.max_wait_ms, FETCH_WAIT_MS_MAX) / 1000
         self._timer = loop.call_at(self._deadline, self._expire)
         self._reply.on_abandon = self._leave
+        self._rules_version = self._broker.access.authorizer.version
         self._broker.parked.add(self._expire)
         find, wake = self._broker.partitions.find, self._wake
         for item in self._wanted:
@@ -262,8 +281,18 @@ class _Fetch:
 
     def _expire(self) -> None:
         """Answer with the records found so far: time is up, or the broker stops."""
-        if not self._reading:
+        if self._reading:
+            return
+        if self._rules_changed and self._look():
+            self._leave()
+            self._read_in_thread()
+        else:
             self._finish(self._body())
+
+    @property
+    def _rules_changed(self) -> bool:
+        """Whether the right to what was found may be gone."""
+        return self._broker.access.authorizer.version != self._rules_version
 
     def _leave(self) -> None:
         if self._timer is not None:
@@ -273,6 +302,9 @@ class _Fetch:
         for partition in self._waits_on:
             partition.remove_data_waiter(wake)
         self._waits_on = []
+        if self._parked:
+            self._broker.parking.give_back(self._channel, self._parked)
+            self._parked = 0
         self._broker.parked.discard(self._expire)
 
     # --- answering -------------------------------------------------------------------------------------------------

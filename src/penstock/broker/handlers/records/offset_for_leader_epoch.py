@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from penstock.broker.broker import Broker
 from penstock.broker.request import Request
+from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.security.resources import Operation
 
@@ -53,8 +54,7 @@ def _end_of_epoch(
 ) -> EpochEndOffset:
     code, epoch, end = ErrorCode.NONE, -1, -1
     try:
-        records = broker.operations.records
-        partition = records.partition(request.session, Operation.DESCRIBE, topic, item.partition)
+        partition = _partition(broker, request, topic, item.partition)
         if partition.failed:
             raise KafkaError(partition.failure)
         partition.check_epoch(item.current_leader_epoch)
@@ -65,3 +65,13 @@ def _end_of_epoch(
     except KafkaError as error:
         code = error.code
     return request.reply.EpochEndOffset(error_code=code, partition=item.partition, leader_epoch=epoch, end_offset=end)
+
+
+def _partition(broker: Broker, request: OffsetForLeaderEpoch, topic: str, index: int) -> Partition:
+    """Clients may describe the topic; brokers have a right on the cluster."""
+    access, session = broker.access, request.session
+    if not access.shows_topic(session, Operation.DESCRIBE, topic) and access.shows_cluster(
+        session, Operation.CLUSTER_ACTION
+    ):
+        return broker.partitions.get(topic, index)
+    return broker.operations.records.partition(session, Operation.DESCRIBE, topic, index)

@@ -28,7 +28,12 @@ from penstock.broker.broker import Broker
 from penstock.broker.produce.refusal import named_records, refuse
 from penstock.broker.produce.repeat_path import ZSTD_VERSION, RepeatPath
 from penstock.broker.produce.timeouts import LEAST_MS
-from penstock.broker.produce.transactional import ADDING_VERSION, is_unknown_start, join_transaction
+from penstock.broker.produce.transactional import (
+    ADDING_VERSION,
+    has_transactional_batch,
+    is_unknown_start,
+    join_transaction,
+)
 from penstock.broker.records.checks import CheckResult, LoopBudget, RecordCheck
 from penstock.broker.request import AnyRequest
 from penstock.broker.transactions.transaction import ProducerIdentity
@@ -48,8 +53,8 @@ from penstock.model.batch import (
 )
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import RECORD_ERRORS_MAX
+from penstock.net.connection.scratch import kept
 from penstock.net.reply import SILENCE, Buffers, Reply, Work
-from penstock.net.scratch import kept
 from penstock.protocol.kafka.produce import (
     PartitionData,
     PartitionResult,
@@ -76,6 +81,9 @@ def handle(broker: Broker, request: AnyRequest) -> Reply:
     body = decode(request.frame, request.body_start, request.version)
     if body.acks not in (-1, 0, 1):
         return Reply.now([encode_response(_refuse_all(body, ErrorCode.INVALID_REQUIRED_ACKS), request.version)])
+    if body.transactional_id is not None and not _may_write_transactions(broker, request, body):
+        refusal = encode_response(_refuse_all(body, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED), request.version)
+        return Reply.now([refusal]) if body.acks else Reply.close()
     produce = _Produce(broker, request, body)
     try:
         for data in body.partitions:
@@ -94,6 +102,16 @@ def handle(broker: Broker, request: AnyRequest) -> Reply:
             channel.repeat_path = RepeatPath(broker, partition, repeated, request.session, body)
     channel.last_partition = partition
     return produce.when_acknowledged()
+
+
+def _may_write_transactions(broker: Broker, request: AnyRequest, body: ProduceRequest) -> bool:
+    """The right to the transactional id, which any batch of a transaction needs before anything else is looked at."""
+    name = body.transactional_id or ""
+    if broker.access.shows_transactional_id(request.session, WRITE, name):
+        return True
+    if not has_transactional_batch(data.records for data in body.partitions):
+        return True
+    return broker.access.allows_transactional_id(request.session, WRITE, name)
 
 
 class _Part:
@@ -123,8 +141,8 @@ class _Produce:
 
     __slots__ = (
         "_acks", "_allowed_ms", "_broker", "_budget", "_errors_left", "_failure", "_has_transactional", "_parts",
-        "_reply", "_results", "_session", "_transactional_id", "_unacknowledged", "_version", "_waiting", "_written",
-        "unchecked",
+        "_reply", "_results", "_session", "_transactional_id", "_unacknowledged", "_validates_all", "_version",
+        "_waiting", "_written", "unchecked",
     )  # fmt: skip
 
     def __init__(self, broker: Broker, request: AnyRequest, body: ProduceRequest) -> None:
@@ -135,6 +153,7 @@ class _Produce:
         self._acks = body.acks
         self._allowed_ms = body.timeout_ms if body.timeout_ms > LEAST_MS else LEAST_MS
         self._has_transactional = False
+        self._validates_all = broker.settings.topics.validation is Validation.RECORDS
         self._failure: ErrorCode | None = None  # of the coordinator
         self._budget = LoopBudget()
         self._parts: list[_Part] = []
@@ -153,7 +172,7 @@ class _Produce:
         if len(self._parts) != 1 or len(self._written) != 1:
             return None
         config = self._parts[0].config
-        if self._must_validate(config) or config.compression_type != "producer":
+        if config.cleanup_compact or self._validates_all or config.compression_type != "producer":
             return None
         return self._parts[0].partition
 
@@ -186,7 +205,7 @@ class _Produce:
         access, topic = self._broker.access, data.topic
         if isinstance(topic, str):
             access.check_topic(self._session, WRITE, topic)
-            return self._broker.partitions.find(topic, data.partition)
+            return self._broker.partitions.get(topic, data.partition)
         partition = self._broker.partitions.find(topic, data.partition)
         access.check_topic(self._session, WRITE, partition.topic)
         return partition
@@ -207,22 +226,18 @@ class _Produce:
         if part.header.is_transactional:
             if transactional_id is None:
                 raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-            if not self._has_transactional:
-                self._broker.access.check_transactional_id(self._session, WRITE, transactional_id)
             self._has_transactional = True
         if part.header.is_log_append_time:
             part.partition.check_stamped(part.header, self._broker.clock.now_ms())
             part.batch = without_log_append_time(part.batch, part.header)
             part.header = read_header(part.batch)
 
-    def _must_validate(self, config: LogConfig) -> bool:
-        return config.cleanup_compact or self._broker.settings.topics.validation is Validation.RECORDS
-
     def _record_check(self, part: _Part) -> RecordCheck | None:
         """The check that the records need; None if they need none."""
-        config, settings = part.partition.config, self._broker.settings
-        part.config = config
-        validate = self._must_validate(config)
+        config = part.config = part.partition.config
+        validate = config.cleanup_compact or self._validates_all
+        if not validate and config.compression_type == "producer":
+            return None
         own_codec = part.header.attributes & CODEC_MASK
         codec = own_codec if config.codec is None else config.codec
         if not validate and codec == own_codec:
@@ -236,7 +251,7 @@ class _Produce:
             keyed=config.cleanup_compact,
             codec=codec,
             batch_bytes_max=config.max_message_bytes,
-            unpacked_bytes_max=settings.limits.decompressed_bytes_max,
+            unpacked_bytes_max=self._broker.settings.limits.decompressed_bytes_max,
         )
 
     # --- transactions ------------------------------------------------------------------------------------------------
@@ -277,7 +292,9 @@ class _Produce:
         """Note that the coordinator's record is on disk, or never will be; it may not be counted as waited for yet."""
         if code is not ErrorCode.NONE:
             self._failure = ErrorCode.KAFKA_STORAGE_ERROR
-        self._one_less()
+        self._waiting -= 1
+        if not self._waiting:
+            self._complete()
 
     def answer_later(self, *, answered: bool) -> Work:
         """Answer in a coroutine; the batches are copied, because the frame's memory is reused after this call."""
@@ -380,7 +397,9 @@ class _Produce:
         self._unacknowledged.discard(index)
         if code is not ErrorCode.NONE:
             self._fail(index, code)
-        self._one_less()
+        self._waiting -= 1
+        if not self._waiting:
+            self._complete()
 
     def time_out(self) -> None:
         if self._waiting > len(self._unacknowledged):  # the coordinator does not know yet of any of the batches
@@ -391,9 +410,8 @@ class _Produce:
         assert reply is not None
         reply.complete(self._body())
 
-    def _one_less(self) -> None:
-        self._waiting -= 1
-        if not self._waiting and self._reply is not None:
+    def _complete(self) -> None:
+        if self._reply is not None:
             self._broker.produce_timeouts.deadlines_ms.pop(self, None)
             self._reply.complete(self._body())
 

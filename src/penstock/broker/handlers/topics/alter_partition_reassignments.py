@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 
 def handle(broker: Broker, request: AlterPartitionReassignments) -> AlterPartitionReassignmentsResponse:
     if not broker.access.allows_cluster(request.session, Operation.ALTER):
-        return request.reply.AlterPartitionReassignmentsResponse(
-            error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, error_message=None, responses=()
-        )
+        return _refused(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     timed_out = milliseconds(request.body.timeout) <= 0
     return request.reply.AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=field(request.body, "allow_replication_factor_change", True),
@@ -50,6 +48,26 @@ def handle(broker: Broker, request: AlterPartitionReassignments) -> AlterPartiti
             request.reply.ReassignableTopicResponse(
                 name=topic.name,
                 partitions=[_result(broker, request, topic.name, item, timed_out) for item in topic.partitions],
+            )
+            for topic in request.body.topics
+        ],
+    )
+
+
+def _refused(request: AlterPartitionReassignments, code: ErrorCode) -> AlterPartitionReassignmentsResponse:
+    reply = request.reply
+    return reply.AlterPartitionReassignmentsResponse(
+        error_code=code,
+        error_message=None,
+        responses=[
+            reply.ReassignableTopicResponse(
+                name=topic.name,
+                partitions=[
+                    reply.ReassignablePartitionResponse(
+                        partition_index=item.partition_index, error_code=code, error_message=None
+                    )
+                    for item in topic.partitions
+                ],
             )
             for topic in request.body.topics
         ],

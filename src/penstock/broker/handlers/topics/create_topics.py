@@ -86,7 +86,7 @@ def _result(broker: Broker, request: CreateTopics, name: str, result: Topic | Ka
             configs=(),
         )
     configs, config_code = [], ErrorCode.NONE
-    if request.version >= 5 and not broker.access.allows_topic(request.session, Operation.DESCRIBE_CONFIGS, name):
+    if request.version >= 5 and not broker.access.shows_topic(request.session, Operation.DESCRIBE_CONFIGS, name):
         config_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     elif request.version >= 5:
         configs = [

@@ -99,7 +99,8 @@ def _target(
     if milliseconds(request.body.timeout) <= 0:
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     if topic is None:
-        if name is not None:  # without the right the error does not reveal whether there is such a topic
+        if name is not None and not broker.access.shows_topic(request.session, Operation.DESCRIBE, name):
+            # Without any right the error does not reveal whether there is such a topic.
             broker.access.check_cluster_or_topic(request.session, Operation.DELETE, name)
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name is not None else ErrorCode.UNKNOWN_TOPIC_ID
         raise KafkaError(code, _MESSAGES[code])

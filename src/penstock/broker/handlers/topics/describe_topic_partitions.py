@@ -51,9 +51,10 @@ async def handle(broker: Broker, request: DescribeTopicPartitions) -> bytes:
     room = min(max(body.response_partition_limit, 1), PARTITIONS_MAX)
     topics: list[bytes] = []
     turns = Turns()
+    may_describe = broker.access.allows_topic if named else broker.access.shows_topic
     for name in _names(broker, named, start):
         await turns.pause()
-        if not broker.access.allows_topic(request.session, Operation.DESCRIBE, name):
+        if not may_describe(request.session, Operation.DESCRIBE, name):
             if named:
                 topics.append(_failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED, NOT_ASKED))
             continue

@@ -61,8 +61,9 @@ def handle(broker: Broker, request: Metadata) -> bytes | Coroutine[Any, Any, byt
         return _refused(request, asked, ErrorCode.UNKNOWN_SERVER_ERROR)
     else:
         missing = _to_create(broker, request, asked)
-        creatable = [name for name in missing if broker.operations.topics.may_create(request.session, name)]
-        topics = _resolve(broker, request, asked, refused=set(missing).difference(creatable))
+        refused = {name for name in missing if not broker.operations.topics.may_create(request.session, name)}
+        topics = _resolve(broker, request, asked, refused)
+        creatable = [name for name in missing if name not in refused and is_topic_name(name)]
         if creatable:
             return _create_and_answer(broker, request, topics, creatable)
     return _answer(broker, request, topics)
@@ -87,15 +88,15 @@ async def _create_and_answer(broker: Broker, request: Metadata, topics: list[Top
 
 
 def _to_create(broker: Broker, request: Metadata, asked: Iterable[MetadataRequestTopic]) -> list[str]:
-    """Names that do not exist yet and are created with this request, if the session may create them.
+    """Names that do not exist yet and are created with this request, if they can be and the session may create them.
 
     A topic that the session may not describe is not among them: it is refused, whether it exists or not.
     """
     if not broker.settings.topics.auto_create or not field(request.body, "allow_auto_topic_creation", True):
         return []
     names = (topic.name for topic in asked if field(topic, "topic_id") is None and topic.name is not None)
-    missing = [name for name in dict.fromkeys(names) if name not in broker.topics and is_topic_name(name)]
-    return [name for name in missing if broker.access.allows_topic(request.session, Operation.DESCRIBE, name)]
+    missing = [name for name in dict.fromkeys(names) if name not in broker.topics]
+    return [name for name in missing if broker.access.shows_topic(request.session, Operation.DESCRIBE, name)]
 
 
 async def _create(broker: Broker, request: Metadata, names: list[str]) -> None:
@@ -141,10 +142,10 @@ def _resolve(
             continue
         if topic_id is not None:
             code = ErrorCode.UNKNOWN_TOPIC_ID
-        elif not is_topic_name(wanted.name or ""):
-            code = ErrorCode.INVALID_TOPIC_EXCEPTION
         elif wanted.name in refused:
             code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        elif not is_topic_name(wanted.name or ""):
+            code = ErrorCode.INVALID_TOPIC_EXCEPTION
         else:
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         found[topic_id or wanted.name] = _failed(broker, request, code, wanted)
@@ -156,12 +157,13 @@ def _failed(broker: Broker, request: Metadata, code: ErrorCode, wanted: Metadata
     name = wanted.name
     if code is ErrorCode.UNKNOWN_TOPIC_ID:
         name = None
+    is_hidden = code in (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     return metadata_writer(request.version).topic(
         error=code,
         name=name,
         topic_id=topic_id,
         internal=name in INTERNAL_NAMES,
-        operations=_operations(broker, request, name or ""),
+        operations=NOT_ASKED if is_hidden else _operations(broker, request, name or ""),
     )
 
 

@@ -57,6 +57,10 @@ async def handle(broker: Broker, request: AddPartitionsToTxn) -> bytes:
         flexible = request.is_flexible
         topics = await encode_codes(wanted, code_of, turns, flexible=flexible)
         return INT32.pack(0) + topics + (b"\0" if flexible else b"")
+    try:
+        broker.access.check_cluster(request.session, Operation.CLUSTER_ACTION)
+    except KafkaError as error:
+        return array_answer(request, [], before=INT16.pack(error.code))
     results = []
     for item in body.transactions:
         sender = ProducerIdentity(item.producer_id, item.producer_epoch)
@@ -75,11 +79,9 @@ def _wanted(topics: Sequence[AddPartitionsToTxnTopic]) -> Wanted:
 
 
 def _refusal(broker: Broker, request: AddPartitionsToTxn, transactional_id: str) -> ErrorCode:
-    """Clients need a right on the transactional id, and on each topic (`_Existence`); brokers one on the cluster."""
+    """Clients need a right on the transactional id, and on each topic (`_Existence`); brokers that on the cluster."""
     try:
-        if request.version >= BROKERS_VERSION:
-            broker.access.check_cluster(request.session, Operation.CLUSTER_ACTION)
-        else:
+        if request.version < BROKERS_VERSION:
             broker.access.check_transactional_id(request.session, Operation.WRITE, transactional_id)
     except KafkaError as error:
         return error.code

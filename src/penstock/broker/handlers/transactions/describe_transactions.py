@@ -56,7 +56,7 @@ def _describe(broker: Broker, request: DescribeTransactions, transactional_id: s
         return DescribedTransaction(
             ErrorCode.TRANSACTIONAL_ID_NOT_FOUND if is_unknown else error.code, transactional_id
         )
-    may_see = broker.access.allows_topic
+    may_see = broker.access.shows_topic
     return DescribedTransaction(
         ErrorCode.NONE,
         transactional_id,

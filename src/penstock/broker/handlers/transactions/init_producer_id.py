@@ -6,7 +6,8 @@ Behaviour:
 - With a transactional id the epoch rises, and an open transaction is aborted first: CONCURRENT_TRANSACTIONS, and the
   client comes again.
 
-Differs from Kafka: no.
+Differs from Kafka: a new transactional id of more than 1,024 bytes is INVALID_REQUEST, and one above
+`transactions.ids_max` is POLICY_VIOLATION.
 
 Version notes:
 - v3 offers the id and epoch that the producer had (KIP-360); v4 knows PRODUCER_FENCED, which was INVALID_PRODUCER_EPOCH
@@ -51,9 +52,11 @@ async def handle(broker: Broker, request: InitProducerId) -> InitProducerIdRespo
 def _may_be_idempotent(broker: Broker, request: InitProducerId) -> bool:
     """IdempotentWrite on the cluster, or Write on any topic (KIP-679)."""
     access, session = broker.access, request.session
-    if access.allows_cluster(session, Operation.IDEMPOTENT_WRITE):
+    if access.shows_cluster(session, Operation.IDEMPOTENT_WRITE):
         return True
-    return access.allows_any_topic(session, Operation.WRITE)
+    return access.allows_any_topic(session, Operation.WRITE) or access.allows_cluster(
+        session, Operation.IDEMPOTENT_WRITE
+    )
 
 
 async def _of_transactions(broker: Broker, request: InitProducerId, transactional_id: str) -> InitProducerIdResponse:

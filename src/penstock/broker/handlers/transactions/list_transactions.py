@@ -54,7 +54,7 @@ async def handle(broker: Broker, request: ListTransactions) -> bytes:
     producers = {value.producer_id for value in everything}
     if not broker.transactions.knows_all and not producers.issuperset(body.producer_id_filters):
         return _answer(request, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    is_wanted, may_see = _Filter(broker, request), broker.access.allows_transactional_id
+    is_wanted, may_see = _Filter(broker, request), broker.access.shows_transactional_id
     known = set(NAMES.values())
     unknown = [name for name in body.state_filters if name not in known]
     turns = Turns()

@@ -7,6 +7,7 @@ Behaviour:
 
 Differs from Kafka:
 - v5 asks the coordinator each time, even where the log has a transaction of the producer open.
+- OFFSET_METADATA_TOO_LARGE also when the texts of all groups together are 64 MiB.
 
 Version notes:
 - v4 answers TRANSACTION_ABORTABLE where it was INVALID_TXN_STATE before.
@@ -14,6 +15,7 @@ Version notes:
 
 from __future__ import annotations
 
+from sys import getsizeof
 from typing import TYPE_CHECKING
 
 from penstock.broker.answers.partition_codes import encode_codes
@@ -43,7 +45,7 @@ Codes = dict[tuple[str, int], ErrorCode]
 async def handle(broker: Broker, request: TxnOffsetCommit) -> bytes:
     codes: Codes = {}
     turns = Turns()
-    changes = await _collect(broker, request, codes, turns)
+    changes, text_bytes = await _collect(broker, request, codes, turns)
     try:
         broker.access.check_transactional_id(request.session, Operation.WRITE, request.body.transactional_id)
         broker.access.check_group(request.session, Operation.READ, request.body.group_id)
@@ -51,7 +53,7 @@ async def handle(broker: Broker, request: TxnOffsetCommit) -> bytes:
         codes, changes = dict.fromkeys(codes, error.code), []
     if changes:
         try:
-            await _commit(broker, request, changes)
+            await _commit(broker, request, changes, text_bytes)
         except KafkaError as error:
             code = _shown(error.code, request.version)
             codes.update({(change.topic, change.partition): code for change in changes})
@@ -61,9 +63,15 @@ async def handle(broker: Broker, request: TxnOffsetCommit) -> bytes:
     return INT32.pack(0) + encoded + (b"\0" if flexible else b"")
 
 
-async def _collect(broker: Broker, request: TxnOffsetCommit, codes: Codes, turns: Turns) -> list[OffsetChange]:
-    """The offsets that can be committed, the last for each partition; and a code for each partition."""
+async def _collect(
+    broker: Broker, request: TxnOffsetCommit, codes: Codes, turns: Turns
+) -> tuple[list[OffsetChange], int]:
+    """The offsets that can be committed, the last for each partition, and the memory of the texts with them.
+
+    A code for each partition is added.
+    """
     changes: dict[tuple[str, int], OffsetChange] = {}
+    text_bytes = 0
     now_ms = broker.clock.now_ms()
     for wanted in request.body.topics:
         topic = broker.topics.get(wanted.name)
@@ -80,16 +88,17 @@ async def _collect(broker: Broker, request: TxnOffsetCommit, codes: Codes, turns
                 code = ErrorCode.OFFSET_METADATA_TOO_LARGE
             codes[place] = code
             if topic is not None and code is ErrorCode.NONE:
+                text_bytes += getsizeof(metadata) if metadata else 0
                 leader_epoch = field(item, "committed_leader_epoch", NO_EPOCH)
                 committed = CommittedOffset(
                     item.committed_offset, leader_epoch, metadata, now_ms, NO_TIMESTAMP, topic.topic_id
                 )
                 changes[place] = OffsetChange(*place, committed)
             await turns.pause()
-    return list(changes.values())
+    return list(changes.values()), text_bytes
 
 
-async def _commit(broker: Broker, request: TxnOffsetCommit, changes: list[OffsetChange]) -> None:
+async def _commit(broker: Broker, request: TxnOffsetCommit, changes: list[OffsetChange], text_bytes: int) -> None:
     body: TxnOffsetCommitRequest = request.body
     sender = ProducerIdentity(body.producer_id, body.producer_epoch)
     if not body.group_id:
@@ -106,7 +115,7 @@ async def _commit(broker: Broker, request: TxnOffsetCommit, changes: list[Offset
         generation=field(body, "generation_id", NO_GENERATION),
         in_transaction=True,
     )
-    await broker.groups.commit_in_transaction(body.group_id, claim, changes, sender)
+    await broker.groups.commit_in_transaction(body.group_id, claim, changes, sender, text_bytes)
 
 
 def _shown(code: ErrorCode, version: int) -> ErrorCode:

@@ -59,7 +59,7 @@ async def handle(broker: Broker, request: WriteTxnMarkers) -> bytes:
 def _may_write(broker: Broker, request: WriteTxnMarkers) -> bool:
     """Whether the session may write markers: a broker (ClusterAction), or an administrator (Alter)."""
     access, session = broker.access, request.session
-    return access.allows_cluster(session, Operation.ALTER) or access.allows_cluster(session, Operation.CLUSTER_ACTION)
+    return access.shows_cluster(session, Operation.ALTER) or access.allows_cluster(session, Operation.CLUSTER_ACTION)
 
 
 def _marker(item: WritableTxnMarker) -> Marker:

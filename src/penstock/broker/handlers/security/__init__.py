@@ -1,0 +1,1 @@
+"""Handlers of rules, logins and the credentials of users."""

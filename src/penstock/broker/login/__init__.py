@@ -1,0 +1,1 @@
+"""The login of a Kafka connection on a listener with SASL."""

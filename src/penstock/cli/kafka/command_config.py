@@ -1,0 +1,88 @@
+"""`--command-config`: properties of the client from a file, as Kafka's tools have it. Secrets belong there.
+
+Every command with --bootstrap-server has it (`takes_command_config`). The names are Java's or those of librdkafka.
+
+security.protocol=SASL_SSL
+sasl.mechanism=SCRAM-SHA-512
+sasl.username=admin
+sasl.password=…
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from penstock.cli.terminal.errors import CommandError, ExitCode
+
+CommandConfig = Annotated[
+    Path | None,
+    typer.Option(
+        "--command-config",
+        metavar="FILE",
+        envvar="PENSTOCK_COMMAND_CONFIG",
+        help="File with properties of the client, NAME=VALUE in each line, such as sasl.username and sasl.password.",
+    ),
+]
+
+
+def read_command_config(path: Path | None) -> list[str]:
+    """The properties of a file, each as NAME=VALUE; lines that begin with # are remarks."""
+    if path is None:
+        return []
+    try:
+        lines = path.read_text().splitlines()
+    except OSError as error:
+        raise CommandError(f"--command-config {path}: {error.strerror}", ExitCode.NOT_FOUND) from error
+    except UnicodeDecodeError as error:
+        raise CommandError(f"--command-config {path} is not text", ExitCode.USAGE) from error
+    found = []
+    for number, line in enumerate(lines, 1):
+        name, equals, value = line.partition("=")
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if not equals or not name.strip():
+            raise CommandError(f"--command-config {path}: line {number} is not NAME=VALUE", ExitCode.USAGE)
+        found.append(f"{name.strip()}={value.strip()}")
+    return found
+
+
+def security_properties(path: Path | None) -> dict[str, str]:
+    """The properties of a file that are about security; others are for Kafka clients."""
+    from penstock.client.security.properties import NAMES
+
+    pairs = (line.split("=", 1) for line in read_command_config(path))
+    return {name: value for name, value in pairs if name in NAMES}
+
+
+_NAME = "command_config"
+_named: Path | None = None  # by the command that runs
+
+
+def takes_command_config(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the option to a command that talks to a broker; `client.connect` uses it."""
+    own = inspect.signature(command, eval_str=True).parameters
+    if "bootstrap_server" not in own or _NAME in own:
+        return command
+
+    @functools.wraps(command)
+    def run(**values: Any) -> None:
+        global _named
+        _named = values.pop(_NAME)
+        command(**values)
+
+    kept = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own.values()]
+    added = inspect.Parameter(_NAME, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=CommandConfig)
+    run.__signature__ = inspect.Signature([*kept, added])  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in [*kept, added]}
+    return run
+
+
+def named_properties() -> list[str]:
+    """The properties of the file that the command was given."""
+    return read_command_config(_named)

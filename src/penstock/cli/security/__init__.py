@@ -1,0 +1,1 @@
+"""`penstock security`: rules, users and the set-up of a secured node."""

@@ -1,0 +1,172 @@
+"""`penstock security init`: from nothing to the settings of a secured node, and `penstock security certificate`.
+
+    DIR/ca.pem, ca.key            the authority; the key is needed only to issue certificates, and may be kept elsewhere
+    DIR/server.pem, server.key    the node's certificate
+    DIR/penstock.yml              settings: TLS and logins at every door, rights for the administrator only
+    DIR/client.properties         what clients need, for `--command-config` and Kafka's own tools; without the password
+
+The administrator is made in the node's data directory, so that the first start knows it already.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from penstock.cli.terminal.errors import CommandError, ExitCode
+from penstock.cli.terminal.output import note, write_text
+
+PASSWORD_BYTES: Final = 18
+FILES: Final = ("ca.pem", "ca.key", "server.pem", "server.key", "penstock.yml", "client.properties")
+
+Directory = Annotated[
+    Path, typer.Option("--directory", "-d", metavar="DIR", help="Directory for certificates and settings.")
+]
+
+
+def init(
+    directory: Directory = Path("penstock-security"),
+    data_dir: Annotated[Path, typer.Option("--data-dir", metavar="DIR", help="The node's data directory.")] = Path(
+        "data"
+    ),
+    listen: Annotated[str, typer.Option("--listen", metavar="ADDR", help="Address of all doors.")] = "0.0.0.0",
+    hosts: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--host", metavar="NAME", help="Name or address by which clients reach the node; may be given repeatedly."
+        ),
+    ] = None,
+    admin: Annotated[str, typer.Option("--admin", metavar="NAME", help="Name of the administrator.")] = "admin",
+) -> None:
+    """Make an authority, a certificate, an administrator and the settings of a secured node.
+
+    The password of the administrator is shown once, and stored nowhere but as SCRAM credentials. Files that exist are
+    not replaced.
+    """
+    from penstock.cli.security.offline_users import store_user
+    from penstock.security.tls.authority import Authority
+    from penstock.security.users.credential import ScramMechanism
+
+    _check_free(directory)
+    names = _names(listen, hosts or [])
+    password = secrets.token_urlsafe(PASSWORD_BYTES)
+    store_user(data_dir, admin, password, dict.fromkeys(ScramMechanism, 8_192))
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    authority = Authority.create(f"penstock on {socket.gethostname()}")
+    for name, pair in (("ca", authority.pair), ("server", authority.issue_server(names))):
+        _write(directory / f"{name}.pem", pair.certificate)
+        _write(directory / f"{name}.key", pair.key)
+    here = directory.absolute()
+    _write(here / "penstock.yml", _settings(here, data_dir.absolute(), listen, names, admin).encode())
+    _write(here / "client.properties", _client(here, admin).encode())
+    note(f"made {directory} with an authority, a certificate for {', '.join(names)}, settings and client.properties")
+    note(f"the administrator is {admin}; its password is shown this once:")
+    write_text(password)
+    note(f"start the node: penstock serve --config {directory / 'penstock.yml'}")
+    note(
+        f"then, with the password in {directory / 'client.properties'}: penstock topic list --bootstrap-server"
+        f" {names[0]}:9092 --command-config {directory / 'client.properties'}"
+    )
+
+
+def certificate(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the client, or of the files for a node.")],
+    directory: Directory = Path("penstock-security"),
+    hosts: Annotated[
+        list[str] | None,
+        typer.Option("--host", metavar="NAME", help="For a node: a name or address by which clients reach it."),
+    ] = None,
+    days: Annotated[int, typer.Option("--days", min=1, max=3650, help="How long it lasts.")] = 825,
+) -> None:
+    """Issue a certificate of the authority that `penstock security init` made: for a client, or with --host for a node.
+
+    An existing one of that name is replaced, which renews it: a running node takes it by itself.
+    """
+    from penstock.security.tls.authority import Authority, KeyPair
+
+    if "/" in name or name in ("", ".", "..", "ca"):
+        raise CommandError(f"{name!r} is no name for a certificate", ExitCode.USAGE)
+    try:
+        authority = Authority.load(KeyPair((directory / "ca.pem").read_bytes(), (directory / "ca.key").read_bytes()))
+    except OSError as error:
+        hint = "make an authority with `penstock security init`, or name its directory with --directory"
+        raise CommandError(f"{error.filename}: {error.strerror}", ExitCode.NOT_FOUND, hint=hint) from error
+    except ValueError as error:
+        raise CommandError(f"{directory / 'ca.pem'}: {error}", ExitCode.USAGE) from error
+    pair = authority.issue_server(hosts, days) if hosts else authority.issue_client(name, days)
+    # The key first: a node that looks between the two finds a pair that does not fit, and looks again.
+    _replace(directory / f"{name}.key", pair.key)
+    _replace(directory / f"{name}.pem", pair.certificate)
+    note(f"made {directory / f'{name}.pem'} and {directory / f'{name}.key'}, for {days} days")
+
+
+def _check_free(directory: Path) -> None:
+    there = [name for name in FILES if (directory / name).exists()]
+    if there:
+        raise CommandError(
+            f"{directory} has {', '.join(there)} already, and nothing was changed",
+            ExitCode.USAGE,
+            hint="choose another with --directory, or remove the files; `penstock security certificate` renews",
+        )
+
+
+def _names(listen: str, given: list[str]) -> list[str]:
+    """The names in the certificate: those given, or else the machine's; and those of the machine itself."""
+    from penstock.net.endpoint import is_every_address
+
+    own = [] if is_every_address(listen) else [listen]
+    return list(
+        dict.fromkeys([*given, *own, *([] if given else [socket.gethostname()]), "localhost", "127.0.0.1", "::1"])
+    )
+
+
+def _settings(directory: Path, data_dir: Path, listen: str, names: list[str], admin: str) -> str:
+    from penstock.net.http.allowed_hosts import is_always_allowed
+
+    allowed = [name for name in names if "*" not in name and not is_always_allowed(name)]
+    return f"""# A secured node: TLS and logins at every door, and rights by rules (docs/security.md).
+node:
+  data_dir: {data_dir}
+kafka:
+  host: "{listen}"
+http:
+  host: "{listen}"
+  allowed_hosts: {allowed}
+security:
+  protocol: SASL_SSL
+tls:
+  certificate_file: {directory / "server.pem"}
+  key_file: {directory / "server.key"}
+  client_ca_file: {directory / "ca.pem"}
+acl:
+  enabled: true
+  super_users: ["User:{admin}"]
+"""
+
+
+def _client(directory: Path, admin: str) -> str:
+    return f"""# For --command-config, librdkafka and, with Java's names, Kafka's own tools.
+security.protocol=SASL_SSL
+sasl.mechanism=SCRAM-SHA-512
+sasl.username={admin}
+# sasl.password=
+ssl.ca.location={directory / "ca.pem"}
+"""
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Make a file for its user only, whatever the umask."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    new = path.with_name(f".{path.name}.new")
+    new.unlink(missing_ok=True)
+    _write(new, content)
+    new.replace(path)

@@ -1,0 +1,38 @@
+"""Rights of clients: whether there are rules, who is above them, and the file that has some."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator
+
+from penstock.config.settings.values import Section
+
+
+def split_principals(value: object) -> object:
+    """Split 'User:a;User:b', as Kafka writes it, as well as a list: names of certificates have commas."""
+    return [part.strip() for part in value.split(";") if part.strip()] if isinstance(value, str) else value
+
+
+def _check_principals(names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if not all(name.partition(":")):
+            raise ValueError(f"{name!r} is no principal; write it with its type, such as User:{name}")
+    return names
+
+
+Principals = Annotated[tuple[str, ...], BeforeValidator(split_principals), AfterValidator(_check_principals)]
+
+
+class AclSettings(Section):
+    """Rights of clients (docs/security.md#rights)."""
+
+    enabled: bool = False
+    """Whether clients need rights. Without rules that allow something, only super users may do anything."""
+    super_users: Principals = ()
+    """Principals that may do everything, such as User:admin; several with semicolons, or as a list."""
+    allow_everyone_if_no_acl_found: bool = False
+    """Whether everyone may do everything to a resource that no rule is about."""
+    policy_file: Path | None = None
+    """A JSON file with rules and super users beside the stored ones; read again when it changes."""

@@ -1,0 +1,99 @@
+"""Listeners by name, and how much of the world a node may be open to."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, NamedTuple
+
+from pydantic import BeforeValidator, Field, field_validator
+
+from penstock.config.settings.values import Section, Texts, upper
+from penstock.model import limits
+
+PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+Protocol = Annotated[Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"], BeforeValidator(upper)]
+
+
+class NamedAddress(NamedTuple):
+    """One of Kafka's NAME://host:port; an empty host is every address."""
+
+    name: str
+    host: str
+    port: int
+
+
+class SecuritySettings(Section):
+    """The protocol of doors, and whether one may be open to all (docs/security.md)."""
+
+    protocol: Protocol = "PLAINTEXT"
+    """Protocol of every door that `listeners.addresses` does not name: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL."""
+    insecure: bool = False
+    """Whether a door may be open to every client that reaches it, also on addresses that other machines reach."""
+    token_lifetime_ms: Annotated[int, Field(ge=limits.TOKEN_LIFETIME_MS_MIN, le=limits.TOKEN_LIFETIME_MS_MAX)] = (
+        90 * 86_400_000
+    )
+    """Time for which a token of `penstock security token create` holds, unless it is made for another time."""
+
+
+class ListenerSettings(Section):
+    """Listeners by name, under Kafka's names (docs/security.md#listeners)."""
+
+    addresses: str | None = None
+    """Kafka's `listeners`: NAME://host:port, separated by commas. PUSH and HTTP name the doors of those protocols, all
+    other names are listeners for Kafka clients. If it is not set, Kafka clients have one, at kafka.host and kafka.port.
+    """
+    advertised: str | None = None
+    """Kafka's `advertised.listeners`: the address that the clients of a listener are given, NAME://host:port."""
+    protocols: str | None = None
+    """Kafka's `listener.security.protocol.map`: NAME:PROTOCOL, separated by commas. The names of protocols map to
+    themselves."""
+    overrides: Texts = Field(default_factory=dict)
+    """Settings of one listener: Kafka's `listener.name.NAME.…`, such as external.ssl.client.auth: required."""
+
+    @field_validator("addresses", "advertised")
+    @classmethod
+    def _are_addresses(cls, value: str | None) -> str | None:
+        if value is not None:
+            named_addresses(value)
+        return value
+
+    @field_validator("protocols")
+    @classmethod
+    def _are_protocols(cls, value: str | None) -> str | None:
+        if value is not None:
+            named_protocols(value)
+        return value
+
+
+def named_addresses(text: str) -> list[NamedAddress]:
+    """Parse NAME://host:port,…; ValueError if it is anything else, or has a name or an address twice."""
+    found: list[NamedAddress] = []
+    for item in filter(None, map(str.strip, text.split(","))):
+        name, separator, address = item.partition("://")
+        host, colon, port = address.rpartition(":")
+        if not name or not separator or not colon or not port.isdecimal() or int(port) > 65535:
+            raise ValueError(f"expected NAME://host:port, such as EXTERNAL://0.0.0.0:9094, not {item!r}")
+        if ":" in host and not (host.startswith("[") and host.endswith("]")):
+            raise ValueError(f"write an IPv6 address in brackets: {name}://[{host}]:{port}")
+        found.append(NamedAddress(name.upper(), host.strip("[]"), int(port)))
+    if not found:
+        raise ValueError("names no listener")
+    _check_once("name", [one.name for one in found])
+    _check_once("port", [str(one.port) for one in found if one.port])
+    return found
+
+
+def _check_once(attribute: str, values: list[str]) -> None:
+    for value in values:
+        if values.count(value) > 1:
+            raise ValueError(f"each listener has a {attribute} of its own, but {value} is there twice")
+
+
+def named_protocols(text: str) -> dict[str, str]:
+    """Parse NAME:PROTOCOL,…"""
+    found = {}
+    for item in filter(None, map(str.strip, text.split(","))):
+        name, colon, protocol = (part.strip().upper() for part in item.partition(":"))
+        if not name or not colon or protocol not in PROTOCOLS:
+            raise ValueError(f"expected NAME:PROTOCOL with one of {', '.join(PROTOCOLS)}, not {item!r}")
+        found[name] = protocol
+    return found

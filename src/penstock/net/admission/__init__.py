@@ -1,0 +1,1 @@
+"""Admission of connections: one count for all doors of a node."""

@@ -1,0 +1,66 @@
+"""One door's share of the admission: its open connections, those that are silent, and those that were turned away."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from penstock.net.admission.ticket import Refusal, Ticket
+
+if TYPE_CHECKING:
+    from penstock.net.admission.admission import Admission
+
+NO_ROOM = "room"
+TOO_SLOW = "timeout"
+
+
+class Door:
+    """Made by `Admission.door`; a door calls `admit` for each connection that it accepts, before anything else.
+
+    `reserve` connections are kept free for this door, whatever the others have open. `silent_seconds_max` is the time
+    for the first complete request of a connection.
+    """
+
+    def __init__(self, admission: Admission, name: str, *, reserve: int, silent_seconds_max: float) -> None:
+        self._admission = admission
+        self.name = name
+        self.reserve = reserve
+        self.silent_seconds_max = silent_seconds_max
+        self.open_count = 0
+        self.silent: OrderedDict[Ticket, None] = OrderedDict()
+        """Connections that have not sent a complete request, the oldest first. Changed by tickets only."""
+        self.refused: Counter[str] = Counter()
+        self.dropped: Counter[str] = Counter()
+
+    @property
+    def unused_reserve(self) -> int:
+        return max(0, self.reserve - self.open_count)
+
+    def admit(self, host: str, drop: Callable[[], None]) -> Ticket | Refusal:
+        """Count a new connection of an address, which is "" for a client without one.
+
+        The caller closes the connection if it is refused, and otherwise releases the ticket when it has ended. `drop`
+        closes a connection that is still silent when its time is over, or when another one needs its place.
+        """
+        return self._admission.admit(self, host, drop)
+
+    def enter(self, ticket: Ticket) -> None:
+        self.open_count += 1
+        self.silent[ticket] = None
+
+    def leave(self, ticket: Ticket) -> None:
+        self.open_count -= 1
+        self._admission.left(ticket)
+
+    @property
+    def oldest(self) -> Ticket:
+        """The connection that has been silent for longest; there has to be one."""
+        return next(iter(self.silent))
+
+    def drop(self, ticket: Ticket, reason: str) -> None:
+        """Close a silent connection."""
+        drop = ticket.drop
+        ticket.release()  # at once: the place is needed before the connection reports its end
+        self.dropped[reason] += 1
+        drop()

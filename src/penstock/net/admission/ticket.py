@@ -1,0 +1,76 @@
+"""A connection's place among those that are open: its ticket, or the reason why it has none."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from penstock.net.admission.door import Door
+
+
+class Refusal(enum.StrEnum):
+    """The reason why a connection is not admitted. It is closed at once, and nothing has been kept for it."""
+
+    TOTAL = "total"
+    ADDRESS = "address"
+    RATE = "rate"
+
+    @property
+    def text(self) -> str:
+        """The reason in words, with the setting that decides it."""
+        return _TEXTS[self]
+
+
+_TEXTS = {
+    Refusal.TOTAL: "as many connections are open as there may be (limits.connections_max)",
+    Refusal.ADDRESS: "too many connections of this address are open (limits.connections_per_address_max)",
+    Refusal.RATE: "too many new connections of this address a second (limits.connection_rate_per_address_max)",
+}
+
+
+def ignore() -> None:
+    """The `drop` of a ticket whose connection is not silent, or has ended: it refers to it no longer."""
+
+
+class Ticket:
+    """The place of one connection, from the moment at which it is accepted until it is released.
+
+    A connection is silent until it has sent its first complete request, and has logged in where it has to; then it is
+    confirmed. While it is silent, `drop` may be called at any time: it closes the connection without a word.
+    """
+
+    __slots__ = ("_is_open", "door", "drop", "host", "since")
+
+    def __init__(self, door: Door, host: str, drop: Callable[[], None], since: float) -> None:
+        self.door = door
+        self.host = host
+        self.drop = drop
+        self.since = since
+        self._is_open = True
+
+    def confirm(self) -> None:
+        """Note that the client has sent a complete request. May be called again."""
+        self.door.silent.pop(self, None)
+        self.drop = ignore
+
+    def move(self, door: Door, drop: Callable[[], None]) -> None:
+        """Count the connection at the door to which its client turned out to belong, still silent."""
+        assert self._is_open, "a ticket that was released cannot move"
+        self.confirm()
+        self.door.open_count -= 1
+        self.door, self.drop = door, drop
+        door.enter(self)
+
+    def hand_over(self, drop: Callable[[], None]) -> None:
+        """Close the connection in another way from now on, while it is silent."""
+        if self._is_open:
+            self.drop = drop
+
+    def release(self) -> None:
+        """Give the place back, because the connection has ended. May be called again."""
+        if self._is_open:
+            self._is_open = False
+            self.confirm()
+            self.door.leave(self)

@@ -1,0 +1,1 @@
+"""A connection of framed requests and their answers, put together from parts."""

@@ -1,0 +1,56 @@
+"""The names under which an HTTP port may be addressed: DNS rebinding makes a browser address it under another one.
+
+A page of evil.example can have its own name resolve to 127.0.0.1, and then reads from this port as if it were its own
+server; only the header `Host` still has the foreign name. An address is no name that somebody could rebind.
+"""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Final
+from urllib.parse import urlsplit
+
+SETTING: Final = "http.allowed_hosts"
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedHosts:
+    """Names in lower case, besides `localhost` and every IP address. `setting` is what adds one, for the user."""
+
+    names: frozenset[str] = frozenset()
+    setting: str = SETTING
+
+    @classmethod
+    def of(cls, *names: str | None, setting: str = SETTING) -> AllowedHosts:
+        """These names, and the one of this machine, which is no more in a stranger's hand than they are."""
+        return cls(frozenset(_plain(name) for name in (*names, socket.gethostname()) if name), setting)
+
+    def allow(self, host: str) -> bool:
+        """Whether a request with this `Host` is for this port; it may have a port."""
+        try:
+            name = urlsplit(f"//{host}").hostname
+        except ValueError:
+            return False
+        if name is None or "@" in host or "/" in host:
+            return False
+        return is_always_allowed(name) or _plain(name) in self.names
+
+
+def is_always_allowed(name: str) -> bool:
+    """Whether every port answers to the name: an address, or `localhost`."""
+    try:
+        ip_address(name)
+    except ValueError:
+        return _plain(name) == "localhost"
+    return True
+
+
+def host_of(url: str | None) -> str | None:
+    """The host of a URL."""
+    return urlsplit(url).hostname if url else None
+
+
+def _plain(name: str) -> str:
+    return name.lower().removesuffix(".")

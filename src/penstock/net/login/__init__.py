@@ -1,0 +1,1 @@
+"""Logins with SASL: the machines of `security.sasl`, driven on the event loop."""

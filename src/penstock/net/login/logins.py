@@ -1,0 +1,75 @@
+"""The logins of a node: machines by mechanism, and attempts checked in their turn, off the loop where that takes long.
+
+One for all doors, so that a client that guesses passwords is held off wherever it tries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from penstock.security.sasl.failed_logins import FailedLogins
+from penstock.security.sasl.machine import Attempt, Done, Failed, Machine
+from penstock.security.sasl.plain import PLAIN, PlainMachine
+from penstock.security.users.credential import ScramMechanism
+from penstock.security.users.password_cache import PasswordCache
+
+if TYPE_CHECKING:
+    from penstock.security.audit import Audit
+    from penstock.security.session import Session
+    from penstock.security.users.table import UserTable
+
+CHECKS_AT_ONCE: Final = 2
+"""Threads that compute password hashes at a time: others need theirs, and the processor."""
+
+_SCRAM: Final = {mechanism.title: mechanism for mechanism in ScramMechanism}
+MECHANISMS: Final = (*_SCRAM, PLAIN)
+
+
+class Logins:
+    """`clock` is monotonic, in seconds. `failure_delay_ms` passes before a client learns that its login has failed."""
+
+    def __init__(self, users: UserTable, audit: Audit, *, failure_delay_ms: int, clock: Callable[[], float]) -> None:
+        self.clock = clock
+        self._users = users
+        self._audit = audit
+        self._failure_delay_s = failure_delay_ms / 1000
+        self._cache = PasswordCache()
+        self._failures = FailedLogins()
+        self._checks = asyncio.Semaphore(CHECKS_AT_ONCE)
+
+    def machine(self, mechanism: str) -> Machine:
+        """The machine of a new login with one of `MECHANISMS`."""
+        if mechanism == PLAIN:
+            return PlainMachine(self._users, self._cache)
+        from penstock.security.sasl.scram import ScramMachine  # scramp is loaded with the first listener that has SASL
+
+        return ScramMachine(_SCRAM[mechanism], self._users)
+
+    async def attempt(self, session: Session, attempt: Attempt) -> Done | Failed:
+        """Check a proof when it is its turn."""
+        turn = self._failures.turn(session.host, attempt.user, self.clock())
+        if turn.wait_s:
+            await asyncio.sleep(turn.wait_s)
+        if not turn.is_checked:
+            return Failed("too many attempts before it")
+        if attempt.is_slow:
+            async with self._checks:
+                outcome = await asyncio.to_thread(attempt.check, self.clock())
+        else:
+            outcome = attempt.check(self.clock())
+        if isinstance(outcome, Failed):
+            self._failures.failed(session.host, attempt.user, self.clock())
+        else:
+            self._failures.succeeded(session.host, attempt.user)
+        return outcome
+
+    def succeeded(self, session: Session, mechanism: str) -> None:
+        """Note a login; the session has its principal."""
+        self._audit.logged_in(session, mechanism)
+
+    async def failed(self, session: Session, mechanism: str, user: str, reason: str) -> None:
+        """Note a login that failed, and return when the client may learn of it."""
+        self._audit.login_failed(session, mechanism, user, reason)
+        await asyncio.sleep(self._failure_delay_s)

@@ -1,0 +1,284 @@
+"""A TCP server whose streams are encrypted: it accepts sockets itself, and each has to earn its handshake.
+
+    accept > admitted > the first bytes are a ClientHello > handshake, a few a turn > the protocol is made
+
+asyncio's own server makes the protocol after the handshake, so that silent sockets are in no count. Here a socket that
+waits costs a descriptor, has a ticket of the admission, and gives way to others like any silent connection. Handshakes
+begin a few at a time: a signature takes up to a millisecond of the event loop, and thousands of clients come back at
+once when a node has restarted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import ssl
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Final, Protocol
+
+from penstock.net.admission.door import Door
+from penstock.net.admission.ticket import Refusal, Ticket
+from penstock.net.endpoint import Endpoint
+from penstock.net.interface import ServerOptions
+from penstock.net.tcp import bound_socket, set_buffer_sizes
+from penstock.observability.repeats import Repeats
+
+logger = logging.getLogger(__name__)
+
+ACCEPTED_PER_TURN: Final = 64
+BEGUN_PER_TURN: Final = 4
+UNDER_WAY_MAX: Final = 1024
+"""Handshakes at once: each takes up to 50 KB."""
+PATIENCE_SECONDS: Final = 2.0
+"""A handshake that has taken longer gives way to another one when there are too many."""
+HANDSHAKE_RECORD: Final = 0x16
+SHUTDOWN_SECONDS: Final = 1.0
+"""For the peer's closing message; most clients never send one."""
+FAILED: Final = "handshake"
+
+Make = Callable[[Ticket], asyncio.BaseProtocol]
+
+
+class Contexts(Protocol):
+    """The certificates of a listener, which may change while it serves."""
+
+    @property
+    def context(self) -> ssl.SSLContext: ...
+
+
+class _Arrival:
+    """A socket that has not finished its handshake."""
+
+    __slots__ = ("_on_drop", "began_at", "deadline", "host", "stream", "task", "ticket", "timer")
+
+    ticket: Ticket
+    timer: asyncio.TimerHandle
+
+    def __init__(self, stream: socket.socket, host: str, deadline: float, on_drop: Callable[[_Arrival], None]) -> None:
+        self._on_drop = on_drop
+        self.stream = stream
+        self.host = host
+        self.deadline = deadline
+        self.began_at = 0.0
+        self.task: asyncio.Task[None] | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the handshake is done, so that the ticket is its protocol's, or the ticket was given back."""
+        return self.ticket.drop != self.drop
+
+    def drop(self) -> None:
+        """End it; for the admission."""
+        self._on_drop(self)
+
+
+class TlsServer:
+    """Implements `net.interface.NetworkServer` but for `serve`: its streams come with their tickets."""
+
+    def __init__(self, options: ServerOptions, contexts: Contexts, *, handshake_seconds: float) -> None:
+        self._options = options
+        self._contexts = contexts
+        self._handshake_seconds = handshake_seconds
+        self._socket = bound_socket(options.host, options.port)
+        set_buffer_sizes(self._socket, options)
+        self._port = int(self._socket.getsockname()[1])
+        self._silent: set[_Arrival] = set()  # have sent nothing yet
+        self._ready: deque[_Arrival] = deque()  # have sent the beginning of a handshake
+        self._under_way: dict[_Arrival, None] = {}  # the oldest first
+        self._begins_soon = False
+        self._is_open = True
+        self._accepts = False
+        self._repeats = Repeats(logger)
+        self._door: Door
+        self._make: Make
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return Endpoint(self._options.host, self._port)
+
+    async def serve(self, door: Door, make: Make) -> None:
+        """Accept streams and admit them to a door; each gets a protocol of its own when its handshake is done."""
+        self._door, self._make = door, make
+        self._socket.listen(self._options.backlog)
+        self._accept_again()
+
+    def close(self) -> None:
+        """Accept no more streams, and end those without a finished handshake. May be called again."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        if self._accepts:
+            asyncio.get_running_loop().remove_reader(self._socket.fileno())
+        self._socket.close()
+        for arrival in (*self._silent, *self._ready, *self._under_way):
+            self._drop(arrival)
+
+    # --- sockets -----------------------------------------------------------------------------------------------------
+
+    def _accept_again(self) -> None:
+        if self._is_open:
+            self._accepts = True
+            asyncio.get_running_loop().add_reader(self._socket.fileno(), self._accept)
+
+    def _accept(self) -> None:
+        for _ in range(ACCEPTED_PER_TURN):
+            try:
+                stream, address = self._socket.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                self._rest(error)
+                return
+            self._admit(stream, str(address[0]))
+
+    def _rest(self, error: OSError) -> None:
+        """Accept again in a second: there are no descriptors, and the socket would be readable all the time."""
+        self._repeats.warning("accept", "cannot accept connections at %s: %s", self.endpoint, error)
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(self._socket.fileno())
+        self._accepts = False
+        loop.call_later(1.0, self._accept_again)
+
+    def _admit(self, stream: socket.socket, host: str) -> None:
+        loop = asyncio.get_running_loop()
+        arrival = _Arrival(stream, host, loop.time() + self._handshake_seconds, self._drop)
+        admitted = self._door.admit(host, arrival.drop)
+        if isinstance(admitted, Refusal):
+            stream.close()
+            return
+        arrival.ticket = admitted
+        arrival.timer = loop.call_at(arrival.deadline, self._too_late, arrival)
+        stream.setblocking(False)
+        stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._silent.add(arrival)
+        loop.add_reader(stream.fileno(), self._has_bytes, arrival)
+
+    def _too_late(self, arrival: _Arrival) -> None:
+        if not arrival.is_over:
+            self._fail(arrival, "no handshake in time")
+
+    def _has_bytes(self, arrival: _Arrival) -> None:
+        try:
+            first = arrival.stream.recv(1, socket.MSG_PEEK)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            first = b""
+        if not first:
+            self._drop(arrival)
+        elif first[0] != HANDSHAKE_RECORD:
+            self._fail(arrival, "plain text on a TLS port")
+        else:
+            self._end_silence(arrival)
+            self._ready.append(arrival)
+            self._begin_soon()
+
+    def _end_silence(self, arrival: _Arrival) -> None:
+        self._silent.discard(arrival)
+        asyncio.get_running_loop().remove_reader(arrival.stream.fileno())
+
+    def _fail(self, arrival: _Arrival, reason: str) -> None:
+        self._door.dropped[FAILED] += 1
+        self._repeats.warning((FAILED, reason), "refused %s at the %s door: %s", arrival.host, self._door.name, reason)
+        self._drop(arrival)
+
+    def _drop(self, arrival: _Arrival) -> None:
+        """End a stream before its handshake has."""
+        if arrival in self._silent:
+            self._end_silence(arrival)
+        elif arrival in self._under_way:
+            assert arrival.task is not None
+            arrival.task.cancel()
+            self._end(arrival)
+        elif arrival in self._ready:
+            self._ready.remove(arrival)
+        arrival.timer.cancel()
+        arrival.stream.close()
+        arrival.ticket.release()
+
+    # --- handshakes --------------------------------------------------------------------------------------------------
+
+    def _begin_soon(self) -> None:
+        if self._ready and not self._begins_soon:
+            self._begins_soon = True
+            asyncio.get_running_loop().call_soon(self._begin_some)
+
+    def _begin_some(self) -> None:
+        self._begins_soon = False
+        for _ in range(BEGUN_PER_TURN):
+            if not self._ready:
+                return
+            wait = self._seconds_to_room()
+            if wait > 0:
+                asyncio.get_running_loop().call_later(wait, self._begin_soon)
+                return
+            self._begin(self._ready.popleft())
+        self._begin_soon()
+
+    def _seconds_to_room(self) -> float:
+        """0 if another handshake may begin, also in the place of one that has taken long."""
+        if len(self._under_way) < UNDER_WAY_MAX:
+            return 0.0
+        oldest = next(iter(self._under_way))
+        wait = oldest.began_at + PATIENCE_SECONDS - asyncio.get_running_loop().time()
+        if wait > 0:
+            return wait
+        if oldest.is_over:
+            self._end(oldest)
+        else:
+            self._fail(oldest, "a handshake that took too long")
+        return 0.0
+
+    def _begin(self, arrival: _Arrival) -> None:
+        loop = asyncio.get_running_loop()
+        arrival.began_at = loop.time()
+        arrival.task = loop.create_task(self._shake_hands(arrival))
+        self._under_way[arrival] = None
+
+    async def _shake_hands(self, arrival: _Arrival) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.connect_accepted_socket(
+                partial(self._make, arrival.ticket),
+                arrival.stream,
+                ssl=self._contexts.context,
+                ssl_handshake_timeout=max(arrival.deadline - loop.time(), 0.1),
+                ssl_shutdown_timeout=SHUTDOWN_SECONDS,
+            )
+        except OSError as error:  # an SSLError and a TimeoutError are
+            if self._end(arrival):
+                self._fail(arrival, _reason(error))
+        self._end(arrival)
+
+    def _end(self, arrival: _Arrival) -> bool:
+        """Note that a handshake is over, whatever its outcome. False if that was known."""
+        arrival.timer.cancel()
+        was_under_way = arrival in self._under_way
+        self._under_way.pop(arrival, None)
+        self._begin_soon()
+        return was_under_way
+
+
+Listening = socket.socket | TlsServer
+"""A bound address, whose streams are plain or encrypted."""
+
+
+def address_of(listening: Listening) -> Endpoint:
+    if isinstance(listening, TlsServer):
+        return listening.endpoint
+    host, port = listening.getsockname()[:2]
+    return Endpoint(str(host), int(port))
+
+
+def _reason(error: OSError) -> str:
+    """The reason of a failed handshake, in OpenSSL's words where it has some."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"the client's certificate was refused: {error.verify_message}"
+    if isinstance(error, ssl.SSLError) and error.reason:
+        return f"the handshake failed: {error.reason.lower().replace('_', ' ')}"
+    if isinstance(error, TimeoutError):
+        return "a handshake that took too long"
+    return "the client has gone"

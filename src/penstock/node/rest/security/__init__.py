@@ -1,0 +1,1 @@
+"""Routes about logins: tokens, and the sessions of browsers."""

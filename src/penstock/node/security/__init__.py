@@ -1,0 +1,1 @@
+"""The security of a node, from its settings."""

@@ -1,0 +1,56 @@
+"""The safe default: a node is open on its own machine, and closed everywhere else until it is told otherwise."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterator
+
+from penstock.config.settings import Settings
+from penstock.net.networks import TCP
+from penstock.node.errors import SettingsError
+from penstock.node.security.door_plans import HTTP, DoorPlan, DoorPlans
+
+PLAIN = "PLAIN"
+WAYS_OUT = (
+    "run `penstock security init` to make certificates, an administrator and the settings, listen on 127.0.0.1, or"
+    " accept it with --insecure (security.insecure)"
+)
+
+
+def check_exposure(plans: DoorPlans, settings: Settings) -> list[str]:
+    """The doors that are open to other machines without protection, if the user accepts that; SettingsError if not."""
+    # A network of another package has addresses of its own, and decides itself who reaches them.
+    reachable = [plan for plan in plans.all if plan.network == TCP and not is_local(plan.host)]
+    found = [problem for plan in reachable for problem in _problems(plan, settings)]
+    if found and not settings.security.insecure:
+        raise SettingsError("\n".join((*found, WAYS_OUT)))
+    return found
+
+
+def _problems(plan: DoorPlan, settings: Settings) -> Iterator[str]:
+    protocol = plan.security.protocol
+    if not protocol.has_tls and not protocol.has_sasl:
+        yield f"the door {plan} is {protocol.value}: every client that reaches it gets in"
+        return
+    if not settings.acl.enabled:
+        yield f"the door {plan} has no rules: every client that gets in may do everything (acl.enabled)"
+    if not protocol.has_tls and plan.security.name == HTTP:
+        yield f"the door {plan} takes passwords and tokens in plain text: {protocol.value} without TLS"
+    elif not protocol.has_tls and PLAIN in plan.security.mechanisms:
+        yield f"the door {plan} takes passwords in plain text: PLAIN without TLS (sasl.enabled_mechanisms)"
+
+
+def is_local(host: str) -> bool:
+    """Whether only programs on this machine reach an address. A name that cannot be resolved is not local."""
+    if host.startswith("unix:"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        pass
+    try:
+        found = {address[4][0] for address in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+    except OSError:
+        return False
+    return bool(found) and all(ipaddress.ip_address(str(address).partition("%")[0]).is_loopback for address in found)

@@ -1,0 +1,55 @@
+"""The contract of SASL machines: messages of a client in, steps out.
+
+    Challenge   a message for the client, which answers it
+    Attempt     the client has sent its proof: check it, when it is the attempt's turn
+    Done        the client is the user that it says it is
+    Failed      it is not, or it does not follow the mechanism
+
+The proof is checked apart from the message that brings it, because attempts of a client that guesses are held off, and
+because the check of a password takes milliseconds. A machine serves one login and one thread at a time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+
+class Challenge(NamedTuple):
+    message: bytes
+
+
+class Done(NamedTuple):
+    user: str
+    message: bytes = b""
+
+
+class Failed(NamedTuple):
+    """`reason` is for the log; `told` for the client, if it may know more than that its credentials are wrong."""
+
+    reason: str
+    told: str | None = None
+
+
+class Attempt(Protocol):
+    """A proof that is ready to be checked."""
+
+    @property
+    def user(self) -> str:
+        """The name that the client gives, whether or not there is such a user."""
+        ...
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the check takes milliseconds, and is for a thread."""
+        ...
+
+    def check(self, now: float) -> Done | Failed: ...
+
+
+Step = Challenge | Attempt | Done | Failed
+
+
+class Machine(Protocol):
+    def step(self, message: bytes, now: float) -> Step:
+        """Take the next message of the client; never raises, whatever the client sends. `now` is monotonic."""
+        ...

@@ -1,0 +1,92 @@
+"""SCRAM-SHA-256 and SCRAM-SHA-512 (RFC 5802, 7677), by scramp.
+
+scramp is stricter than Kafka: it reads names by SASLprep, an authorization id must be empty, and `tokenauth` (a
+delegation token) is not known. Salts of any length are taken, as clients of Kafka may make them. Channel binding (`p=`)
+is refused; `y` and `n` are taken. A name that is no user's goes through the same steps with a decoy, and fails at the
+proof.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scramp import ScramException
+from scramp import ScramMechanism as ScramProtocol
+from scramp.core import IterationCount, Salt, ScramServer
+
+from penstock.model.limits import SCRAM_MESSAGE_BYTES_MAX
+from penstock.security.sasl.machine import Challenge, Done, Failed
+
+if TYPE_CHECKING:
+    from penstock.security.sasl.machine import Step
+    from penstock.security.users.credential import ScramMechanism
+    from penstock.security.users.table import UserTable
+
+_PROTOCOLS = {title: ScramProtocol(title) for title in ("SCRAM-SHA-256", "SCRAM-SHA-512")}
+
+
+class _AnySalt(Salt):  # type: ignore[misc]
+    """A salt as short as the client that made the user has chosen it; scramp wants 12 bytes."""
+
+    MIN_LENGTH = 1
+
+
+class ScramMachine:
+    """One login: two messages of the client, the second of which is the attempt."""
+
+    def __init__(self, mechanism: ScramMechanism, users: UserTable) -> None:
+        self._mechanism = mechanism
+        self._users = users
+        self._user = ""
+        self._messages = 0
+        self._server: Any = ScramServer(_PROTOCOLS[mechanism.title], self._credential)
+
+    def step(self, message: bytes, now: float) -> Step:
+        self._messages += 1
+        if len(message) > SCRAM_MESSAGE_BYTES_MAX:
+            return Failed("a message that is too long")
+        try:
+            text = message.decode()
+        except UnicodeDecodeError:
+            return Failed("a message that is not text")
+        if self._messages == 1:
+            return self._first(text)
+        return _Proof(self._server, self._user, text) if self._messages == 2 else Failed("a message too many")
+
+    def _first(self, text: str) -> Challenge | Failed:
+        try:
+            self._server.set_client_first(text)
+            answer: str = self._server.get_server_first()
+        except ScramException as error:
+            return Failed(_reason(error))
+        return Challenge(answer.encode())
+
+    def _credential(self, user: object) -> tuple[Any, bytes, bytes, Any]:
+        """The credential in scramp's order. Called by it when it has read the name."""
+        self._user = str(user)
+        found = self._users.credential(self._user, self._mechanism)
+        return _AnySalt(found.salt), found.stored_key, found.server_key, IterationCount(found.iterations)
+
+
+class _Proof:
+    """The second message. Its check is a few hashes, whatever the iterations: the client has done the work."""
+
+    is_slow = False
+
+    def __init__(self, server: Any, user: str, text: str) -> None:
+        self.user = user
+        self._server = server
+        self._text = text
+
+    def check(self, now: float) -> Done | Failed:
+        try:
+            self._server.set_client_final(self._text)
+            answer: str = self._server.get_server_final()
+        except ScramException as error:
+            return Failed(_reason(error))
+        return Done(self.user, answer.encode())
+
+
+def _reason(error: Any) -> str:
+    """The RFC's word for the failure. The text of the exception may hold what the client sent."""
+    return error.server_error.value if error.server_error is not None else "a message out of turn"

@@ -1,0 +1,81 @@
+"""SSL contexts by policy: TLS 1.2 and 1.3, forward secrecy, no compression, no renegotiation, no resumption.
+
+A resumed session keeps the client certificate of the first handshake, also if it was revoked since: there are no
+tickets and no session cache.
+"""
+
+from __future__ import annotations
+
+import ssl
+from typing import Final
+
+from penstock.config.secret_file import SecretFileError, check_secret_file
+from penstock.security.tls.options import ClientAuth, TlsOptions, TlsProblem
+
+_VERSIONS: Final = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
+_MODES: Final = {
+    ClientAuth.NONE: ssl.CERT_NONE,
+    ClientAuth.REQUESTED: ssl.CERT_OPTIONAL,
+    ClientAuth.REQUIRED: ssl.CERT_REQUIRED,
+}
+
+
+def build_context(options: TlsOptions) -> ssl.SSLContext:
+    """A context for servers. TlsProblem if a file is missing, does not fit the others, or is open to other users."""
+    if options.client_auth is not ClientAuth.NONE and options.client_ca_file is None:
+        raise TlsProblem(
+            f"clients are to show certificates (ssl.client.auth: {options.client_auth.value}), but no authority is"
+            " trusted; name one with tls.client_ca_file"
+        )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = _VERSIONS[options.oldest_version]
+    context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_TICKET
+    context.num_tickets = 0
+    _set_ciphers(context, options.ciphers)
+    _load_certificate(context, options)
+    context.verify_mode = _MODES[options.client_auth]
+    if options.client_auth is not ClientAuth.NONE:
+        _load_authorities(context, options)
+    return context
+
+
+def _set_ciphers(context: ssl.SSLContext, ciphers: str) -> None:
+    try:
+        context.set_ciphers(ciphers)
+    except ssl.SSLError:
+        raise TlsProblem(f"no cipher of OpenSSL fits {ciphers!r}; see `openssl ciphers -v`") from None
+
+
+def _load_certificate(context: ssl.SSLContext, options: TlsOptions) -> None:
+    certificate, key = options.certificate_file, options.key_file or options.certificate_file
+    try:
+        check_secret_file(key)
+    except SecretFileError as error:
+        raise TlsProblem(f"the private key {error}") from None
+    password = options.key_password or ""  # a text, since OpenSSL would ask the terminal for it
+    try:
+        context.load_cert_chain(certificate, key, password)
+    except ssl.SSLError as error:
+        reason = error.reason or "not PEM, or the password of the key is wrong"
+        raise TlsProblem(f"{certificate} and {key} are no certificate with its private key ({reason})") from None
+    except (OSError, ValueError) as error:
+        raise TlsProblem(f"{certificate}: {error}") from None
+
+
+def _load_authorities(context: ssl.SSLContext, options: TlsOptions) -> None:
+    assert options.client_ca_file is not None
+    for path in (options.client_ca_file, options.crl_file):
+        if path is None:
+            continue
+        try:
+            context.load_verify_locations(path)
+        except ssl.SSLError:
+            raise TlsProblem(f"{path} has no certificates or lists in PEM") from None
+        except OSError as error:
+            raise TlsProblem(f"{path}: {error.strerror}") from None
+    if not context.cert_store_stats()["x509_ca"]:
+        raise TlsProblem(f"{options.client_ca_file} has no certificate of an authority (basicConstraints CA:TRUE)")
+    if options.crl_file is not None:
+        if not context.cert_store_stats()["crl"]:
+            raise TlsProblem(f"{options.crl_file} has no list of revoked certificates")
+        context.verify_flags |= ssl.VERIFY_CRL_CHECK_CHAIN

@@ -1,0 +1,167 @@
+"""`penstock security init`: two commands from nothing to a secured broker, which strangers do not get into."""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from penstock.config.loading import load_settings
+from tests.support.broker_process import free_port
+from tests.support.command_line import CommandLine
+from tests.support.waiting import wait_until
+
+
+class Secured:
+    """A node that was set up by the command, on every address of the machine."""
+
+    def __init__(self, directory: Path, output: tuple[str, str]) -> None:
+        self.files = directory / "security"
+        self.password = output[0].strip()
+        self.told = output[1]
+        self.port = free_port()
+        self.data = directory / "data"
+        ports = [f"--{door}-port={port}" for door, port in (("kafka", self.port), ("http", 0), ("push", 0))]
+        command = [sys.executable, "-m", "penstock", "serve", "--config", str(self.files / "penstock.yml"), *ports]
+        self.log = directory / "log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(command, stderr=log)
+        wait_until(lambda: " ready " in self.log.read_text(), what="the node is ready", within_s=30)
+
+    def config(self, password: str | None = None) -> dict[str, Any]:
+        lines = (self.files / "client.properties").read_text().splitlines()
+        pairs = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
+        return {
+            "bootstrap.servers": f"localhost:{self.port}",
+            **pairs,
+            "sasl.password": password or self.password,
+            "socket.timeout.ms": 5_000,
+            "log_level": 0,
+        }
+
+
+@pytest.fixture
+def secured(tmp_path: Path) -> Iterator[Secured]:
+    command = CommandLine(None)
+    made = command("security", "init", "--directory", tmp_path / "security", "--data-dir", tmp_path / "data")
+    node = Secured(tmp_path, (made.out, made.err))
+    yield node
+    node.process.terminate()
+    node.process.wait(20)
+
+
+@pytest.mark.feature("F-03", "F-04", "F-05")
+def test_two_commands_make_a_secured_broker(secured: Secured) -> None:
+    admin = AdminClient(secured.config())
+    admin.create_topics([NewTopic("orders", 1)])["orders"].result(10)
+    assert "orders" in admin.list_topics(timeout=5).topics
+    with pytest.raises(KafkaException):
+        AdminClient(secured.config("wrong")).list_topics(timeout=3)
+    plain: dict[str, Any] = {
+        "bootstrap.servers": f"localhost:{secured.port}",
+        "socket.timeout.ms": 2_000,
+        "log_level": 0,
+    }
+    with pytest.raises(KafkaException):
+        AdminClient(plain).list_topics(timeout=3)
+    assert secured.password not in secured.log.read_text()
+    assert "insecure" not in secured.log.read_text()
+
+
+def test_the_password_is_shown_once_and_files_are_for_their_user(secured: Secured) -> None:
+    assert len(secured.password) >= 24
+    assert secured.password not in secured.told
+    for path in (*secured.files.iterdir(), secured.files):
+        assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
+        if path.is_file():
+            assert secured.password.encode() not in path.read_bytes(), path
+    for path in secured.data.rglob("*"):
+        if path.is_file():
+            assert secured.password.encode() not in path.read_bytes(), path
+
+
+def test_a_renewed_certificate_is_taken_by_the_running_node(secured: Secured) -> None:
+    def served() -> bytes:
+        context = ssl.create_default_context(cafile=str(secured.files / "ca.pem"))
+        raw = socket.create_connection(("127.0.0.1", secured.port), timeout=5)
+        with context.wrap_socket(raw, server_hostname="localhost") as stream:
+            der = stream.getpeercert(True)
+        assert der is not None
+        return der
+
+    before = served()
+    CommandLine(None)("security", "certificate", "server", "--directory", secured.files, "--host", "localhost")
+    secured.process.send_signal(1)
+    wait_until(lambda: served() != before, what="the new certificate")
+
+
+def test_files_that_exist_are_not_replaced(tmp_path: Path) -> None:
+    command = CommandLine(None)
+    flags = ("--directory", tmp_path / "security", "--data-dir", tmp_path / "data")
+    command("security", "init", *flags)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "security").iterdir()}
+    failed = command("security", "init", *flags, code=2)
+    assert "already, and nothing was changed" in failed.err
+    assert {path.name: path.read_bytes() for path in (tmp_path / "security").iterdir()} == before
+
+
+def test_a_certificate_for_a_client_names_it(tmp_path: Path) -> None:
+    from penstock.security.tls.distinguished_name import subject_of
+
+    command = CommandLine(None)
+    command("security", "init", "--directory", tmp_path / "s", "--data-dir", tmp_path / "d", "--host", "broker.example")
+    made = command("security", "certificate", "alice", "--directory", tmp_path / "s", "--days", 3)
+    assert "for 3 days" in made.err
+    pem = (tmp_path / "s" / "alice.pem").read_text()
+    assert subject_of(ssl.PEM_cert_to_DER_cert(pem)) == "CN=alice"
+    assert stat.S_IMODE((tmp_path / "s" / "alice.key").stat().st_mode) == 0o600
+    for bad, code in (("ca", 2), ("../x", 2)):
+        command("security", "certificate", bad, "--directory", tmp_path / "s", code=code)
+    missing = command("security", "certificate", "bob", "--directory", tmp_path / "none", code=4)
+    assert "penstock security init" in missing.err
+
+
+def test_a_node_that_would_be_open_to_all_does_not_start(tmp_path: Path) -> None:
+    command = CommandLine(None)
+    flags = ("--data-dir", tmp_path / "d", "--host", "0.0.0.0", "--kafka-port", 0, "--http-port", 0, "--push-port", 0)
+    failed = command("serve", *flags, code=2)
+    lines = failed.err.splitlines()
+    assert [re.sub(r":\d+", "", line) for line in lines[:3]] == [
+        f"penstock: the door {name} at 0.0.0.0 is PLAINTEXT: every client that reaches it gets in"
+        for name in ("PLAINTEXT", "PUSH", "HTTP")
+    ]
+    assert lines[3].startswith("penstock: run `penstock security init`")
+    assert not (tmp_path / "d").exists()
+
+
+def test_insecure_is_a_warning_at_each_start(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    ports = [f"--{door}-port=0" for door in ("kafka", "http", "push")]
+    command = [sys.executable, "-m", "penstock", "serve", "--insecure", "--host", "0.0.0.0", *ports]
+    with log.open("wb") as stream:
+        process = subprocess.Popen([*command, "--data-dir", str(tmp_path / "d")], stderr=stream)
+    try:
+        wait_until(lambda: " ready " in log.read_text(), what="the node is ready", within_s=30)
+    finally:
+        process.terminate()
+        process.wait(20)
+    assert log.read_text().count("security.insecure allows it") == 3
+
+
+def test_the_http_port_answers_to_the_names_in_the_certificate(tmp_path: Path) -> None:
+    flags = ("--directory", tmp_path / "security", "--data-dir", tmp_path / "data")
+    CommandLine(None)(
+        "security", "init", *flags, "--host", "broker.example", "--host", "*.example", "--host", "10.0.0.7"
+    )
+    settings = load_settings(config_file=tmp_path / "security" / "penstock.yml", environ={})
+    assert settings.http.allowed_hosts == ("broker.example",)

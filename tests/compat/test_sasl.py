@@ -1,0 +1,84 @@
+"""Java clients and tools at a broker where they have to log in, over several ends of their sessions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kio.schema.errors import ErrorCode
+
+from tests.compat.clients.java import run_tool
+from tests.support.raw_client import unique_name
+from tests.support.sasl_client import PLAIN, SCRAM_256, SCRAM_512, SaslClient
+from tests.support.sasl_process import USERS, SaslProcess
+
+pytestmark = pytest.mark.feature("F-04", "F-20")
+
+LIFETIME_MS = 2_000
+RECORDS, RECORDS_PER_SECOND = 4_000, 500
+"""Eight seconds: four sessions."""
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SaslProcess]:
+    process = SaslProcess(tmp_path_factory.mktemp("secured"), reauthentication_ms_max=LIFETIME_MS)
+    process.prepare()
+    process.start()
+    yield process
+    process.stop()
+
+
+def properties(directory: Path, mechanism: str, user: str = "alice", password: str = USERS["alice"]) -> str:
+    """A file with the client's properties."""
+    module = "plain.PlainLoginModule" if mechanism == PLAIN else "scram.ScramLoginModule"
+    login = f'org.apache.kafka.common.security.{module} required username="{user}" password="{password}";'
+    file = directory / "client.properties"
+    file.write_text(
+        f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism={mechanism}\nsasl.jaas.config={login}\nacks=all\n"
+    )
+    return str(file)
+
+
+@pytest.mark.parametrize("mechanism", [PLAIN, SCRAM_256, SCRAM_512])
+def test_a_java_producer_logs_in_again_under_load_and_loses_nothing(
+    secured: SaslProcess, tmp_path: Path, mechanism: str
+) -> None:
+    with SaslClient(secured.host, secured.port) as client:
+        client.scram("alice", USERS["alice"])
+        topic = client.create_topic()
+    told = run_tool(
+        "ProducerPerformance",
+        *("--topic", topic, "--num-records", str(RECORDS), "--record-size", "100"),
+        *("--throughput", str(RECORDS_PER_SECOND), "--producer.config", properties(tmp_path, mechanism)),
+        *("--producer-props", f"bootstrap.servers={secured.bootstrap}"),
+    )
+    assert re.search(rf"^{RECORDS} records sent", told, re.MULTILINE), told
+    assert "Exception" not in told
+    with SaslClient(secured.host, secured.port) as client:
+        client.scram("alice", USERS["alice"])
+        assert client.log_end(topic) == RECORDS
+
+
+def test_the_java_tool_makes_users(secured: SaslProcess, tmp_path: Path) -> None:
+    user = unique_name("user")
+    address = ("--bootstrap-server", secured.bootstrap, "--command-config", properties(tmp_path, SCRAM_512))
+    run_tool(
+        "kafka.admin.ConfigCommand",
+        *address,
+        *("--alter", "--entity-type", "users", "--entity-name", user),
+        *("--add-config", "SCRAM-SHA-256=[iterations=8192,password=first-secret]"),
+    )
+    with SaslClient(secured.host, secured.port) as client:
+        assert client.scram(user, "first-secret").error_code == ErrorCode.none
+    described = run_tool(
+        "kafka.admin.ConfigCommand", *address, "--describe", "--entity-type", "users", "--entity-name", user
+    )
+    assert "SCRAM-SHA-256=iterations=8192" in described
+
+
+def test_a_wrong_password_is_an_authentication_error(secured: SaslProcess, tmp_path: Path) -> None:
+    file = properties(tmp_path, SCRAM_256, "carol", "wrong")
+    told = run_tool("TopicCommand", "--bootstrap-server", secured.bootstrap, "--command-config", file, "--list", code=1)
+    assert "SaslAuthenticationException: Authentication failed during authentication due to invalid credentials" in told

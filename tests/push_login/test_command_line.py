@@ -1,0 +1,102 @@
+"""`penstock push` and `penstock consumers run` against a broker with TLS and SASL: `--command-config`."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import CommandLine
+from tests.support.edge_process import EdgeProcess
+from tests.support.push_login import USERS, PushLoginProcess
+from tests.support.raw_client import unique_name
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.feature("F-04", "Q-03")
+
+CONSUMER = """
+from penstock import consumer, message_handler
+
+@consumer(topic="{topic}", group="{topic}-readers")
+class Reader:
+    @message_handler
+    def handle(self, message):
+        with open("{file}", "ab") as file:
+            file.write(message.body + b"\\n")
+"""
+
+
+@pytest.fixture
+def config(broker: PushLoginProcess, tmp_path: Path) -> Path:
+    return write_config(broker, tmp_path / "alice.properties", USERS["alice"])
+
+
+def write_config(broker: PushLoginProcess, path: Path, password: str) -> Path:
+    path.write_text(
+        "# of alice\n"
+        "bootstrap.servers=elsewhere:9092\n"
+        "security.protocol=SASL_SSL\n"
+        f"ssl.ca.location={broker.authority.file}\n"
+        "sasl.mechanism=SCRAM-SHA-512\n"
+        "sasl.username=alice\n"
+        f"sasl.password={password}\n"
+    )
+    return path
+
+
+def test_the_commands_log_in(broker: PushLoginProcess, config: Path, tmp_path: Path) -> None:
+    penstock, topic = CommandLine(None), unique_name()
+    place = ("--host", broker.host, "--port", broker.push_port, "--command-config", config)
+    penstock("push", "create-topic", topic, *place)
+    penstock("push", "publish", topic, "hello", *place)
+    assert penstock("push", "subscribe", topic, "--count", 1, *place).lines == ["hello"]
+    wrong = write_config(broker, tmp_path / "wrong.properties", "not-the-word")
+    told = penstock("push", "publish", topic, "x", *place[:-1], wrong, code=1)
+    assert "check sasl.username and sasl.password" in told.err
+    assert "not-the-word" not in told.err
+
+
+def test_consumers_log_in(broker: PushLoginProcess, config: Path, tmp_path: Path) -> None:
+    topic, module, found = unique_name(), tmp_path / "reader.py", tmp_path / "found"
+    module.write_text(CONSUMER.format(topic=topic, file=found))
+    penstock = CommandLine(None)
+    place = ("--host", broker.host, "--port", broker.push_port, "--command-config", config)
+    penstock("push", "create-topic", topic, *place)
+    penstock("push", "publish", topic, "hello", *place)
+    address = f"{broker.host}:{broker.push_port}"
+    with penstock.started("consumers", "run", module, "--broker", address, "--command-config", config) as process:
+        wait_until(found.exists, what="the consumer has handled a message")
+        wait_until(lambda: found.read_bytes() == b"hello\n", what="the message is written")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+
+
+def test_the_consumer_application_logs_in(broker: PushLoginProcess, config: Path, tmp_path: Path) -> None:
+    topic, penstock = unique_name(), CommandLine(None)
+    place = ("--host", broker.host, "--port", broker.push_port, "--command-config", config)
+    penstock("push", "create-topic", topic, *place)
+    penstock("push", "publish", topic, "hello", *place)
+    edge = EdgeProcess(
+        tmp_path / "edge",
+        broker.push_port,
+        CONSUMER_TYPE="plain",
+        CONSUMER_TOPIC=topic,
+        CONSUMER_GROUP=f"{topic}-edge",
+        PENSTOCK_COMMAND_CONFIG=str(config),
+    )
+    edge.start()
+    try:
+        edge.wait_for_messages(1)
+    finally:
+        edge.stop()
+    assert USERS["alice"] not in edge.log_file.read_text()
+
+
+def test_properties_that_do_not_fit_together_end_the_command(tmp_path: Path) -> None:
+    path = tmp_path / "half.properties"
+    path.write_text("security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.password=not-the-word\n")
+    for command in (("edge",), ("push", "publish", "t", "x")):
+        told = CommandLine(None)(*command, "--command-config", path, code=2)
+        assert "sasl.username" in told.err
+        assert "not-the-word" not in told.err

@@ -1,0 +1,229 @@
+"""Real clients log in with every mechanism, write and read; with a wrong password they get their own error for it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.errors import KafkaError as AioKafkaError
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.errors import KafkaTimeoutError
+from kio.schema.errors import ErrorCode
+
+from tests.support.broker_process import BrokerProcess
+from tests.support.raw_client import unique_name
+from tests.support.sasl_client import PLAIN, SCRAM_256, SCRAM_512, SaslClient
+from tests.support.sasl_process import USERS, make_sasl_broker
+from tests.support.user_client import SHA_512, alter, upsertion
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.feature("F-04", "F-01")
+
+MECHANISMS = [PLAIN, SCRAM_256, SCRAM_512]
+PROTOCOL = "SASL_PLAINTEXT"
+USER, WITHOUT_IT = "bob", "carol"
+"""A user, and a name with which its password is wrong: failures of a user would hold it off in other tests."""
+COUNT = 100
+MESSAGES = [b"message %d" % number for number in range(COUNT)]
+
+
+@pytest.fixture
+def topic(broker: BrokerProcess) -> str:
+    with SaslClient(broker.host, broker.port) as client:
+        client.scram("alice", USERS["alice"])
+        return client.create_topic()
+
+
+# --- librdkafka ------------------------------------------------------------------------------------------------------
+
+
+def rdkafka(broker: BrokerProcess, mechanism: str, user: str = USER, **more: Any) -> dict[str, Any]:
+    return {
+        "bootstrap.servers": broker.bootstrap,
+        "security.protocol": PROTOCOL,
+        "sasl.mechanism": mechanism,
+        "sasl.username": user,
+        "sasl.password": USERS[USER],
+        **more,
+    }
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_librdkafka(broker: BrokerProcess, topic: str, mechanism: str) -> None:
+    producer = Producer(rdkafka(broker, mechanism))
+    for message in MESSAGES:
+        producer.produce(topic, message)
+    assert producer.flush(30) == 0
+    group = {"group.id": unique_name("group"), "auto.offset.reset": "earliest"}
+    consumer = Consumer(rdkafka(broker, mechanism, **group))
+    consumer.subscribe([topic])
+    found: list[bytes | None] = []
+    wait_until(lambda: _polled(consumer, found) >= COUNT, what="all messages are read")
+    consumer.close()
+    assert found == MESSAGES
+
+
+def _polled(consumer: Consumer, found: list[bytes | None]) -> int:
+    found.extend(message.value() for message in consumer.consume(COUNT, 1.0))
+    return len(found)
+
+
+def test_librdkafka_as_a_user_with_a_short_salt(broker: BrokerProcess) -> None:
+    """Whoever makes a user chooses the salt, and some tools choose a word."""
+    name = unique_name("user")
+    with SaslClient(broker.host, broker.port) as client:
+        client.scram("alice", USERS["alice"])
+        assert alter(client, upsertion(name, SHA_512, password=USERS[USER], salt=b"salt")) == {name: ErrorCode.none}
+    assert Producer(rdkafka(broker, SCRAM_512, name)).list_topics(timeout=30).brokers
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_librdkafka_with_a_wrong_password(broker: BrokerProcess, mechanism: str) -> None:
+    errors: list[KafkaError] = []
+    producer = Producer(rdkafka(broker, mechanism, WITHOUT_IT, error_cb=errors.append))
+    wait_until(lambda: producer.poll(0.1) >= 0 and bool(errors), what="the client reports an error")
+    assert errors[0].code() == KafkaError._AUTHENTICATION
+    with pytest.raises(KafkaException):
+        producer.list_topics(timeout=0.5)
+
+
+# --- kafka-python ----------------------------------------------------------------------------------------------------
+
+
+def kafka_python(broker: BrokerProcess, mechanism: str, user: str = USER) -> dict[str, Any]:
+    return {
+        "bootstrap_servers": broker.bootstrap,
+        "security_protocol": PROTOCOL,
+        "sasl_mechanism": mechanism,
+        "sasl_plain_username": user,
+        "sasl_plain_password": USERS[USER],
+    }
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_kafka_python(broker: BrokerProcess, topic: str, mechanism: str) -> None:
+    with contextlib.closing(KafkaProducer(**kafka_python(broker, mechanism))) as producer:
+        for message in MESSAGES:
+            producer.send(topic, message)
+        producer.flush(30)
+    consumer = KafkaConsumer(topic, **kafka_python(broker, mechanism), auto_offset_reset="earliest", group_id=None)
+    with contextlib.closing(consumer):
+        found: list[bytes] = []
+
+        def is_complete() -> bool:
+            polled = consumer.poll(timeout_ms=500)
+            found.extend(record.value for records in polled.values() for record in records)
+            return len(found) >= COUNT
+
+        wait_until(is_complete, what="all messages are read")
+    assert found == MESSAGES
+
+
+@pytest.mark.parametrize("mechanism", [PLAIN, SCRAM_256])
+def test_kafka_python_with_a_wrong_password(broker: BrokerProcess, mechanism: str) -> None:
+    """It tries again until its time is over, and has no error of its own for that."""
+    with pytest.raises(KafkaTimeoutError):
+        KafkaProducer(**kafka_python(broker, mechanism, WITHOUT_IT), bootstrap_timeout_ms=1_000)
+
+
+# --- aiokafka: its options have the names of kafka-python's ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_aiokafka(broker: BrokerProcess, topic: str, mechanism: str) -> None:
+    async def exchange() -> list[bytes]:
+        producer = AIOKafkaProducer(**kafka_python(broker, mechanism))
+        await producer.start()
+        try:
+            for message in MESSAGES:
+                await producer.send(topic, message)
+            await producer.flush()
+        finally:
+            await producer.stop()
+        consumer = AIOKafkaConsumer(
+            topic, **kafka_python(broker, mechanism), auto_offset_reset="earliest", group_id=None
+        )
+        await consumer.start()
+        try:
+            return [(await asyncio.wait_for(consumer.getone(), 30)).value for _ in range(COUNT)]
+        finally:
+            await consumer.stop()
+
+    assert asyncio.run(exchange()) == MESSAGES
+
+
+def test_aiokafka_with_a_wrong_password(broker: BrokerProcess) -> None:
+    async def connect() -> None:
+        producer = AIOKafkaProducer(**kafka_python(broker, SCRAM_256, WITHOUT_IT))
+        try:
+            await producer.start()
+        finally:
+            await producer.stop()
+
+    with pytest.raises(AioKafkaError):
+        asyncio.run(connect())
+
+
+# --- sessions with an end --------------------------------------------------------------------------------------------
+
+LIFETIME_MS = 2_000
+"""librdkafka logs in again when nine tenths of it are over."""
+LIFETIMES = 3
+
+
+@pytest.fixture(scope="module")
+def short_sessions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+    process = make_sasl_broker(tmp_path_factory.mktemp("short-sessions"), reauthentication_ms_max=LIFETIME_MS)
+    process.prepare()
+    process.start()
+    yield process
+    process.stop()
+
+
+@pytest.mark.full
+def test_clients_under_load_live_through_the_ends_of_their_sessions(short_sessions: BrokerProcess) -> None:
+    """Nothing is lost, doubled or out of order over several lifetimes, in one producer and one consumer."""
+    broker, topic = short_sessions, unique_name()
+    with SaslClient(broker.host, broker.port) as client:
+        client.scram("alice", USERS["alice"])
+        client.create_topic(topic)
+    errors: list[KafkaError] = []
+    failed: list[KafkaError] = []
+    settings: dict[str, Any] = {"error_cb": errors.append, "enable.idempotence": True}
+    producer = Producer(rdkafka(broker, SCRAM_512, **settings))
+    group: dict[str, Any] = {
+        "group.id": unique_name("group"),
+        "auto.offset.reset": "earliest",
+        "error_cb": errors.append,
+    }
+    consumer = Consumer(rdkafka(broker, SCRAM_256, **group))
+    consumer.subscribe([topic])
+
+    def delivered(error: KafkaError | None, _: object) -> None:
+        if error is not None:
+            failed.append(error)
+
+    until = time.monotonic() + LIFETIMES * LIFETIME_MS / 1000
+    sent, found = 0, []
+    while time.monotonic() < until:
+        producer.produce(topic, b"%d" % sent, on_delivery=delivered)
+        sent += 1
+        producer.poll(0.001)
+        found += [message.value() for message in consumer.consume(100, 0.001)]
+    assert producer.flush(60) == 0
+    wait_until(lambda: _polled(consumer, found) >= sent, what="all messages are read")
+    consumer.close()
+    assert not failed
+    assert not [error for error in errors if error.code() == KafkaError._AUTHENTICATION]
+    assert found == [b"%d" % number for number in range(sent)]
+    if broker.kind == "penstock":
+        log = [json.loads(line) for line in broker.log_file.read_text().splitlines()]
+        logins = [line for line in log if line["message"] == "login" and line["principal"] == "User:bob"]
+        assert len(logins) >= 2 * LIFETIMES, "the clients have not logged in again"

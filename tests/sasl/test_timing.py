@@ -1,0 +1,110 @@
+"""The time of a login says nothing about users: a wrong password and an unknown name take the same.
+
+The work is the same by construction; this looks at the clock. Attempts alternate in random order, and the slowest tenth
+of both is left out, since it is the machine's.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import random
+import time
+from collections.abc import Callable
+from statistics import fmean, pvariance
+
+import pytest
+from scramp import ScramClient
+
+from penstock.security.sasl.machine import Challenge, Failed, Machine
+from penstock.security.sasl.plain import PlainMachine
+from penstock.security.sasl.scram import ScramMachine
+from penstock.security.users.credential import ScramCredential, ScramMechanism, make_credential
+from penstock.security.users.password_cache import PasswordCache
+from penstock.security.users.table import UserTable
+
+pytestmark = [pytest.mark.feature("F-04"), pytest.mark.slow]
+
+KNOWN, UNKNOWN = "alice-x", "mallory"
+Z_MAX = 2.58
+"""p < 0.01: a difference that is none is seen in one of a hundred runs, so three in a row count."""
+
+
+def table(kind: type[UserTable] = UserTable) -> UserTable:
+    found = kind(bytes(32))
+    for mechanism in ScramMechanism:
+        found.put(KNOWN, mechanism, make_credential(mechanism, "right", 4096))
+    return found
+
+
+class Hasty(UserTable):
+    """A table that makes no decoys for users: the mistake that the measurement must find."""
+
+    def credential(self, name: str, mechanism: ScramMechanism) -> ScramCredential:
+        return self.stored(name).get(mechanism) or super().credential(name, mechanism)
+
+
+def refused_in_ns(machine: Machine, client: ScramClient | None, user: str) -> int:
+    """The time that the broker takes for a login that fails."""
+    first = client.get_client_first().encode() if client else f"\0{user}\0wrong".encode()
+    start = time.perf_counter_ns()
+    step = machine.step(first, 0.0)
+    spent = time.perf_counter_ns() - start
+    if client is not None:
+        assert isinstance(step, Challenge)
+        client.set_server_first(step.message.decode())
+        last = client.get_client_final().encode()
+        start = time.perf_counter_ns()
+        step = machine.step(last, 0.0)
+        spent += time.perf_counter_ns() - start
+    start = time.perf_counter_ns()
+    assert isinstance(step.check(0.0), Failed)  # type: ignore[union-attr]
+    return spent + time.perf_counter_ns() - start
+
+
+def z_score(attempt: Callable[[str], int], count: int) -> float:
+    """How far apart the two are, in standard errors."""
+    times: dict[str, list[int]] = {KNOWN: [], UNKNOWN: []}
+    order = [KNOWN, UNKNOWN] * count
+    random.Random(7).shuffle(order)
+    gc.disable()
+    try:
+        for user in order:
+            times[user].append(attempt(user))
+    finally:
+        gc.enable()
+    kept = [sorted(each)[: len(each) * 9 // 10] for each in times.values()]
+    known, unknown = kept
+    error = math.sqrt(sum(pvariance(each) / len(each) for each in kept))
+    return abs(fmean(known) - fmean(unknown)) / error
+
+
+def scram(users: UserTable) -> Callable[[str], int]:
+    mechanism = ScramMechanism.SCRAM_SHA_256
+
+    def attempt(user: str) -> int:
+        return refused_in_ns(ScramMachine(mechanism, users), ScramClient([mechanism.title], user, "wrong"), user)
+
+    return attempt
+
+
+def plain(users: UserTable) -> Callable[[str], int]:
+    cache = PasswordCache()
+    return lambda user: refused_in_ns(PlainMachine(users, cache), None, user)
+
+
+@pytest.mark.parametrize(("login", "count"), [(scram, 5_000), (plain, 1_000)])
+def test_an_unknown_user_takes_the_time_of_a_wrong_password(
+    login: Callable[[UserTable], Callable[[str], int]], count: int
+) -> None:
+    attempt = login(table())
+    scores = []
+    for _ in range(3):
+        scores.append(z_score(attempt, count))
+        if scores[-1] < Z_MAX:
+            return
+    raise AssertionError(f"a difference in three measurements: {scores}")
+
+
+def test_the_measurement_finds_a_table_that_tells() -> None:
+    assert min(z_score(scram(table(Hasty)), 2_000) for _ in range(2)) > Z_MAX

@@ -1,0 +1,1 @@
+"""TLS and listeners by name, from outside: real processes, clients and sockets."""

@@ -1,0 +1,333 @@
+"""Encrypted listeners over real sockets: whom they let in, what they cost before that, and new certificates."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import datetime
+import logging
+import os
+import socket
+import ssl
+import warnings
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from penstock.net.admission.door import Door
+from penstock.net.listener import Listener
+from penstock.net.service import Stream
+from penstock.net.tls import server as tls_server
+from penstock.security.tls.certificates import Certificates
+from penstock.security.tls.distinguished_name import subject_of
+from penstock.security.tls.options import ClientAuth, TlsOptions, TlsProblem
+from tests.support.certificates import DAY, Authority, Issued
+from tests.unit.net import test_connection
+from tests.unit.net.test_connection import Client, Service, ServiceChannel, Tls, run, served, until
+
+REFUSED = (ssl.SSLError, ConnectionError, asyncio.IncompleteReadError)
+
+
+class Known(Service):
+    """Remembers the certificates of clients."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.certificates: list[bytes | None] = []
+
+    def connected(self, stream: Stream) -> ServiceChannel:
+        self.certificates.append(stream.peer.certificate)
+        return super().connected(stream)
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path / "tls")
+
+
+@pytest.fixture
+def short_handshakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(test_connection, "HANDSHAKE_MS_MAX", 200)
+
+
+class Server:
+    def __init__(self, service: Known, listener: Listener, certificates: Certificates) -> None:
+        self.service = service
+        self.listener = listener
+        self.certificates = certificates
+
+    @property
+    def door(self) -> Door:
+        return self.listener._door
+
+    async def connect(self, context: ssl.SSLContext) -> Client:
+        opened = await asyncio.open_connection("127.0.0.1", self.listener.port, ssl=context)
+        return Client(*opened)
+
+    async def plain(self, number: int = 1) -> socket.socket:
+        """A socket without TLS, from an address with this number."""
+        there = ("127.0.0.1", self.listener.port)
+        return await asyncio.to_thread(socket.create_connection, there, source_address=(f"127.0.0.{number}", 0))
+
+    async def ask(self, context: ssl.SSLContext) -> bytes:
+        """The certificate of the server, in DER, after a request and its answer."""
+        client = await self.connect(context)
+        client.send(b"hello")
+        assert await client.receive() == b"hello"
+        der = client.writer.get_extra_info("ssl_object").getpeercert(True)
+        client.writer.close()
+        assert isinstance(der, bytes)
+        return der
+
+
+@asynccontextmanager
+async def serving(options: TlsOptions, connections_max: int = 100) -> AsyncIterator[Server]:
+    certificates = Certificates(options)
+    service = Known()
+    tls = Tls(certificates, ssl.create_default_context())
+    async with served(service=service, tls=tls, connections_max=connections_max) as (_, listener, _):
+        yield Server(service, listener, certificates)
+
+
+@pytest.mark.feature("F-03")
+def test_requests_and_answers(authority: Authority) -> None:
+    async def scenario() -> None:
+        async with serving(authority.options(authority.issue("server"))) as server:
+            client = await server.connect(authority.client_context())
+            client.send(b"a", b"b" * 2_000_000, b"c")
+            for expected in (b"a", b"b" * 2_000_000, b"c"):
+                assert await client.receive() == expected
+            assert server.service.certificates == [None]
+            assert server.door.open_count == 1
+            client.writer.close()
+            await until(lambda: server.door.open_count == 0)
+
+    run(scenario())
+
+
+def test_a_client_that_trusts_another_authority_leaves(authority: Authority, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with serving(authority.options(authority.issue("server"))) as server:
+            stranger = Authority(tmp_path / "other").client_context()
+            with pytest.raises(ssl.SSLCertVerificationError):
+                await server.connect(stranger)
+            await until(lambda: server.door.open_count == 0)
+            await server.ask(authority.client_context())
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("first", [b"\x00\x00\x00\x08\x00\x12\x00\x00", b"GET / HTTP/1.1\r\n\r\n"])
+def test_plain_text_is_refused_with_one_line(
+    authority: Authority, caplog: pytest.LogCaptureFixture, first: bytes
+) -> None:
+    async def scenario() -> None:
+        async with serving(authority.options(authority.issue("server"))) as server:
+            for _ in range(3):
+                reader, writer = await asyncio.open_connection("127.0.0.1", server.listener.port)
+                writer.write(first)
+                with contextlib.suppress(ConnectionResetError):
+                    assert await reader.read() == b""
+                writer.close()
+            assert server.door.dropped["handshake"] == 3
+            assert server.door.open_count == 0
+
+    with caplog.at_level(logging.WARNING):
+        run(scenario())
+    assert [record.message for record in caplog.records if "plain text on a TLS port" in record.message] == [
+        "refused 127.0.0.1 at the kafka door: plain text on a TLS port"
+    ]
+
+
+@pytest.mark.usefixtures("short_handshakes")
+@pytest.mark.parametrize("beginning", [b"", b"\x16", b"\x16\x03\x01\x02\x00\x01\x00"])
+def test_a_handshake_that_does_not_go_on_ends(authority: Authority, beginning: bytes) -> None:
+    async def scenario() -> None:
+        async with serving(authority.options(authority.issue("server"))) as server:
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.listener.port)
+            writer.write(beginning)
+            await until(lambda: server.door.open_count == 1)
+            assert await reader.read() == b""
+            writer.close()
+            assert server.door.open_count == 0
+            assert server.service.certificates == [], "nothing was made for it"
+
+    run(scenario())
+
+
+def test_silent_sockets_give_way_to_clients(authority: Authority) -> None:
+    async def scenario() -> None:
+        async with serving(authority.options(authority.issue("server")), connections_max=10) as server:
+            silent = [await server.plain(number) for number in range(2, 32)]
+            await until(lambda: server.door.dropped["room"] == 20)
+            begun = [await server.plain(number) for number in range(32, 62)]
+            for one in begun:
+                with contextlib.suppress(ConnectionError):
+                    one.send(b"\x16\x03\x01")
+            for _ in range(3):
+                await server.ask(authority.client_context())
+            assert server.door.open_count <= 10
+            for one in (*silent, *begun):
+                one.close()
+            await until(lambda: server.door.open_count == 0)
+
+    run(scenario())
+
+
+def test_more_handshakes_than_there_may_be_take_turns(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tls_server, "UNDER_WAY_MAX", 2)
+    monkeypatch.setattr(tls_server, "PATIENCE_SECONDS", 0.05)
+
+    async def scenario() -> None:
+        async with serving(authority.options(authority.issue("server"))) as server:
+            stuck = [await server.plain() for _ in range(5)]
+            for one in stuck:
+                one.send(b"\x16\x03\x01\x02\x00\x01")
+            await until(lambda: server.door.open_count == 5)
+            context = authority.client_context()
+            await asyncio.gather(*(server.ask(context) for _ in range(20)))
+            for one in stuck:
+                one.close()
+            await until(lambda: server.door.open_count == 0)
+
+    run(scenario())
+
+
+async def _outcome(server: Server, context: ssl.SSLContext) -> bool:
+    try:
+        await server.ask(context)
+    except REFUSED:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("client_auth", [ClientAuth.REQUESTED, ClientAuth.REQUIRED])
+def test_certificates_of_clients(authority: Authority, tmp_path: Path, client_auth: ClientAuth) -> None:
+    good, expired = authority.issue("alice"), authority.issue("late", lasts=-DAY)
+    foreign = Authority(tmp_path / "other").issue("mallory")
+    own_signed = Authority(tmp_path / "self", "alice").issued
+    revoked = authority.issue("eve")
+    crl = authority.revoke(revoked)
+
+    async def scenario() -> None:
+        options = authority.options(authority.issue("server"), client_auth=client_auth)
+        async with serving(replace(options, crl_file=crl)) as server:
+            assert await _outcome(server, authority.client_context(good))
+            der = server.service.certificates[-1]
+            assert der is not None
+            assert subject_of(der) == "CN=alice"
+            for bad in (expired, foreign, own_signed, revoked):
+                assert not await _outcome(server, authority.client_context(bad)), bad.certificate_file
+            assert await _outcome(server, authority.client_context()) is (client_auth is ClientAuth.REQUESTED)
+            await until(lambda: server.door.open_count == 0)
+
+    run(scenario())
+
+
+def _narrow(context: ssl.SSLContext, *, newest: ssl.TLSVersion, ciphers: str) -> ssl.SSLContext:
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        context.minimum_version = ssl.TLSVersion.TLSv1
+        context.maximum_version = newest
+    context.set_ciphers(f"{ciphers}:@SECLEVEL=0")
+    return context
+
+
+@pytest.mark.parametrize(
+    ("newest", "ciphers"),
+    [
+        (ssl.TLSVersion.TLSv1, "ALL"),
+        (ssl.TLSVersion.TLSv1_1, "ALL"),
+        (ssl.TLSVersion.TLSv1_2, "ECDHE-ECDSA-AES128-SHA256"),
+        (ssl.TLSVersion.TLSv1_2, "AES128-GCM-SHA256"),
+    ],
+)
+def test_what_is_weak_is_refused(authority: Authority, newest: ssl.TLSVersion, ciphers: str) -> None:
+    async def scenario() -> None:
+        async with serving(authority.options(authority.issue("server"))) as server:
+            weak = _narrow(authority.client_context(), newest=newest, ciphers=ciphers)
+            assert not await _outcome(server, weak)
+            strong = authority.client_context()
+            strong.maximum_version = ssl.TLSVersion.TLSv1_2
+            assert await _outcome(server, strong)
+            strong.minimum_version = strong.maximum_version = ssl.TLSVersion.TLSv1_3
+            assert await _outcome(server, strong)
+
+    run(scenario())
+
+
+def _replace(server_files: Issued, by: Issued) -> None:
+    """As renewals do it: a new file takes the place of the old one."""
+    for old, new in ((server_files.key_file, by.key_file), (server_files.certificate_file, by.certificate_file)):
+        os.replace(new, old)
+
+
+def test_a_new_certificate_is_for_new_handshakes(authority: Authority) -> None:
+    async def scenario() -> None:
+        first = authority.issue("server")
+        async with serving(authority.options(first)) as server:
+            context = authority.client_context()
+            old = await server.connect(context)
+            old.send(b"before")
+            assert await old.receive() == b"before"
+            second = authority.issue("server", file_name="renewed", lasts=DAY * 2)
+            assert not server.certificates.reload()
+            _replace(first, second)
+            assert server.certificates.reload()
+            assert not server.certificates.reload()
+            assert second.certificate.serial_number == _serial(await server.ask(context))
+            old.send(b"after")
+            assert await old.receive() == b"after"
+            left = server.certificates.expires_at - datetime.datetime.now(datetime.UTC).timestamp()
+            assert 1.9 * 86_400 < left < 2.1 * 86_400
+
+    run(scenario())
+
+
+def test_new_authorities_are_for_new_handshakes(authority: Authority, tmp_path: Path) -> None:
+    other = Authority(tmp_path / "other")
+    alice = other.issue("alice")
+
+    async def scenario() -> None:
+        trusted = tmp_path / "trusted.pem"
+        trusted.write_bytes(authority.file.read_bytes())
+        options = authority.options(authority.issue("server"), client_auth=ClientAuth.REQUIRED)
+        async with serving(replace(options, client_ca_file=trusted)) as server:
+            context = authority.client_context(alice)
+            assert not await _outcome(server, context)
+            trusted.write_bytes(authority.file.read_bytes() + other.file.read_bytes())
+            assert server.certificates.reload()
+            assert await _outcome(server, context)
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("damage", ["cut", "of another key", "gone", "readable by all"])
+def test_files_that_cannot_be_used_change_nothing(authority: Authority, damage: str) -> None:
+    async def scenario() -> None:
+        issued = authority.issue("server")
+        async with serving(authority.options(issued)) as server:
+            if damage == "cut":
+                text = issued.certificate_file.read_bytes()
+                issued.certificate_file.write_bytes(text[: len(text) // 2])
+            elif damage == "of another key":
+                os.replace(authority.issue("other").key_file, issued.key_file)
+            elif damage == "gone":
+                issued.key_file.unlink()
+            else:
+                issued.key_file.chmod(0o644)
+                os.utime(issued.key_file, (1, 1))
+            with pytest.raises(TlsProblem, match=str(issued.key_file.parent)):
+                server.certificates.reload()
+            assert not server.certificates.reload(), "it is reported once"
+            assert _serial(await server.ask(authority.client_context())) == issued.certificate.serial_number
+
+    run(scenario())
+
+
+def _serial(der: bytes) -> int:
+    from cryptography import x509
+
+    return x509.load_der_x509_certificate(der).serial_number

@@ -1,0 +1,94 @@
+"""Policy files: their two shapes, their defaults, and the mistakes that they are refused for."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from penstock.security.acl.policy import Policy, PolicyError, parse_policy
+from penstock.security.acl.rule import AclRule, PatternType, Permission
+from penstock.security.resources import Operation, ResourceType
+
+ORDERS = AclRule(ResourceType.TOPIC, "orders", PatternType.LITERAL, "User:alice", "*", Operation.READ, Permission.ALLOW)
+
+
+def test_a_policy_has_super_users_and_rules() -> None:
+    text = """{"super_users": ["User:admin"], "acls": [
+        {"principal": "User:alice", "operation": "read", "resource": {"type": "topic", "name": "orders"}},
+        {"principal": "User:*", "host": "10.0.0.7", "operation": "DESCRIBE_CONFIGS", "permission": "Deny",
+         "resource": {"type": "TransactionalId", "name": "pay-", "pattern": "PREFIXED"}},
+        {"principal": "User:ops", "operation": "All", "resource": {"type": "CLUSTER", "name": "kafka-cluster"}}]}"""
+    pay = (ResourceType.TRANSACTIONAL_ID, "pay-", PatternType.PREFIXED)
+    cluster = (ResourceType.CLUSTER, "kafka-cluster", PatternType.LITERAL)
+    assert parse_policy(text) == Policy(
+        frozenset({"User:admin"}),
+        frozenset(
+            {
+                ORDERS,
+                AclRule(*pay, "User:*", "10.0.0.7", Operation.DESCRIBE_CONFIGS, Permission.DENY),
+                AclRule(*cluster, "User:ops", "*", Operation.ALL, Permission.ALLOW),
+            }
+        ),
+    )
+
+
+def test_a_list_of_entries_is_read_as_well() -> None:
+    def entry(name: str, pattern: str) -> dict[str, object]:
+        return {
+            "principal": {"principal_type": "User", "name": "alice"},
+            "resource_pattern": {"resource_type": "Topic", "name": name, "pattern_type": pattern},
+            "operation": "Read",
+            "permission": "Allow",
+            "host": "*",
+        }
+
+    found = parse_policy(json.dumps([entry("orders", "Literal"), entry("log-", "Prefixed"), entry("ignored", "Any")]))
+    assert found.super_users == frozenset()
+    assert found.rules == {
+        ORDERS,
+        ORDERS._replace(name="log-", pattern=PatternType.PREFIXED),
+        ORDERS._replace(name="*"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"acls": [{"principal": "User:a", "operation": "READ", "resour', "no JSON"),
+        ("[" * 100_000, "no JSON"),
+        ('"all"', "the file must be an object"),
+        ('{"acl": []}', "the file has 'acl'; there are super_users, acls"),
+        ('{"acls": {}}', "must be lists"),
+        ('{"super_users": ["admin"]}', "super_users[0]: 'admin' has no type; did you mean 'User:admin'?"),
+        ('{"acls": [[]]}', "acls[0] must be an object"),
+        ('{"acls": [{"principal": "User:a", "operation": "READ"}]}', "acls[0].resource must be an object"),
+    ],
+)
+def test_a_file_with_a_mistake_is_refused_as_a_whole(text: str, told: str) -> None:
+    with pytest.raises(PolicyError) as caught:
+        parse_policy(text)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"operation": "Raed"}, "acls[0].operation: 'Raed' is none of ALL, READ, WRITE,"),
+        ({"operation": "ANY"}, "acls[0]: Invalid operation ANY"),
+        ({"permission": "maybe"}, "acls[0].permission: 'maybe' is none of DENY, ALLOW"),
+        ({"principal": "alice"}, "acls[0].principal: 'alice' has no type"),
+        ({"principal": None}, "acls[0].principal must be text"),
+        ({"host": 7}, "acls[0].host must be text"),
+        ({"hosts": "*"}, "acls[0] has 'hosts'"),
+        ({"resource": {"type": "TOPIC", "name": ""}}, "acls[0].resource.name must be text"),
+        ({"resource": {"type": "QUEUE", "name": "q"}}, "acls[0].resource.type: 'QUEUE' is none of TOPIC,"),
+        ({"resource": {"type": "TOPIC", "name": "q", "pattern": "MATCH"}}, "acls[0]: Invalid patternType MATCH"),
+        ({"resource": {"type": "CLUSTER", "name": "mine"}}, "acls[0]: The only valid name for the CLUSTER resource"),
+    ],
+)
+def test_a_rule_with_a_mistake_is_named(changes: dict[str, object], told: str) -> None:
+    rule = {"principal": "User:a", "operation": "READ", "resource": {"type": "TOPIC", "name": "t"}, **changes}
+    with pytest.raises(PolicyError) as caught:
+        parse_policy(json.dumps({"acls": [rule]}))
+    assert told in str(caught.value)

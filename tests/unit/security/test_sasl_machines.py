@@ -1,0 +1,116 @@
+"""The machines of PLAIN and SCRAM, step by step and with any bytes at all."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scramp import ScramClient
+
+from penstock.security.sasl.machine import Challenge, Done, Failed, Machine, Step
+from penstock.security.sasl.plain import PlainMachine
+from penstock.security.sasl.scram import ScramMachine
+from penstock.security.users.credential import ScramMechanism, make_credential
+from penstock.security.users.password_cache import ENTRIES_MAX, KEPT_SECONDS, PasswordCache
+from penstock.security.users.table import UserTable
+
+SHA_256, SHA_512 = ScramMechanism
+PASSWORD = "pencil \u00e9 =,"
+
+
+def table_with_alice() -> UserTable:
+    table = UserTable(bytes(32))
+    for mechanism in ScramMechanism:
+        table.put("alice", mechanism, make_credential(mechanism, PASSWORD, 4096))
+    return table
+
+
+TABLE = table_with_alice()
+
+
+def outcome(step: Step, now: float = 0.0) -> Challenge | Done | Failed:
+    """The step, with an attempt checked."""
+    return step if isinstance(step, Challenge | Done | Failed) else step.check(now)
+
+
+@pytest.mark.parametrize("mechanism", ScramMechanism)
+@pytest.mark.parametrize(("user", "password"), [("alice", PASSWORD), ("alice", "wrong"), ("mallory", PASSWORD)])
+def test_scram(mechanism: ScramMechanism, user: str, password: str) -> None:
+    machine, client = ScramMachine(mechanism, TABLE), ScramClient([mechanism.title], user, password)
+    first = machine.step(client.get_client_first().encode(), 0.0)
+    assert isinstance(first, Challenge)
+    client.set_server_first(first.message.decode())
+    last = outcome(machine.step(client.get_client_final().encode(), 0.0))
+    if (user, password) == ("alice", PASSWORD):
+        assert isinstance(last, Done)
+        assert last.user == "alice"
+        client.set_server_final(last.message.decode())
+    else:
+        assert last == Failed("invalid-proof")
+    assert outcome(machine.step(b"", 0.0)) == Failed("a message too many")
+
+
+def test_names_are_escaped_and_prepared() -> None:
+    table = UserTable(bytes(32))
+    table.put("a,b=c", SHA_256, make_credential(SHA_256, "x", 4096))
+    machine, client = ScramMachine(SHA_256, table), ScramClient(["SCRAM-SHA-256"], "a,b\u00ad=c", "x")
+    first = machine.step(client.get_client_first().encode(), 0.0)
+    assert isinstance(first, Challenge)
+    client.set_server_first(first.message.decode())
+    assert isinstance(outcome(machine.step(client.get_client_final().encode(), 0.0)), Done)
+
+
+def test_plain_checks_the_password_against_the_same_credentials() -> None:
+    cache = PasswordCache()
+    right = f"\0alice\0{PASSWORD}".encode()
+    attempt = PlainMachine(TABLE, cache).step(right, 0.0)
+    assert not isinstance(attempt, Challenge | Done | Failed)
+    assert (attempt.user, attempt.is_slow) == ("alice", True)
+    assert attempt.check(0.0) == Done("alice")
+    assert PlainMachine(TABLE, cache).step(right, 0.0) == Done("alice"), "it was right a moment ago"
+    assert isinstance(outcome(PlainMachine(TABLE, cache).step(b"\0alice\0wrong", 0.0)), Failed)
+    assert isinstance(outcome(PlainMachine(TABLE, cache).step(f"\0mallory\0{PASSWORD}".encode(), 0.0)), Failed)
+
+
+def test_plain_takes_one_message() -> None:
+    machine = PlainMachine(TABLE, PasswordCache())
+    machine.step(b"", 0.0)
+    assert machine.step(f"\0alice\0{PASSWORD}".encode(), 0.0) == Failed("a message too many")
+
+
+def test_a_password_is_remembered_for_a_minute_and_for_its_credential() -> None:
+    cache, table = PasswordCache(), table_with_alice()
+    _, credential = table.credential_of_password("alice")
+    cache.remember("alice", PASSWORD, credential, 0.0)
+    assert cache.knows("alice", PASSWORD, credential, KEPT_SECONDS - 0.1)
+    assert not cache.knows("alice", PASSWORD, credential, KEPT_SECONDS)
+    assert not cache.knows("alice", "wrong", credential, 0.0)
+    assert not cache.knows("bob", PASSWORD, credential, 0.0)
+    table.put("alice", SHA_512, make_credential(SHA_512, PASSWORD, 4096))
+    assert not cache.knows("alice", PASSWORD, table.credential_of_password("alice")[1], 0.0)
+    assert PASSWORD.encode() not in repr(vars(cache)).encode()
+
+
+def test_the_cache_is_bounded() -> None:
+    cache = PasswordCache()
+    _, credential = TABLE.credential_of_password("alice")
+    for number in range(ENTRIES_MAX + 5):
+        cache.remember(f"user {number}", "x", credential, 0.0)
+    assert cache.knows(f"user {ENTRIES_MAX + 4}", "x", credential, 0.0)
+    assert not cache.knows("user 0", "x", credential, 0.0)
+
+
+def machines() -> list[Machine]:
+    return [PlainMachine(TABLE, PasswordCache()), *(ScramMachine(mechanism, TABLE) for mechanism in ScramMechanism)]
+
+
+PIECES = st.sampled_from(
+    [b"n,,", b"y,,", b"p=tls-unique,,", b"n=", b"alice", b",r=", b"c=", b"biws", b",p=", b"\0", b","]
+)
+
+
+@given(st.lists(st.lists(PIECES | st.binary(max_size=8), max_size=8).map(b"".join), min_size=1, max_size=3))
+def test_no_bytes_break_a_machine_or_log_anybody_in(messages: list[bytes]) -> None:
+    for machine in machines():
+        for message in messages:
+            assert not isinstance(outcome(machine.step(message, 0.0)), Done)
