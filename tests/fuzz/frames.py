@@ -33,6 +33,7 @@ from penstock.node.security.door_plans import plan_doors
 from penstock.protocol.kafka.apis import API_VERSIONS, APIS, PRODUCE
 from penstock.protocol.kafka.headers import read_request_header
 from penstock.protocol.kafka.primitives import MalformedRequest
+from penstock.security.session import Session
 from tests.fuzz.finding import ErrorLog, Finding, watched
 from tests.fuzz.mutation import Change, change_somehow, join_frames, rearrange, split_frames
 from tests.fuzz.samples import API_NAMES, BATCHES, conversations, every_request, request
@@ -221,6 +222,10 @@ class WatchedChannel:
     def __init__(self, channel: Channel, asked: list[tuple[int, int, int]]) -> None:
         self._channel = channel
         self._asked = asked
+
+    @property
+    def session(self) -> Session:
+        return self._channel.session
 
     @property
     def is_authenticated(self) -> bool:

@@ -150,6 +150,8 @@ NODE: Final[dict[str, set[Asked]]] = {
     "DELETE /api/v1/groups/{group}": {DESCRIBE_GROUP, DELETE_GROUP},
     "GET /api/v1/groups/{group}/offsets": {DESCRIBE_GROUP, DESCRIBE_TOPIC},
     "POST /api/v1/groups/{group}/offsets/reset": {DESCRIBE_GROUP, DESCRIBE_TOPIC, READ_GROUP, READ_TOPIC},
+    "GET /api/v1/security/connections": {DESCRIBE},
+    "POST /api/v1/security/disconnect": {ALTER},
     "GET /api/v1/security/tokens": {DESCRIBE},
     "POST /api/v1/security/tokens": {ALTER},
     "DELETE /api/v1/security/tokens/{token}": {ALTER},

@@ -53,6 +53,7 @@ BODIES: dict[str, Any] = {
     "POST /api/v1/groups/{group}/offsets/reset": {"to": "earliest", "topics": [{"topic": TOPIC}]},
     "POST /api/v1/transactions/{transactional_id}/abort": {"producer_id": 1, "producer_epoch": 0},
     "POST /api/v1/hanging-transactions/abort": {"topic": TOPIC, "partition": 0, "producer_id": 1},
+    "POST /api/v1/security/disconnect": {"principal": "User:carl"},
     "POST /api/v1/security/tokens": {"name": "backup", "principal": "User:carl"},
     "POST /registry/nodes": {"nodeId": "root-1", "role": "ROOT", "url": "http://127.0.0.1:1"},
     "PUT /registry/nodes/{nodeId}/parent": {"parentId": None},

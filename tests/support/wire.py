@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import io
 import socket
+import ssl
 import struct
 import typing
 from collections.abc import Mapping
@@ -102,12 +103,21 @@ class Connection:
     """One socket to a broker."""
 
     def __init__(
-        self, host: str, port: int, *, timeout_s: float = 15.0, client_id: str | None = "wire", source: str = ""
+        self,
+        host: str,
+        port: int,
+        *,
+        timeout_s: float = 15.0,
+        client_id: str | None = "wire",
+        source: str = "",
+        context: ssl.SSLContext | None = None,
     ) -> None:
         """`source`: the address to come from, such as another one of the loopback network."""
         from_source = (source, 0) if source else None
         self._socket = socket.create_connection((host, port), timeout=timeout_s, source_address=from_source)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if context is not None:
+            self._socket = context.wrap_socket(self._socket, server_hostname=host)
         self._client_id = client_id
         self._correlation_id = 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from penstock.model.limits import FRAME_SPARE_MS_MAX
@@ -102,6 +102,9 @@ class Listener:
     @property
     def connection_count(self) -> int:
         return len(self._connections)
+
+    def connections(self) -> Iterable[Connection]:
+        return self._connections
 
     @property
     def muted_count(self) -> int:

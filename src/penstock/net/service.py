@@ -6,6 +6,7 @@ from typing import Protocol
 
 from penstock.net.endpoint import Peer
 from penstock.net.reply import Reply
+from penstock.security.session import Session
 
 
 class Stream(Protocol):
@@ -32,6 +33,9 @@ class Stream(Protocol):
 
 class Channel(Protocol):
     """One connection's requests."""
+
+    @property
+    def session(self) -> Session: ...
 
     @property
     def is_authenticated(self) -> bool:

@@ -71,6 +71,7 @@ class HttpServer:
         self._parts = tuple(parts)
         self._server = WebServer(port, self._application)
         self.port = self._server.port
+        self.connections = self._server.connections
 
     async def start(self) -> None:
         """Start the HTTP server. A second call does nothing."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from penstock.broker.broker import Broker
@@ -18,6 +19,7 @@ from penstock.broker.telemetry.telemetry import SWEEP_INTERVAL_MS as TELEMETRY_S
 from penstock.config.settings import Settings
 from penstock.net.admission.door import Door
 from penstock.net.admission.ticket import Ticket
+from penstock.net.connection.connection import Connection
 from penstock.net.connection.shared import ConnectionLimits
 from penstock.net.listener import Bound, Listener, ListenerOptions, bind
 from penstock.net.login.logins import Logins
@@ -55,6 +57,9 @@ class KafkaDoor:
     @property
     def muted_count(self) -> int:
         return sum(listener.muted_count for listener in self._listeners)
+
+    def connections(self) -> Iterable[Connection]:
+        return chain.from_iterable(listener.connections() for listener in self._listeners)
 
     def hand_over(
         self,

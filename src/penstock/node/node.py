@@ -24,6 +24,7 @@ from penstock.broker.push.server import PushDoor
 from penstock.broker.records.worker import RecordWorker
 from penstock.config.settings import MEMORY, Settings
 from penstock.net.login.logins import Logins
+from penstock.net.open_connections import OpenConnections
 from penstock.net.outbox import Outbox
 from penstock.net.tls.server import Listening, address_of
 from penstock.node.admission import build_doors, connect_admission_probes, watched
@@ -95,6 +96,7 @@ class Node:
         self.health = Health()
         self.metrics = BrokerMetrics({api.key: api.name for api in APIS.values()}, settings.node.data_dir, CALLS)
         self._doors = build_doors(settings)
+        self._connections = OpenConnections()
         self._closing = AsyncExitStack()
         """Closes what is open, the last first."""
         self.topology: TopologyClient | None = None
@@ -175,6 +177,7 @@ class Node:
         after_round = outbox.send if push is None else push.subscriptions.end_round
         storage.start(broker.partitions.on_flushed, loop, after_round=after_round)
         self._kafka = await open_kafka_door(broker, kafka_ports, outbox, self._doors.kafka, self._closing, logins)
+        self._connections.add_door(self._kafka.connections)
         if push is not None and push_socket is not None:
             await self._open_push_door(push, push_socket, logins)
         await self._open_http_door()
@@ -279,6 +282,7 @@ class Node:
             return None
         push = build_push_door(broker, storage.metadata, outbox, self._doors.push)
         connect_push_probes(push, self.metrics)
+        self._connections.add_door(push.connections)
         return push
 
     def _http_server(
@@ -308,11 +312,18 @@ class Node:
                     writers=broker.operations.topic_writers,
                     access=broker.access,
                 ),
-                *admin_api(broker, None if push is None else push.subscriptions, lambda: self.kafka_port, sessions),
+                *admin_api(
+                    broker,
+                    None if push is None else push.subscriptions,
+                    lambda: self.kafka_port,
+                    sessions,
+                    self._connections,
+                ),
                 *self._parts,
             ],
         )
         self._closing.push_async_callback(http.stop)
+        self._connections.add_door(http.connections)
         return http
 
     async def _recover(self, storage: Storage) -> None:

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -18,6 +18,7 @@ from penstock.net.admission.ticket import Ticket
 from penstock.net.http.port import HttpPort
 from penstock.net.http.wrong_protocol import replace_warnings
 from penstock.net.interface import ServerOptions
+from penstock.net.open_connections import OpenConnection
 from penstock.net.tcp import bound_socket
 from penstock.net.tls.server import TlsServer
 from penstock.node.errors import StartError
@@ -55,6 +56,9 @@ class WebServer:
         sockets = None if isinstance(listening, TlsServer) else [listening]
         self._serving = asyncio.create_task(self._server.serve(sockets), name="http")
         logger.info("listening", extra={"host": self._port.address.host, "port": self.port})
+
+    def connections(self) -> Iterable[OpenConnection]:
+        return () if self._server is None else cast("Iterable[OpenConnection]", self._server.server_state.connections)
 
     async def stop(self) -> None:
         if self._server is None or self._serving is None:

@@ -101,7 +101,8 @@ class ConnectionProbe:
         self.open -= 1
 
     def broken(self, reason: str) -> None:
-        """Closed by us: 'bad request', 'idle' for long, or 'silent', without a complete request so far."""
+        """Closed by us: 'bad request', 'idle' for long, 'silent', without a complete request so far, or 'disconnected'
+        by an operator."""
         self._broken[reason] += 1
 
     def families(self) -> Iterator[Metric]:

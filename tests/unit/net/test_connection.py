@@ -26,6 +26,7 @@ from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.primitives import MalformedRequest
 from penstock.protocol.push.messages import Subscribe, encode
 from penstock.protocol.recognition import is_push
+from penstock.security.session import Session
 from penstock.security.tls.certificates import Certificates
 from tests.support.admission import open_door
 
@@ -111,6 +112,7 @@ class ServiceChannel:
         self._service = service
         self._stream = stream
         self.is_authenticated = service.needs_no_login
+        self.session = Session("TEST", stream.peer.host)
 
     def serve(self, frame: memoryview) -> Reply:
         return self._service.serve(frame, self._stream)

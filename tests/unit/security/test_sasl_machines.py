@@ -72,6 +72,19 @@ def test_plain_checks_the_password_against_the_same_credentials() -> None:
     assert isinstance(outcome(PlainMachine(TABLE, cache).step(f"\0mallory\0{PASSWORD}".encode(), 0.0)), Failed)
 
 
+def test_an_attempt_knows_that_its_credential_was_replaced() -> None:
+    table = UserTable(b"secret")
+    table.put("alice", SHA_256, make_credential(SHA_256, PASSWORD, 4096))
+    attempt = PlainMachine(table, PasswordCache()).step(f"\0alice\0{PASSWORD}".encode(), 0.0)
+    assert not isinstance(attempt, Challenge | Done | Failed)
+    assert attempt.check(0.0) == Done("alice")
+    assert attempt.is_current()
+    table.put("alice", SHA_256, make_credential(SHA_256, PASSWORD, 4096))
+    assert not attempt.is_current(), "the same password, but another credential"
+    table.remove("alice", SHA_256)
+    assert not attempt.is_current()
+
+
 def test_plain_takes_one_message() -> None:
     machine = PlainMachine(TABLE, PasswordCache())
     machine.step(b"", 0.0)

@@ -267,7 +267,8 @@ class PushConnection(asyncio.Protocol):
         self.fail(reason, ErrorCode.REBALANCE_IN_PROGRESS)
 
     def disconnect(self, reason: str) -> None:
-        """Close the connection for a reason that is not the client's: the node stops, or the session has ended."""
+        """Close the connection for a reason that is not the client's: the node stops, the session has ended, or an
+        operator wants it."""
         self._end(encode(Disconnect(reason), NO_ID))
 
     def _end(self, last_frame: bytes) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from penstock.broker.delivery.live_subscription import LiveSubscription
@@ -85,6 +85,9 @@ class PushDoor:
     @property
     def port(self) -> int:
         return self._port
+
+    def connections(self) -> Iterable[PushConnection]:
+        return self._connections
 
     @property
     def connection_count(self) -> int:

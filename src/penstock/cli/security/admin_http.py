@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import typer
 
@@ -65,6 +65,17 @@ class AdminApi:
             reason = error.reason if isinstance(error, urllib.error.URLError) else error
             hint = f"name the HTTP port of a node that runs with {_FLAG}; https where it has TLS"
             raise CommandError(f"no node at {self._url} ({reason})", ExitCode.UNREACHABLE, hint=hint) from error
+
+    def all_of(self, path: str, field: str, query: str = "") -> list[Any]:
+        """The entries of a list that comes in pages; `query` is behind the limit, with its `&`."""
+        found: list[Any] = []
+        cursor = ""
+        while True:
+            page = self.ask("GET", f"{path}?limit=1000{query}{cursor}")
+            found += page[field]
+            if page["next_cursor"] is None:
+                return found
+            cursor = f"&cursor={quote(page['next_cursor'], safe='')}"
 
     def _refusal(self, error: urllib.error.HTTPError) -> CommandError:
         try:

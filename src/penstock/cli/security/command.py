@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from penstock.cli.security import acl, token, user
+from penstock.cli.security.connections import connections, disconnect
 from penstock.cli.security.init import certificate, init
 
 app = typer.Typer(no_args_is_help=True, help="Manage who may connect and who may do what.")
@@ -13,3 +14,5 @@ app.add_typer(token.app, name="token")
 app.add_typer(user.app, name="user")
 app.command()(init)
 app.command()(certificate)
+app.command()(connections)
+app.command()(disconnect)

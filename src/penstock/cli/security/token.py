@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import quote
 
 import typer
@@ -53,7 +53,7 @@ def list_tokens(
     output: OutputOption = Output.TABLE, url: NodeUrl = DEFAULT_URL, command_config: CommandConfig = None
 ) -> None:
     """List your tokens; all of them, if you may describe the cluster."""
-    found = _all(AdminApi(url, command_config))
+    found = AdminApi(url, command_config).all_of("/security/tokens", "tokens")
     if output is Output.JSON:
         print_json(found)
     elif found:
@@ -82,16 +82,6 @@ def revoke(
         print_json({"revoked": token})
     else:
         note(f"token {token} revoked")
-
-
-def _all(node: AdminApi) -> list[dict[str, Any]]:
-    found, cursor = [], ""
-    while True:
-        page = node.ask("GET", f"/security/tokens?limit=1000{cursor}")
-        found += page["tokens"]
-        if page["next_cursor"] is None:
-            return found
-        cursor = f"&cursor={quote(page['next_cursor'], safe='')}"
 
 
 def _day(milliseconds: int) -> str:

@@ -33,6 +33,7 @@ from penstock.net.flow_control import SMALL_FRAME_BYTES
 from penstock.net.reply import Reply, Work
 from penstock.net.service import Channel
 from penstock.protocol.kafka.primitives import MalformedRequest
+from penstock.security.session import Session
 
 logger = logging.getLogger(__name__)
 
@@ -311,6 +312,10 @@ class Connection(asyncio.BufferedProtocol):
     # --- the listener's side ---------------------------------------------------------------------------------------
 
     @property
+    def session(self) -> Session | None:
+        return None if self._channel is None else self._channel.session
+
+    @property
     def last_active(self) -> float:
         """When bytes were last received, a request served, or some of an answer read."""
         return max(self._last_received, self._answers.last_read)
@@ -392,6 +397,12 @@ class Connection(asyncio.BufferedProtocol):
     def abort(self) -> None:
         """End the connection without waiting until the client has read its answers."""
         self._transport.abort()
+
+    def disconnect(self, reason: str) -> None:
+        """End the connection because an operator wants it to end; Kafka's protocol has no word for the reason."""
+        self._shared.on_broken("disconnected")
+        self.close()
+        self.abort()
 
     @property
     def is_closing(self) -> bool:

@@ -19,10 +19,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from penstock.net.admission.door import Door
 from penstock.net.admission.ticket import Refusal, Ticket
 from penstock.net.http.browser_guard import SAFETY_HEADERS
+from penstock.net.http.connection_state import CONNECTION
 from penstock.net.http.login.certificate_login import CERTIFICATE
 from penstock.net.http.problem import PROBLEM_TYPE, problem_body
 from penstock.net.http.stall_watch import HttpTimes, StallWatch, Waiting
 from penstock.observability.repeats import Repeats
+from penstock.security.session import Session
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +46,8 @@ class HttpConnection(H11Protocol):
         self._ticket = ticket
         self._watch = StallWatch(times, self.loop.time())
         self._look_timer: asyncio.TimerHandle | None = None
+        self.session: Session | None = None
+        """Of the last request; the gate of sessions sets it."""
         self._is_silent = True  # no complete header was received
         self._received_bytes = 0
         self._drained_bytes = 0
@@ -59,6 +63,7 @@ class HttpConnection(H11Protocol):
                 return
             self._ticket = admitted
         super().connection_made(transport)
+        self.app_state = {**self.app_state, CONNECTION: self}  # of each request
         self._keep_certificate(transport)
         self._look_later()
 
@@ -75,7 +80,12 @@ class HttpConnection(H11Protocol):
         self._ticket.release()
         if self._look_timer is not None:
             self._look_timer.cancel()
+        self.app_state = {}  # or it would refer to itself, and wait for the collector
         super().connection_lost(exc)
+
+    def disconnect(self, reason: str) -> None:
+        """End the connection because an operator wants it to end."""
+        self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         self._received_bytes += len(data)

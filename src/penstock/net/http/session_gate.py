@@ -12,6 +12,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.net.http.connection_state import note_session
 from penstock.net.http.login.request_login import RequestLogin
 from penstock.net.http.problem import PROBLEM_TYPE, problem_body, send_problem
 from penstock.security.access import Access
@@ -59,7 +60,7 @@ class SessionGate:
             except AuthenticationFailed as failure:
                 await send_problem(send, HTTPStatus.UNAUTHORIZED, str(failure), scope["path"], [_CHALLENGE])
                 return
-            scope[_SESSION] = session
+            _let_in(scope, session)
         await self._app(scope, receive, send)
 
     async def _log_in(self, login: RequestLogin, asked: Session, scope: Scope, receive: Receive, send: Send) -> None:
@@ -73,9 +74,14 @@ class SessionGate:
             headers.append((b"connection", b"close"))
             await send_problem(send, login.refusal, str(failure), scope["path"], headers, **_FAILED)
             return
-        scope[_SESSION] = asked if session is None else session
+        _let_in(scope, asked if session is None else session)
         scope[_STRANGER] = session is None
         await self._app(scope, receive, send)
+
+
+def _let_in(scope: Scope, session: Session) -> None:
+    scope[_SESSION] = session
+    note_session(scope, session)
 
 
 def session_of(request: Request) -> Session:

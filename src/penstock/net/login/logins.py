@@ -59,6 +59,8 @@ class Logins:
                 outcome = await asyncio.to_thread(attempt.check, self.clock())
         else:
             outcome = attempt.check(self.clock())
+        if isinstance(outcome, Done) and not attempt.is_current():
+            outcome = Failed("the credential was changed meanwhile")
         if isinstance(outcome, Failed):
             self._failures.failed(session.host, attempt.user, self.clock())
         else:

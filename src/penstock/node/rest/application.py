@@ -16,6 +16,7 @@ from penstock.broker.broker import Broker
 from penstock.broker.delivery.subscriptions import Subscriptions
 from penstock.net.http.login.web_sessions import WebSessions
 from penstock.net.http.server import WebApplication
+from penstock.net.open_connections import OpenConnections
 from penstock.node.rest.bodies import ProblemBody
 from penstock.node.rest.cluster import ClusterRoutes
 from penstock.node.rest.configs import ConfigRoutes
@@ -26,12 +27,13 @@ from penstock.node.rest.offsets import OffsetRoutes
 from penstock.node.rest.parameters import no_unknown_parameters
 from penstock.node.rest.part import PREFIX
 from penstock.node.rest.problems import add_admin_problems
+from penstock.node.rest.security.connections import ConnectionRoutes
 from penstock.node.rest.security.session import SessionRoutes
 from penstock.node.rest.security.tokens import TokenRoutes
 from penstock.node.rest.topics import TopicRoutes
 from penstock.node.rest.transactions import TransactionRoutes
 
-DESCRIPTION = """Topics, configs, groups, offsets, messages, transactions and tokens of a Penstock node.
+DESCRIPTION = """Topics, configs, groups, offsets, messages, transactions, tokens and connections of a Penstock node.
 
 Lists come in pages: pass `next_cursor` as `cursor` until it is null. An error is a problem (RFC 9457) with
 Kafka's name of the error in `error`, and the remedy in `detail`; nothing has changed then. A change is durable when
@@ -43,7 +45,8 @@ def application(
     broker: Broker,
     subscriptions: Subscriptions | None,
     kafka_port: Callable[[], int],
-    sessions: WebSessions | None = None,
+    sessions: WebSessions | None,
+    connections: OpenConnections,
 ) -> FastAPI:
     """Build the application, to be mounted at PREFIX."""
     app = AdminApplication(
@@ -61,6 +64,7 @@ def application(
     for router in _routers(broker, subscriptions, kafka_port):
         app.include_router(router)
     app.include_router(SessionRoutes(sessions).router)
+    app.include_router(ConnectionRoutes(connections, sessions, broker.access).router)
     app.openapi()  # here, in the thread, and not on the event loop at the first request for it
     return app
 

@@ -14,6 +14,7 @@ from penstock.broker.broker import Broker
 from penstock.broker.delivery.subscriptions import Subscriptions
 from penstock.net.http.bounded import Bounded
 from penstock.net.http.login.web_sessions import WebSessions
+from penstock.net.open_connections import OpenConnections
 from penstock.node.http import HttpPart
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def admin_api(
     broker: Broker,
     subscriptions: Subscriptions | None,
     kafka_port: Callable[[], int],
-    sessions: WebSessions | None = None,
+    sessions: WebSessions | None,
+    connections: OpenConnections,
 ) -> Iterable[HttpPart]:
     """The routes; none if the settings disable them."""
     if not broker.settings.http.admin_api:
@@ -38,7 +40,7 @@ def admin_api(
     def build() -> ASGIApp:
         from penstock.node.rest.application import application
 
-        return application(broker, subscriptions, kafka_port, sessions)
+        return application(broker, subscriptions, kafka_port, sessions, connections)
 
     def routes() -> Iterable[BaseRoute]:
         from starlette.routing import Mount

@@ -45,6 +45,10 @@ class Attempt(Protocol):
 
     def check(self, now: float) -> Done | Failed: ...
 
+    def is_current(self) -> bool:
+        """Whether it was checked against what counts now: an attempt may wait while its user is changed or removed."""
+        ...
+
 
 Step = Challenge | Attempt | Done | Failed
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from penstock.model.limits import PLAIN_MESSAGE_BYTES_MAX
 from penstock.security.sasl.machine import Done, Failed
-from penstock.security.users.credential import ScramCredential, ScramMechanism, salted_password, stored_key
+from penstock.security.users.credential import salted_password, stored_key
 
 if TYPE_CHECKING:
     from penstock.security.sasl.machine import Step
@@ -57,10 +57,10 @@ class PlainMachine:
                 "the authorization id of another user",
                 "Authentication failed: Client requested an authorization id that is different from username",
             )
-        mechanism, credential = self._users.credential_of_password(user)
+        _, credential = self._users.credential_of_password(user)
         if self._cache.knows(user, password, credential, now):
             return Done(user)
-        return _Password(user, password, mechanism, credential, self._cache)
+        return _Password(user, password, self._users, self._cache)
 
 
 class _Password:
@@ -68,13 +68,11 @@ class _Password:
 
     is_slow = True
 
-    def __init__(
-        self, user: str, password: str, mechanism: ScramMechanism, credential: ScramCredential, cache: PasswordCache
-    ) -> None:
+    def __init__(self, user: str, password: str, users: UserTable, cache: PasswordCache) -> None:
         self.user = user
         self._password = password
-        self._mechanism = mechanism
-        self._credential = credential
+        self._users = users
+        self._mechanism, self._credential = users.credential_of_password(user)
         self._cache = cache
 
     def check(self, now: float) -> Done | Failed:
@@ -84,3 +82,6 @@ class _Password:
             return Failed("wrong credentials", _WRONG)
         self._cache.remember(self.user, self._password, credential, now)
         return Done(self.user)
+
+    def is_current(self) -> bool:
+        return self._users.credential_of_password(self.user)[1] is self._credential

@@ -18,8 +18,10 @@ from penstock.model.limits import SCRAM_MESSAGE_BYTES_MAX
 from penstock.security.sasl.machine import Challenge, Done, Failed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from penstock.security.sasl.machine import Step
-    from penstock.security.users.credential import ScramMechanism
+    from penstock.security.users.credential import ScramCredential, ScramMechanism
     from penstock.security.users.table import UserTable
 
 _PROTOCOLS = {title: ScramProtocol(title) for title in ("SCRAM-SHA-256", "SCRAM-SHA-512")}
@@ -38,6 +40,7 @@ class ScramMachine:
         self._mechanism = mechanism
         self._users = users
         self._user = ""
+        self._found: ScramCredential | None = None
         self._messages = 0
         self._server: Any = ScramServer(_PROTOCOLS[mechanism.title], self._credential)
 
@@ -51,7 +54,9 @@ class ScramMachine:
             return Failed("a message that is not text")
         if self._messages == 1:
             return self._first(text)
-        return _Proof(self._server, self._user, text) if self._messages == 2 else Failed("a message too many")
+        if self._messages == 2:
+            return _Proof(self._server, self._user, text, self._is_current)
+        return Failed("a message too many")
 
     def _first(self, text: str) -> Challenge | Failed:
         try:
@@ -64,8 +69,11 @@ class ScramMachine:
     def _credential(self, user: object) -> tuple[Any, bytes, bytes, Any]:
         """The credential in scramp's order. Called by it when it has read the name."""
         self._user = str(user)
-        found = self._users.credential(self._user, self._mechanism)
+        found = self._found = self._users.credential(self._user, self._mechanism)
         return _AnySalt(found.salt), found.stored_key, found.server_key, IterationCount(found.iterations)
+
+    def _is_current(self) -> bool:
+        return self._users.stored(self._user).get(self._mechanism) is self._found
 
 
 class _Proof:
@@ -73,8 +81,9 @@ class _Proof:
 
     is_slow = False
 
-    def __init__(self, server: Any, user: str, text: str) -> None:
+    def __init__(self, server: Any, user: str, text: str, is_current: Callable[[], bool]) -> None:
         self.user = user
+        self.is_current = is_current
         self._server = server
         self._text = text
 

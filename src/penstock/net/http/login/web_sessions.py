@@ -76,3 +76,10 @@ class WebSessions:
 
     def end(self, word: bytes) -> None:
         self._by_digest.pop(digest_of(word), None)
+
+    def end_all(self, principal: Principal) -> int:
+        """End the sessions of a principal; returns how many there were."""
+        own = [digest for digest, each in self._by_digest.items() if each.principal == principal]
+        for digest in own:
+            del self._by_digest[digest]
+        return len(own)

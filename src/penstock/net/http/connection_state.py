@@ -1,0 +1,32 @@
+"""The connection of an HTTP request, in the request's state: the gate notes there who sends it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from starlette.types import Scope
+
+    from penstock.security.session import Session
+
+CONNECTION: Final = "penstock.connection"
+
+
+class RequestConnection(Protocol):
+    """Implements `net.open_connections.OpenConnection`."""
+
+    session: Session | None
+
+    def disconnect(self, reason: str) -> None: ...
+
+
+def connection_in(scope: Scope) -> RequestConnection | None:
+    """The connection that brought a request; None where the application is called without a server."""
+    found: RequestConnection | None = scope.get("state", {}).get(CONNECTION)
+    return found
+
+
+def note_session(scope: Scope, session: Session) -> None:
+    connection = connection_in(scope)
+    if connection is not None:
+        connection.session = session

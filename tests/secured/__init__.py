@@ -1,0 +1,1 @@
+"""One node with every door protected."""
