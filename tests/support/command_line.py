@@ -1,4 +1,4 @@
-"""The `penstock` command as users run it: a real process."""
+"""The `penstock` command as users run it: a real process, mostly forked from one that has loaded it."""
 
 import contextlib
 import json
@@ -7,9 +7,12 @@ import pty
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
+
+from tests.support.command_server import command_server
 
 TIMEOUT_S = 180
 
@@ -62,15 +65,14 @@ class CommandLine:
             self.environ["PENSTOCK_BOOTSTRAP_SERVER"] = bootstrap
 
     def __call__(self, *args: object, stdin: str | bytes = b"", code: int = 0, **environ: str) -> Outcome:
-        done = subprocess.run(
-            [sys.executable, "-m", "penstock", *map(str, args)],
-            input=stdin.encode() if isinstance(stdin, str) else stdin,
-            capture_output=True,
-            timeout=self._timeout_s,
-            env=self.environ | environ,
-            check=False,
-        )
-        outcome = Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            given.write(stdin.encode() if isinstance(stdin, str) else stdin)
+            given.seek(0)
+            run = _from_scratch if any(name.startswith("PYTHON") for name in environ) else command_server().run
+            ended = run(list(map(str, args)), self.environ | environ, (given, out, err), self._timeout_s)
+            out.seek(0)
+            err.seek(0)
+            outcome = Outcome(ended, out.read().decode(), err.read().decode())
         assert outcome.code == code, f"exit code {outcome.code}, not {code}\n{outcome.out}\n{outcome.err}"
         assert "Traceback" not in outcome.err, outcome.err
         return outcome
@@ -122,6 +124,14 @@ class CommandLine:
                 yield process
             finally:
                 process.kill()
+
+
+def _from_scratch(arguments: list[str], environ: dict[str, str], files: Sequence[BinaryIO], timeout_s: float) -> int:
+    stdin, stdout, stderr = files
+    command = [sys.executable, "-m", "penstock", *arguments]
+    return subprocess.run(
+        command, stdin=stdin, stdout=stdout, stderr=stderr, env=environ, timeout=timeout_s, check=False
+    ).returncode
 
 
 def heed_interrupts() -> None:
