@@ -41,7 +41,9 @@ class Session(NamedTuple):
         return Session(listener, host, port, principal, client_id, True, name, version)
 
     def with_client_id(self, client_id: str | None) -> Session:
-        return self._replace(client_id=client_id)
+        listener, host, port, principal, _, authenticated, name, version = self
+        return Session(listener, host, port, principal, client_id, authenticated, name, version)
 
     def with_software(self, name: str, version: str) -> Session:
-        return self._replace(software_name=name, software_version=version)
+        listener, host, port, principal, client_id, authenticated, _, _ = self
+        return Session(listener, host, port, principal, client_id, authenticated, name, version)

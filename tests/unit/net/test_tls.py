@@ -149,9 +149,9 @@ def test_a_handshake_that_does_not_go_on_ends(authority: Authority, beginning: b
         async with serving(authority.options(authority.issue("server"))) as server:
             reader, writer = await asyncio.open_connection("127.0.0.1", server.listener.port)
             writer.write(beginning)
-            await until(lambda: server.door.open_count == 1)
             assert await reader.read() == b""
             writer.close()
+            assert server.door.dropped["handshake"] == 1
             assert server.door.open_count == 0
             assert server.service.certificates == [], "nothing was made for it"
 
@@ -179,14 +179,15 @@ def test_silent_sockets_give_way_to_clients(authority: Authority) -> None:
 
 def test_more_handshakes_than_there_may_be_take_turns(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tls_server, "UNDER_WAY_MAX", 2)
-    monkeypatch.setattr(tls_server, "PATIENCE_SECONDS", 0.05)
+    # Long for a client on a busy machine: one that is slower would lose its place, too.
+    monkeypatch.setattr(tls_server, "PATIENCE_SECONDS", 5.0)
 
     async def scenario() -> None:
         async with serving(authority.options(authority.issue("server"))) as server:
-            stuck = [await server.plain() for _ in range(5)]
+            stuck = [await server.plain() for _ in range(2)]
             for one in stuck:
                 one.send(b"\x16\x03\x01\x02\x00\x01")
-            await until(lambda: server.door.open_count == 5)
+            await until(lambda: server.door.open_count == 2)
             context = authority.client_context()
             await asyncio.gather(*(server.ask(context) for _ in range(20)))
             for one in stuck:

@@ -70,17 +70,18 @@ class Admission:
         now = self._clock()
         if not self._rates.take(host, now):
             return self._refuse(door, host, Refusal.RATE)
-        is_at_limit = self._by_address.get(host, 0) >= self.limits.per_address_max
-        if is_at_limit and not self._make_room_of(host):
+        by_address = self._by_address
+        if by_address.get(host, 0) >= self.limits.per_address_max and not self._make_room_of(host):
             return self._refuse(door, host, Refusal.ADDRESS)
         # Mostly there is room whatever is left of the reserves.
         if self.open_count + self._reserves >= self.limits.connections_max and not self._make_room(door):
             self.full_at = now
             return self._refuse(door, host, Refusal.TOTAL)
-        self._by_address[host] = self._by_address.get(host, 0) + 1  # one of them may have made room
+        by_address[host] = by_address.get(host, 0) + 1  # one of them may have made room
         self.open_count += 1
+        door.open_count += 1
         ticket = Ticket(door, host, drop, now)
-        door.enter(ticket)
+        door.silent[ticket] = None
         return ticket
 
     def left(self, ticket: Ticket) -> None:

@@ -29,7 +29,7 @@ class Door:
         self.silent_seconds_max = silent_seconds_max
         self.open_count = 0
         self.silent: OrderedDict[Ticket, None] = OrderedDict()
-        """Connections that have not sent a complete request, the oldest first. Changed by tickets only."""
+        """Connections that have not sent a complete request, the oldest first."""
         self.refused: Counter[str] = Counter()
         self.dropped: Counter[str] = Counter()
 
@@ -44,10 +44,6 @@ class Door:
         closes a connection that is still silent when its time is over, or when another one needs its place.
         """
         return self._admission.admit(self, host, drop)
-
-    def enter(self, ticket: Ticket) -> None:
-        self.open_count += 1
-        self.silent[ticket] = None
 
     def leave(self, ticket: Ticket) -> None:
         self.open_count -= 1

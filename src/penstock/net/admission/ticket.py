@@ -61,7 +61,8 @@ class Ticket:
         self.confirm()
         self.door.open_count -= 1
         self.door, self.drop = door, drop
-        door.enter(self)
+        door.open_count += 1
+        door.silent[self] = None
 
     def hand_over(self, drop: Callable[[], None]) -> None:
         """Close the connection in another way from now on, while it is silent."""
@@ -72,5 +73,6 @@ class Ticket:
         """Give the place back, because the connection has ended. May be called again."""
         if self._is_open:
             self._is_open = False
-            self.confirm()
+            if self.drop is not ignore:
+                self.confirm()
             self.door.leave(self)

@@ -22,7 +22,7 @@ import time
 from typing import cast
 
 from penstock.model.limits import FRAME_BYTES_BEFORE_LOGIN_MAX, TURN_NS
-from penstock.net.admission.ticket import Refusal, Ticket
+from penstock.net.admission.ticket import Ticket
 from penstock.net.connection.answer_line import AnswerLine
 from penstock.net.connection.frame_splitter import FrameSplitter
 from penstock.net.connection.reading_gate import ReadingGate
@@ -42,9 +42,9 @@ class Connection(asyncio.BufferedProtocol):
     """The protocol object that asyncio drives. Its parts are made when it has a transport."""
 
     __slots__ = (
-        "_answers", "_busy", "_channel", "_closing", "_gate", "_is_fresh", "_is_recognised", "_last_received",
-        "_queue", "_resting", "_shared", "_splitter", "_task", "_ticket", "_transport", "_turn_end", "_working_off",
-        "peer",
+        "_answers", "_busy", "_channel", "_closing", "_gate", "_has_to_log_in", "_is_fresh", "_is_recognised",
+        "_last_received", "_queue", "_resting", "_shared", "_splitter", "_task", "_ticket", "_transport", "_turn_end",
+        "_working_off", "peer",
     )  # fmt: skip
 
     _answers: AnswerLine
@@ -63,6 +63,7 @@ class Connection(asyncio.BufferedProtocol):
         self._last_received = 0.0
         self._turn_end = 0
         self._is_fresh = True  # no complete request was received, or the client has not logged in
+        self._has_to_log_in = False
         self._is_recognised = False  # too few bytes were received to recognise the protocol
         self._busy = False  # a coroutine is running, and further requests wait for it
         self._working_off = False
@@ -100,6 +101,7 @@ class Connection(asyncio.BufferedProtocol):
             self._stop_serving()
             self._transport.abort()
         elif not self._channel.is_authenticated:
+            self._has_to_log_in = True
             self._splitter.frame_bytes_max = min(shared.limits.frame_bytes_max, FRAME_BYTES_BEFORE_LOGIN_MAX)
 
     def _admit(self, host: str) -> bool:
@@ -107,10 +109,10 @@ class Connection(asyncio.BufferedProtocol):
             self._ticket.hand_over(self._drop_silent)
             return True
         admitted = self._shared.door.admit(host, self._drop_silent)
-        if isinstance(admitted, Refusal):
-            return False
-        self._ticket = admitted
-        return True
+        if type(admitted) is Ticket:
+            self._ticket = admitted
+            return True
+        return False
 
     def _drop_silent(self) -> None:
         """Close the connection without a word: it has not sent a complete request, or not logged in."""
@@ -212,8 +214,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _accept_first(self, frame: memoryview, more: bool) -> bool:
         """The same for the first frames. If the client need not log in, it has shown by now that it is one."""
-        assert self._channel is not None
-        if self._channel.is_authenticated:
+        if not self._has_to_log_in:
             self._confirm()
         return self._accept(frame, more)
 
