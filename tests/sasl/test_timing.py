@@ -21,6 +21,7 @@ from penstock.security.sasl.plain import PlainMachine
 from penstock.security.sasl.scram import ScramMachine
 from penstock.security.users.credential import ScramCredential, ScramMechanism, make_credential
 from penstock.security.users.password_cache import PasswordCache
+from penstock.security.users.passwords import StoredPasswords
 from penstock.security.users.table import UserTable
 
 pytestmark = [pytest.mark.feature("F-04"), pytest.mark.slow]
@@ -89,8 +90,8 @@ def scram(users: UserTable) -> Callable[[str], int]:
 
 
 def plain(users: UserTable) -> Callable[[str], int]:
-    cache = PasswordCache()
-    return lambda user: refused_in_ns(PlainMachine(users, cache), None, user)
+    cache: PasswordCache[ScramCredential] = PasswordCache()
+    return lambda user: refused_in_ns(PlainMachine(StoredPasswords(users, cache)), None, user)
 
 
 @pytest.mark.parametrize(("login", "count"), [(scram, 5_000), (plain, 1_000)])

@@ -51,6 +51,7 @@ from penstock.node.security.access import connect_access_probes, open_policy_fil
 from penstock.node.security.certificates import DoorCertificates
 from penstock.node.security.door_plans import DoorPlans, plan_doors
 from penstock.node.security.exposure import check_exposure
+from penstock.node.security.extensions import check_acl_settings, load_authenticator
 from penstock.node.security.logins import build_logins, request_login, web_sessions
 from penstock.node.security.policy_file import PolicyFile
 from penstock.node.storage import Storage, open_storage
@@ -204,6 +205,7 @@ class Node:
         push_socket: Listening | None = None
         http_socket: Listening | None = None
         plans = self._plans = plan_doors(settings)
+        check_acl_settings(settings.acl)
         for problem in check_exposure(plans, settings):
             logger.warning("%s; security.insecure allows it", problem)
         kafka_ports = []
@@ -243,9 +245,10 @@ class Node:
 
     async def _logins(self, broker: Broker) -> Logins | None:
         """The logins of all doors, if one has SASL: a client that guesses is held off wherever it tries."""
+        foreign = load_authenticator(self.settings.security, self._plans)
         if not any(plan.security.protocol.has_sasl for plan in self._plans.all):
             return None
-        return await build_logins(broker.controller.users.table, broker.access.audit, self.settings.sasl)
+        return await build_logins(broker.controller.users.table, broker.access.audit, self.settings.sasl, foreign)
 
     def _watch_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         """Measure the loop's lag and tame the garbage collector: from here on clients may wait for the loop."""

@@ -1,8 +1,10 @@
 """Implementations by name: those built into Penstock, and those that other packages provide by entry points.
 
-    penstock.storage    storage engines     (`storage.interface.OpenStorage`)
-    penstock.network    networks            (`net.interface.Network`)
-    penstock.pipe       pipe connectors     (`topology.pipe.interface.Connect`)
+    penstock.storage         storage engines     (`storage.interface.OpenStorage`)
+    penstock.network         networks            (`net.interface.Network`)
+    penstock.pipe            pipe connectors     (`topology.pipe.interface.Connect`)
+    penstock.authenticator   authenticators      (`security.interface.MakeAuthenticator`)
+    penstock.authorizer      authorizers         (`security.interface.MakeAuthorizer`)
 
 Built-in implementations load without a look at the installed packages, which takes a while, and cannot be replaced.
 """

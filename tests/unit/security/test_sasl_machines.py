@@ -10,8 +10,9 @@ from scramp import ScramClient
 from penstock.security.sasl.machine import Challenge, Done, Failed, Machine, Step
 from penstock.security.sasl.plain import PlainMachine
 from penstock.security.sasl.scram import ScramMachine
-from penstock.security.users.credential import ScramMechanism, make_credential
+from penstock.security.users.credential import ScramCredential, ScramMechanism, make_credential
 from penstock.security.users.password_cache import ENTRIES_MAX, KEPT_SECONDS, PasswordCache
+from penstock.security.users.passwords import StoredPasswords
 from penstock.security.users.table import UserTable
 
 SHA_256, SHA_512 = ScramMechanism
@@ -60,22 +61,26 @@ def test_names_are_escaped_and_prepared() -> None:
     assert isinstance(outcome(machine.step(client.get_client_final().encode(), 0.0)), Done)
 
 
+def plain(cache: PasswordCache[ScramCredential] | None = None) -> PlainMachine:
+    return PlainMachine(StoredPasswords(TABLE, cache or PasswordCache()))
+
+
 def test_plain_checks_the_password_against_the_same_credentials() -> None:
-    cache = PasswordCache()
+    cache: PasswordCache[ScramCredential] = PasswordCache()
     right = f"\0alice\0{PASSWORD}".encode()
-    attempt = PlainMachine(TABLE, cache).step(right, 0.0)
+    attempt = plain(cache).step(right, 0.0)
     assert not isinstance(attempt, Challenge | Done | Failed)
     assert (attempt.user, attempt.is_slow) == ("alice", True)
     assert attempt.check(0.0) == Done("alice")
-    assert PlainMachine(TABLE, cache).step(right, 0.0) == Done("alice"), "it was right a moment ago"
-    assert isinstance(outcome(PlainMachine(TABLE, cache).step(b"\0alice\0wrong", 0.0)), Failed)
-    assert isinstance(outcome(PlainMachine(TABLE, cache).step(f"\0mallory\0{PASSWORD}".encode(), 0.0)), Failed)
+    assert plain(cache).step(right, 0.0) == Done("alice"), "it was right a moment ago"
+    assert isinstance(outcome(plain(cache).step(b"\0alice\0wrong", 0.0)), Failed)
+    assert isinstance(outcome(plain(cache).step(f"\0mallory\0{PASSWORD}".encode(), 0.0)), Failed)
 
 
 def test_an_attempt_knows_that_its_credential_was_replaced() -> None:
     table = UserTable(b"secret")
     table.put("alice", SHA_256, make_credential(SHA_256, PASSWORD, 4096))
-    attempt = PlainMachine(table, PasswordCache()).step(f"\0alice\0{PASSWORD}".encode(), 0.0)
+    attempt = PlainMachine(StoredPasswords(table, PasswordCache())).step(f"\0alice\0{PASSWORD}".encode(), 0.0)
     assert not isinstance(attempt, Challenge | Done | Failed)
     assert attempt.check(0.0) == Done("alice")
     assert attempt.is_current()
@@ -86,35 +91,39 @@ def test_an_attempt_knows_that_its_credential_was_replaced() -> None:
 
 
 def test_plain_takes_one_message() -> None:
-    machine = PlainMachine(TABLE, PasswordCache())
+    machine = plain()
     machine.step(b"", 0.0)
     assert machine.step(f"\0alice\0{PASSWORD}".encode(), 0.0) == Failed("a message too many")
 
 
 def test_a_password_is_remembered_for_a_minute_and_for_its_credential() -> None:
-    cache, table = PasswordCache(), table_with_alice()
+    cache: PasswordCache[ScramCredential] = PasswordCache()
+    table = table_with_alice()
     _, credential = table.credential_of_password("alice")
     cache.remember("alice", PASSWORD, credential, 0.0)
-    assert cache.knows("alice", PASSWORD, credential, KEPT_SECONDS - 0.1)
-    assert not cache.knows("alice", PASSWORD, credential, KEPT_SECONDS)
-    assert not cache.knows("alice", "wrong", credential, 0.0)
-    assert not cache.knows("bob", PASSWORD, credential, 0.0)
+    assert cache.find("alice", PASSWORD, KEPT_SECONDS - 0.1) is credential
+    assert cache.find("alice", PASSWORD, KEPT_SECONDS) is None
+    assert cache.find("alice", "wrong", 0.0) is None
+    assert cache.find("bob", PASSWORD, 0.0) is None
     table.put("alice", SHA_512, make_credential(SHA_512, PASSWORD, 4096))
-    assert not cache.knows("alice", PASSWORD, table.credential_of_password("alice")[1], 0.0)
+    assert cache.find("alice", PASSWORD, 0.0) is not table.credential_of_password("alice")[1]
     assert PASSWORD.encode() not in repr(vars(cache)).encode()
 
 
 def test_the_cache_is_bounded() -> None:
-    cache = PasswordCache()
+    cache: PasswordCache[ScramCredential] = PasswordCache()
     _, credential = TABLE.credential_of_password("alice")
     for number in range(ENTRIES_MAX + 5):
         cache.remember(f"user {number}", "x", credential, 0.0)
-    assert cache.knows(f"user {ENTRIES_MAX + 4}", "x", credential, 0.0)
-    assert not cache.knows("user 0", "x", credential, 0.0)
+    assert cache.find(f"user {ENTRIES_MAX + 4}", "x", 0.0) is credential
+    assert cache.find("user 0", "x", 0.0) is None
 
 
 def machines() -> list[Machine]:
-    return [PlainMachine(TABLE, PasswordCache()), *(ScramMachine(mechanism, TABLE) for mechanism in ScramMechanism)]
+    return [
+        plain(),
+        *(ScramMachine(mechanism, TABLE) for mechanism in ScramMechanism),
+    ]
 
 
 PIECES = st.sampled_from(

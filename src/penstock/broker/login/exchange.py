@@ -92,14 +92,14 @@ class Exchange:
 
     def _unchanged(self, done: Done) -> Done | Failed:
         """The same, unless a client that logs in again is another than before."""
-        before, after = self._principal, Principal("User", done.user)
+        before, after = self._principal, done.who
         if before is None or before == after:
             return done
         told = f"Cannot change principals during re-authentication from {before.type}.{before.name}: "
         return Failed("another user than before", f"{told}{after.type}.{after.name}")
 
     def _logged_in(self, done: Done, session: Session) -> LoggedIn:
-        self._principal = Principal("User", done.user)
+        self._principal = done.who
         self._machine = None
         lifetime_ms = self._listener.session_ms_max
         self.expires_at = self._logins.clock() + lifetime_ms / 1000 if lifetime_ms else 0.0

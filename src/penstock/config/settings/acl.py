@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, Field
 
+from penstock.config.settings.secret import Secrets
 from penstock.config.settings.values import Section
+
+STANDARD: Final = "standard"
 
 
 def split_principals(value: object) -> object:
@@ -36,3 +39,7 @@ class AclSettings(Section):
     """Whether everyone may do everything to a resource that no rule is about."""
     policy_file: Path | None = None
     """A JSON file with rules and super users beside the stored ones; read again when it changes."""
+    authorizer: str = STANDARD
+    """Who decides: `standard`, the rules, or an authorizer of another package (docs/extending.md)."""
+    authorizer_options: Secrets = Field(default_factory=dict)
+    """Options of that authorizer, by name. All count as secrets."""

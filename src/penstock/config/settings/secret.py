@@ -14,12 +14,13 @@ import hmac
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
+from pydantic import BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
 from pydantic_core import CoreSchema, core_schema
 
 from penstock.config.secret_file import read_secret_file
+from penstock.config.settings.values import parse_pairs
 
 HIDDEN = "***"
 FILE, ENVIRONMENT = "file:", "env:"
@@ -71,6 +72,9 @@ class Secret:
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"type": "string", "writeOnly": True}
+
+
+Secrets = Annotated[dict[str, Secret], BeforeValidator(parse_pairs)]
 
 
 def is_reference(value: object) -> bool:

@@ -6,9 +6,11 @@ from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, field_validator
 
+from penstock.config.settings.secret import Secrets
 from penstock.config.settings.values import Section, Texts, upper
 from penstock.model import limits
 
+USERS: Final = "users"
 PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 Protocol = Annotated[Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"], BeforeValidator(upper)]
 
@@ -32,6 +34,17 @@ class SecuritySettings(Section):
         90 * 86_400_000
     )
     """Time for which a token of `penstock security token create` holds, unless it is made for another time."""
+    authenticator: str = USERS
+    """Who checks the passwords of PLAIN and of HTTP: `users`, the node's own, or an authenticator of another package
+    (docs/extending.md)."""
+    authenticator_options: Secrets = Field(default_factory=dict)
+    """Options of that authenticator, by name. All count as secrets."""
+    authenticator_timeout_ms: Annotated[int, Field(ge=1, le=60_000)] = 5_000
+    """Time that it has for a password; then the login is refused."""
+    authenticator_threads_max: Annotated[int, Field(ge=1, le=100)] = 8
+    """Passwords that it checks at a time."""
+    authenticator_remember_ms: Annotated[int, Field(ge=0, le=60_000)] = 10_000
+    """Time for which a password that it has found right is not asked for again. Each request over HTTP has one."""
 
 
 class ListenerSettings(Section):

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from penstock.security.sasl.failed_logins import FailedLogins
 from penstock.security.sasl.machine import Attempt, Done, Failed, Machine
 from penstock.security.sasl.plain import PLAIN, PlainMachine
 from penstock.security.users.credential import ScramMechanism
 from penstock.security.users.password_cache import PasswordCache
+from penstock.security.users.passwords import WRONG, Passwords, StoredPasswords
 
 if TYPE_CHECKING:
+    from penstock.net.login.check_threads import CheckThreads
     from penstock.security.audit import Audit
     from penstock.security.session import Session
+    from penstock.security.users.foreign_passwords import ForeignPasswords
     from penstock.security.users.table import UserTable
 
 CHECKS_AT_ONCE: Final = 2
@@ -27,22 +31,46 @@ _SCRAM: Final = {mechanism.title: mechanism for mechanism in ScramMechanism}
 MECHANISMS: Final = (*_SCRAM, PLAIN)
 
 
-class Logins:
-    """`clock` is monotonic, in seconds. `failure_delay_ms` passes before a client learns that its login has failed."""
+class ForeignChecks(NamedTuple):
+    """Passwords that an authenticator of another package checks, and the threads in which it does."""
 
-    def __init__(self, users: UserTable, audit: Audit, *, failure_delay_ms: int, clock: Callable[[], float]) -> None:
+    passwords: ForeignPasswords
+    threads: CheckThreads
+
+
+class Logins:
+    """`clock` is monotonic, in seconds. `failure_delay_ms` passes before a client learns that its login has failed.
+
+    With `foreign` the passwords of PLAIN and HTTP are checked there; SCRAM needs the node's own users.
+    """
+
+    def __init__(
+        self,
+        users: UserTable,
+        audit: Audit,
+        *,
+        failure_delay_ms: int,
+        clock: Callable[[], float],
+        foreign: ForeignChecks | None = None,
+    ) -> None:
         self.clock = clock
         self._users = users
         self._audit = audit
         self._failure_delay_s = failure_delay_ms / 1000
-        self._cache = PasswordCache()
+        self._passwords: Passwords = StoredPasswords(users, PasswordCache()) if foreign is None else foreign.passwords
+        self._threads = None if foreign is None else foreign.threads
         self._failures = FailedLogins()
         self._checks = asyncio.Semaphore(CHECKS_AT_ONCE)
+
+    @property
+    def has_authenticator(self) -> bool:
+        """Whether passwords are those of another system."""
+        return self._threads is not None
 
     def machine(self, mechanism: str) -> Machine:
         """The machine of a new login with one of `MECHANISMS`."""
         if mechanism == PLAIN:
-            return PlainMachine(self._users, self._cache)
+            return PlainMachine(self._passwords)
         from penstock.security.sasl.scram import ScramMachine  # scramp is loaded with the first listener that has SASL
 
         return ScramMachine(_SCRAM[mechanism], self._users)
@@ -55,8 +83,7 @@ class Logins:
         if not turn.is_checked:
             return Failed("too many attempts before it")
         if attempt.is_slow:
-            async with self._checks:
-                outcome = await asyncio.to_thread(attempt.check, self.clock())
+            outcome = await self._check_in_thread(attempt)
         else:
             outcome = attempt.check(self.clock())
         if isinstance(outcome, Done) and not attempt.is_current():
@@ -66,6 +93,15 @@ class Logins:
         else:
             self._failures.succeeded(session.host, attempt.user)
         return outcome
+
+    async def _check_in_thread(self, attempt: Attempt) -> Done | Failed:
+        if self._threads is None:
+            async with self._checks:
+                return await asyncio.to_thread(attempt.check, self.clock())
+        try:
+            return await self._threads.run(partial(attempt.check, self.clock()))
+        except TimeoutError:
+            return Failed("the authenticator has not answered in time", WRONG)
 
     def succeeded(self, session: Session, mechanism: str) -> None:
         """Note a login; the session has its principal."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from penstock.cluster.controller.acls_frontend import stored_rules
 from penstock.config.settings import Settings
+from penstock.config.settings.acl import STANDARD
+from penstock.node.security.extensions import load_authorizer
 from penstock.node.security.policy_file import PolicyFile
 from penstock.observability.health import Health
 from penstock.observability.metrics import BrokerMetrics
@@ -14,6 +16,7 @@ from penstock.storage.metadata.store import MetadataStore
 
 
 def build_access(settings: Settings, store: MetadataStore) -> Access:
+    """StartError if the authorizer cannot be had. Needs a running event loop."""
     return Access(authorizer=_authorizer(settings, store))
 
 
@@ -21,6 +24,8 @@ def _authorizer(settings: Settings, store: MetadataStore) -> Authorizer:
     acl = settings.acl
     if not acl.enabled:
         return AllowAll()
+    if acl.authorizer != STANDARD:
+        return load_authorizer(acl)
     authorizer = StandardAuthorizer(acl.super_users, allow_everyone_if_no_acl_found=acl.allow_everyone_if_no_acl_found)
     authorizer.add(stored_rules(store.acls))
     return authorizer
@@ -44,6 +49,7 @@ def connect_access_probes(
     metrics.add_counter("penstock_login_failures_total", "Logins that were refused", lambda: counts["login failed"])
     if isinstance(authorizer, StandardAuthorizer):
         metrics.add_gauge("penstock_acl_rules", "Rules of the authorizer", lambda: len(authorizer))
+    if not isinstance(authorizer, AllowAll):
         metrics.add_counter(
             "penstock_authorizations_denied_total",
             "Requests for a resource that were refused",

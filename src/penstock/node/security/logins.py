@@ -12,19 +12,22 @@ from penstock.net.http.login.cookie import SessionCookie
 from penstock.net.http.login.credential_login import CredentialLogin
 from penstock.net.http.login.request_login import RequestLogin
 from penstock.net.http.login.web_sessions import WebSessions
-from penstock.net.login.logins import Logins
+from penstock.net.login.logins import ForeignChecks, Logins
 from penstock.security.audit import Audit
 from penstock.security.listener import ListenerSecurity, SecurityProtocol
 from penstock.security.users.table import UserTable
 
 
-async def build_logins(users: UserTable, audit: Audit, settings: SaslSettings) -> Logins:
+async def build_logins(
+    users: UserTable, audit: Audit, settings: SaslSettings, foreign: ForeignChecks | None = None
+) -> Logins:
     """The logins of a node, with the SCRAM library loaded: otherwise the loop would wait for it at the first login."""
     logins = Logins(
         users,
         audit,
         failure_delay_ms=settings.failed_authentication_delay_ms,
         clock=asyncio.get_running_loop().time,
+        foreign=foreign,
     )
     for mechanism in settings.enabled_mechanisms:
         await asyncio.to_thread(logins.machine, mechanism)

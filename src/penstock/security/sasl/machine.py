@@ -13,14 +13,23 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from penstock.security.principal import Principal
+
 
 class Challenge(NamedTuple):
     message: bytes
 
 
 class Done(NamedTuple):
+    """`principal` is set where an authenticator has named another one than the user of that name."""
+
     user: str
     message: bytes = b""
+    principal: Principal | None = None
+
+    @property
+    def who(self) -> Principal:
+        return self.principal or Principal("User", self.user)
 
 
 class Failed(NamedTuple):

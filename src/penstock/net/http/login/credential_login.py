@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Final
 from penstock.net.http.login.authorization import BASIC, BEARER, Authorization, authorization_in, plain_message
 from penstock.net.http.login.certificate_login import CertificateLogin, certificate_in
 from penstock.net.http.login.noted_logins import NotedLogins
-from penstock.net.http.login.proof import PasswordProof, TokenProof, keep_proof
+from penstock.net.http.login.proof import ForeignProof, PasswordProof, Proof, TokenProof, keep_proof
 from penstock.security.authenticator import AuthenticationFailed
-from penstock.security.principal import Principal
 from penstock.security.sasl.machine import Challenge, Done, Failed
 from penstock.security.sasl.plain import PLAIN
 
@@ -114,15 +113,18 @@ class CredentialLogin:
         assert not isinstance(step, Challenge), "PLAIN has one message"
         if not isinstance(step, Failed):
             user = step.user
-            keep_proof(scope, PasswordProof.of(self._users, user))  # before the check: a password may change meanwhile
+            keep_proof(scope, self._proof_of(user))  # before the check: a password may change meanwhile
         if not isinstance(step, Done | Failed):
             step = await self._logins.attempt(session, step)
         if isinstance(step, Failed):
             await self._logins.failed(session, BASIC, user, step.reason)
             raise AuthenticationFailed(_WRONG)
-        session = session.with_principal(Principal("User", step.user))
+        session = session.with_principal(step.who)
         self._noted.note(session, BASIC)
         return session
+
+    def _proof_of(self, user: str) -> Proof:
+        return ForeignProof() if self._logins.has_authenticator else PasswordProof.of(self._users, user)
 
 
 def _is_script(scope: Scope) -> bool:

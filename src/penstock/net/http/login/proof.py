@@ -45,6 +45,16 @@ class PasswordProof:
 
 
 @dataclass(frozen=True, slots=True)
+class ForeignProof:
+    """A password that an authenticator of another package has found right. It cannot be asked again without it."""
+
+    is_token: ClassVar[bool] = False
+
+    def holds(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
 class TokenProof:
     """A token. Holds until it expires or is revoked."""
 
