@@ -228,6 +228,34 @@ def test_certificates_of_clients(authority: Authority, tmp_path: Path, client_au
     run(scenario())
 
 
+def _is_resumed(server: Server, context: ssl.SSLContext) -> bool:
+    """Whether a client of TLS 1.2 that comes back goes on with its first session."""
+    session: ssl.SSLSession | None = None
+    for _ in range(2):
+        plain = socket.create_connection(("127.0.0.1", server.listener.port), timeout=10)
+        with context.wrap_socket(plain, server_hostname="127.0.0.1", session=session) as stream:
+            stream.sendall(b"\0\0\0\1x")
+            assert stream.recv(5)
+            session, reused = stream.session, stream.session_reused
+    return bool(reused)
+
+
+@pytest.mark.parametrize("client_auth", [ClientAuth.REQUESTED, ClientAuth.REQUIRED])
+def test_a_certificate_is_looked_at_in_every_handshake(authority: Authority, client_auth: ClientAuth) -> None:
+    """A session that goes on would be that of a certificate which may have expired since."""
+
+    async def scenario() -> None:
+        options = authority.options(authority.issue("server"), client_auth=client_auth)
+        async with serving(replace(options, crl_file=authority.revocations())) as server:
+            context = authority.client_context(authority.issue("alice"))
+            context.maximum_version = ssl.TLSVersion.TLSv1_2
+            assert not await asyncio.to_thread(_is_resumed, server, context)
+            assert len(server.service.certificates) == 2
+            assert None not in server.service.certificates
+
+    run(scenario())
+
+
 def _narrow(context: ssl.SSLContext, *, newest: ssl.TLSVersion, ciphers: str) -> ssl.SSLContext:
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         context.minimum_version = ssl.TLSVersion.TLSv1

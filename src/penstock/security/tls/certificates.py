@@ -6,9 +6,10 @@ context before stays, and the problem is reported once for each state of the fil
 
 from __future__ import annotations
 
+import ssl
 from pathlib import Path
 
-from penstock.security.tls.context import build_context
+from penstock.security.tls.context import build_context, guarded
 from penstock.security.tls.options import TlsOptions, TlsProblem
 
 _Stamp = tuple[int, int, int]
@@ -20,9 +21,14 @@ class Certificates:
     def __init__(self, options: TlsOptions) -> None:
         self._options = options
         self._stamps = self._read_stamps()
-        self.context = build_context(options)
+        self._context = build_context(options)
         self.expires_at = _end_of(options.certificate_file)
         """When the first certificate of the chain ends, in seconds since 1970."""
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """The context of the next handshake."""
+        return guarded(self._context, self._options)
 
     def reload(self) -> bool:
         """Read the files again if one has changed since the last look. Returns whether there is a new context.
@@ -34,7 +40,7 @@ class Certificates:
             return False
         self._stamps = stamps
         context, expires_at = build_context(self._options), _end_of(self._options.certificate_file)
-        self.context, self.expires_at = context, expires_at
+        self._context, self.expires_at = context, expires_at
         return True
 
     def _read_stamps(self) -> dict[Path, _Stamp | None]:

@@ -1,7 +1,9 @@
-"""SSL contexts by policy: TLS 1.2 and 1.3, forward secrecy, no compression, no renegotiation, no resumption.
+"""SSL contexts by policy: TLS 1.2 and 1.3, forward secrecy, no compression, no renegotiation, no tickets.
 
-A resumed session keeps the client certificate of the first handshake, also if it was revoked since: there are no
-tickets and no session cache.
+A resumed session keeps the client certificate of the first handshake and does not look at it again, although it, or the
+list of revoked ones, may have expired. There are no tickets, but OpenSSL keeps sessions of TLS 1.2 in its context, which
+Python cannot turn off. So where clients show certificates every handshake has a context of its own in front
+(`guarded`): sessions are looked for and kept there, and end with their connection.
 """
 
 from __future__ import annotations
@@ -27,15 +29,37 @@ def build_context(options: TlsOptions) -> ssl.SSLContext:
             f"clients are to show certificates (ssl.client.auth: {options.client_auth.value}), but no authority is"
             " trusted; name one with tls.client_ca_file"
         )
+    context = _without_files(options)
+    _set_ciphers(context, options.ciphers)
+    _load_certificate(context, options)
+    if options.client_auth is not ClientAuth.NONE:
+        _load_authorities(context, options)
+    return context
+
+
+def guarded(context: ssl.SSLContext, options: TlsOptions) -> ssl.SSLContext:
+    """The context for one handshake: the same one, or a new one in front of it that has no sessions."""
+    if options.client_auth is ClientAuth.NONE or options.oldest_version == "1.3":
+        return context
+    front = _without_files(options)
+
+    def step_behind(connection: ssl.SSLObject, name: str | None, current: ssl.SSLContext) -> None:
+        """OpenSSL calls this in every handshake, also for a client that names no host."""
+        connection.context = context
+
+    front.sni_callback = step_behind
+    return front
+
+
+def _without_files(options: TlsOptions) -> ssl.SSLContext:
+    """Everything that a handshake takes from the context with which it begins."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = _VERSIONS[options.oldest_version]
     context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_TICKET
     context.num_tickets = 0
-    _set_ciphers(context, options.ciphers)
-    _load_certificate(context, options)
     context.verify_mode = _MODES[options.client_auth]
-    if options.client_auth is not ClientAuth.NONE:
-        _load_authorities(context, options)
+    if options.client_auth is not ClientAuth.NONE and options.crl_file is not None:
+        context.verify_flags |= ssl.VERIFY_CRL_CHECK_CHAIN
     return context
 
 
@@ -75,7 +99,5 @@ def _load_authorities(context: ssl.SSLContext, options: TlsOptions) -> None:
             raise TlsProblem(f"{path}: {error.strerror}") from None
     if not context.cert_store_stats()["x509_ca"]:
         raise TlsProblem(f"{options.client_ca_file} has no certificate of an authority (basicConstraints CA:TRUE)")
-    if options.crl_file is not None:
-        if not context.cert_store_stats()["crl"]:
-            raise TlsProblem(f"{options.crl_file} has no list of revoked certificates")
-        context.verify_flags |= ssl.VERIFY_CRL_CHECK_CHAIN
+    if options.crl_file is not None and not context.cert_store_stats()["crl"]:
+        raise TlsProblem(f"{options.crl_file} has no list of revoked certificates")
