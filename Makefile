@@ -15,7 +15,7 @@ RULES := tests/unit/house
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help all setup demo run test quick test-rest test-full lint build smoke docs compat compat-setup spark spark-kills differential compat-suites crash crash-setup scale fuzz load soak soak-smoke chaos nightly bench bench-quick bench-clients bench-age bench-spark bench-push bench-sustained features clean
+.PHONY: help all setup demo run test quick test-rest test-full lint build smoke docs compat compat-setup spark spark-kills differential compat-suites crash crash-setup scale fuzz security load soak soak-smoke chaos nightly bench bench-quick bench-clients bench-age bench-spark bench-push bench-sustained features clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -104,6 +104,20 @@ FUZZ_SECONDS ?= 3600
 fuzz: .venv/.fuzz ## an hour of coverage-guided fuzzing; FUZZ_SECONDS=60 for a short one, FUZZ="frames" for one target
 	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) $(FUZZ)
 
+# An environment of its own: sslyze wants an older cryptography.
+.venv/tls-scan/.installed: $(STAMP) requirements/tls-scan.txt
+	$(PYTHON) -m venv .venv/tls-scan
+	.venv/tls-scan/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/tls-scan.txt
+	@touch $@
+
+.venv/.browser: $(STAMP) requirements/browser.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/browser.txt
+	@command -v chromium >/dev/null || tests/outside/setup.sh
+	@touch $@
+
+security: setup .venv/tls-scan/.installed .venv/.browser ## the node from outside: a scanner of TLS, a browser on pages of others; timings of refused logins
+	$(BIN)/pytest tests/outside tests/sasl/test_timing.py -m slow
+
 load: setup ## crowds, slow readers, bursts, ten thousand partitions beside a steady client; wants an idle machine
 	$(BIN)/pytest tests/load -m slow -s
 
@@ -117,7 +131,7 @@ chaos: compat-setup crash-setup ## ten minutes of transactions on a broker that 
 	$(BIN)/python -m tests.chaos --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED)) $(if $(TARGET),--target $(TARGET))
 
 # In this order: what fails soonest comes first. Targets that a clone does not have are left out.
-NIGHTLY := test-full differential compat compat-suites crash scale load chaos soak-smoke
+NIGHTLY := test-full differential compat compat-suites security crash scale load chaos soak-smoke
 nightly: $(filter $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile),$(NIGHTLY)) ## every long suite, then five minutes of soak
 
 bench: compat-setup ## Penstock against Apache Kafka on this machine: about 20 minutes, wants it idle

@@ -25,6 +25,8 @@ class SecuredProcess(PenstockProcess):
         super().__init__(directory)
         self.authority = Authority(directory / "tls")
         self.certificate = self.authority.issue("server")
+        self.client_authorities = directory / "clients.pem"
+        self.client_authorities.write_bytes(self.authority.file.read_bytes())
         self.ports = {"PLAIN": self.port, **{name: free_port() for name in ("TLS", "MUTUAL", "LOGIN")}}
 
     def address(self, listener: str) -> str:
@@ -46,7 +48,7 @@ class SecuredProcess(PenstockProcess):
             "tls": {
                 "certificate_file": str(self.certificate.certificate_file),
                 "key_file": str(self.certificate.key_file),
-                "client_ca_file": str(self.authority.file),
+                "client_ca_file": str(self.client_authorities),
                 "principal_mapping_rules": "RULE:^CN=([a-z]+)$/$1/U,DEFAULT",
                 "reload_interval_ms": 100,
             },
