@@ -89,7 +89,7 @@ class WebProcess(PenstockProcess):
     """`settings` are those of sections besides its own. bob may do anything to topics whose names begin with `bob-`."""
 
     def __init__(
-        self, directory: Path, protocol: str = "SASL_SSL", *, http: Mapping[str, int] | None = None, **settings: Any
+        self, directory: Path, protocol: str = "SASL_SSL", *, http: Mapping[str, Any] | None = None, **settings: Any
     ) -> None:
         super().__init__(directory)
         self.authority = Authority(directory / "tls")
