@@ -1,8 +1,8 @@
 """SSL contexts by policy: TLS 1.2 and 1.3, forward secrecy, no compression, no renegotiation, no tickets.
 
 A resumed session keeps the client certificate of the first handshake and does not look at it again, although it, or the
-list of revoked ones, may have expired. There are no tickets, but OpenSSL keeps sessions of TLS 1.2 in its context, which
-Python cannot turn off. So where clients show certificates every handshake has a context of its own in front
+list of revoked ones, may have expired. There are no tickets, but OpenSSL keeps sessions of TLS 1.2 in its context,
+which Python cannot turn off. So where clients show certificates every handshake has a context of its own in front
 (`guarded`): sessions are looked for and kept there, and end with their connection.
 """
 
